@@ -1,0 +1,62 @@
+"""Shoal makes microdata safe to publish.
+
+Records are put into groups of at least k similar ones; each group publishes one representative; what the release
+costs and what it risks is measured, and what it promises is verified before it is written.
+
+The public names, loaded when first used: importing the package is instant.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.assessment import assess, check
+    from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
+    from shoal.estimator import Microaggregation
+    from shoal.partitioning import partition
+    from shoal.plan import Plan
+    from shoal.release import Release, protect
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "assess": "assessment",
+    "check": "assessment",
+    "CheckFailed": "errors",
+    "DataError": "errors",
+    "FileError": "errors",
+    "MissingExtra": "errors",
+    "PlanError": "errors",
+    "ShoalError": "errors",
+    "Microaggregation": "estimator",
+    "partition": "partitioning",
+    "Plan": "plan",
+    "Release": "release",
+    "protect": "release",
+}
+
+__all__ = [
+    "CheckFailed",
+    "DataError",
+    "FileError",
+    "Microaggregation",
+    "MissingExtra",
+    "Plan",
+    "PlanError",
+    "Release",
+    "ShoalError",
+    "assess",
+    "check",
+    "partition",
+    "protect",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"shoal.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,5 @@
+"""`python -m shoal` is the same as `shoal`."""
+
+from shoal.cli import main
+
+main()

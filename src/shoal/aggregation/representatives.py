@@ -1,0 +1,57 @@
+"""What a group publishes: one value for all of its records."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.groups import trimmed_means
+
+Labels = NDArray[np.int64]
+Column = NDArray[np.float64]
+
+
+def aggregate(values: Column, labels: Labels, how: Literal["mean", "median", "trimmed_mean"], trim: int = 0) -> Column:
+    """Replace each record's value by its group's representative.
+
+    Parameters
+    ----------
+    values : (n,) array
+        One attribute, in its own units.
+    labels : (n,) array of int
+        The group of each record, numbered from 0 without gaps.
+    how : {"mean", "median", "trimmed_mean"}
+        ``mean`` preserves the sum of every group, hence the attribute's mean, and is the representative of least
+        squared error; ``median`` (the middle value, or the mean of the two middle ones) is the one of least absolute
+        error and resists outliers; ``trimmed_mean`` lies between them. Only ``mean`` preserves means.
+    trim : int
+        How many records ``trimmed_mean`` leaves out at each end of a group.
+
+    Returns
+    -------
+    (n,) array
+        The same bits for every record of a group, whatever the order of the records.
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    skip = {"mean": 0, "median": -1, "trimmed_mean": trim}[how]
+    representatives: Column = trimmed_means(values[order], starts, skip)
+    return representatives[labels]
+
+
+def restore_variance(masked: Column, original: Column) -> Column:
+    """Rescale a masked attribute so that it has the mean and the variance of the original.
+
+    x'' = (x' - m1) * sqrt(mu2 / m2) + mu1, with mean m1 and variance m2 of the masked attribute, mu1 and mu2 of the
+    original. Records that were published alike still are. Representatives may leave the range of their group.
+
+    References
+    ----------
+    Domingo-Ferrer & Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through microaggregation, Data
+    Mining and Knowledge Discovery 11.
+    """
+    if original.min() == original.max():
+        return masked
+    scale = np.sqrt(original.var() / masked.var())
+    rescaled: Column = (masked - masked.mean()) * scale + original.mean()
+    return rescaled

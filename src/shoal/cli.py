@@ -1,0 +1,269 @@
+"""The commands. Each builds a plan, calls what Python users call, and shows the result."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.exceptions import TyperException
+
+from shoal.errors import CheckFailed, ShoalError
+
+app = typer.Typer(
+    name="shoal",
+    help="Makes microdata safe to publish: records are put into groups of at least k similar ones, and each group "
+    "publishes one representative.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# Numbers are left to the plan, which reports all mistakes together and in its own words.
+K = Annotated[str | None, typer.Option("-k", help="The least number of records in a group.", metavar="N")]
+Quasi = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Quasi-identifiers, separated by commas: the attributes to mask. Every numeric one if left out.",
+        show_default=False,
+        metavar="A,B,...",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
+Delimiter = Annotated[str | None, typer.Option(help="The sign between the cells of a CSV file, if not found right.")]
+Quote = Annotated[str | None, typer.Option(help="The sign around texts in a CSV file, if not found right.")]
+Decimal = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file, if not found right.")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file, if not found right.")]
+
+
+@app.command(
+    epilog="Example:  shoal protect data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
+)
+def protect(
+    data: Annotated[str | None, typer.Argument(help="The file to protect: .csv, .parquet, .arrow.")] = None,
+    k: K = None,
+    quasi: Quasi = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help="The file to write; its ending says of which kind.")
+    ] = None,
+    confidential: Annotated[
+        list[str] | None, typer.Option(help="Attributes that are published as they are.", metavar="A,B,...")
+    ] = None,
+    identifiers: Annotated[
+        list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="auto, mdav or univariate.")] = None,
+    aggregate: Annotated[str | None, typer.Option(help="What a group publishes: mean, median, trimmed_mean.")] = None,
+    trim: Annotated[
+        str | None,
+        typer.Option(help="With trimmed_mean: how many records to leave out at each end of a group.", metavar="N"),
+    ] = None,
+    restore_variance: Annotated[
+        bool | None,
+        typer.Option(
+            "--restore-variance", help="Rescale so that each attribute keeps its variance.", show_default=False
+        ),
+    ] = None,
+    standardize: Annotated[
+        str | None, typer.Option(help="How attributes are brought to one scale: zscore, minmax, none.")
+    ] = None,
+    round_: Annotated[
+        bool | None, typer.Option("--round", help="Publish whole numbers in integer attributes.", show_default=False)
+    ] = None,
+    block: Annotated[
+        list[str] | None,
+        typer.Option(help="An attribute block, partitioned on its own; once for each block.", metavar="A,B,..."),
+    ] = None,
+    strata: Annotated[
+        list[str] | None, typer.Option(help="Attributes whose combinations are never mixed.", metavar="A,B,...")
+    ] = None,
+    small_strata: Annotated[
+        str | None, typer.Option(help="What to do with strata below k: error, merge, suppress.")
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="Start of the random numbers, for methods that draw any.", metavar="N")
+    ] = None,
+    plan: Annotated[str | None, typer.Option(help="A plan file; options given here take precedence.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Protect a file: mask it, verify the result, write it, and show what it costs and risks."""
+    from shoal.errors import PlanError
+    from shoal.plan import Plan
+    from shoal.release import plan_beside, protect, refuse_output
+    from shoal.screen import Bar, files
+    from shoal.screen import release as shown
+
+    options = _given(
+        input=data,
+        k=k,
+        quasi=_names(quasi),
+        output=output,
+        confidential=_names(confidential),
+        identifiers=_names(identifiers),
+        method=method,
+        aggregate=aggregate,
+        trim=trim,
+        restore_variance=restore_variance,
+        standardize=standardize,
+        round=round_,
+        blocks=None if block is None else [_names([names]) for names in block],
+        strata=_names(strata),
+        small_strata=small_strata,
+        seed=seed,
+        csv=_given(delimiter=delimiter, quote=quote, decimal=decimal, encoding=encoding) or None,
+    )
+    asked = Plan(**options) if plan is None else Plan.load(plan).updated(**options)
+    missing = [(field, f"is missing; {how}") for field, how in _NEEDED.items() if getattr(asked, field) is None]
+    if missing or asked.output is None:
+        raise PlanError(missing)
+    target = Path(asked.output)
+    refuse_output(asked.input, target, overwrite)
+    with Bar(_stderr()) as bar:
+        release = protect(plan=asked, progress=bar)
+        bar("write", 0, 1)
+        release.save(target, overwrite)
+        summary = release.summary()
+    paths = {"masked file": str(target), "plan": str(plan_beside(target))}
+    if as_json:
+        _print_json({**summary, "files": paths})
+    else:
+        _stdout().print(shown(summary), files(paths))
+
+
+_NEEDED = {"input": "name the file to protect", "output": "name the file to write with -o"}
+
+
+@app.command(epilog="Example:  shoal check masked.csv -k 5 --quasi age,income")
+def check(
+    masked: Annotated[str, typer.Argument(help="The file to check, whoever made it.")],
+    k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")],
+    quasi: Quasi = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Check that every combination of quasi-identifiers occurs at least k times; exit code 1 if not."""
+    from shoal.assessment import check
+    from shoal.plan import Plan
+
+    result = check(masked, Plan(k=k).k, _names(quasi), csv=_csv(delimiter, quote, decimal, encoding))
+    if as_json:
+        _print_json(result)
+    else:
+        _stdout().print(
+            f"Passed: {result['records']:,} records in {result['groups']:,} groups of {result['smallest']} to "
+            f"{result['largest']}; k = {result['k']} holds for {', '.join(result['quasi'])}.",
+            markup=False,
+        )
+
+
+@app.command(epilog="Example:  shoal assess data.csv masked.csv --quasi age,income")
+def assess(
+    original: Annotated[str, typer.Argument(help="The original file.")],
+    masked: Annotated[str, typer.Argument(help="The masked file, whoever made it: the same records in order.")],
+    quasi: Quasi = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Measure what a masked file costs its users and what it gives an intruder."""
+    from shoal import screen
+    from shoal.assessment import assess
+
+    result = assess(original, masked, _names(quasi), _csv(delimiter, quote, decimal, encoding))
+    if as_json:
+        _print_json(result)
+    else:
+        _stdout().print(screen.risk(result["risk"]), screen.loss(result["loss"]), sep="\n")
+
+
+@app.command(epilog="Example:  shoal demo --folder try-shoal")
+def demo(
+    folder: Annotated[str, typer.Option(help="Where to put the files.")] = "shoal-demo",
+    k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")] = "5",
+    as_json: Json = False,
+) -> None:
+    """Protect a real survey: 6,366 women on their marriages and affairs (Redbook, 1974)."""
+    from shoal.demo import INTRODUCTION, run
+    from shoal.screen import Bar, files
+    from shoal.screen import release as shown
+
+    with Bar(_stderr()) as bar:
+        summary, paths = run(Path(folder), k, bar)
+    if as_json:
+        _print_json({**summary, "files": paths})
+    else:
+        _stdout().print(f"{INTRODUCTION}\n")
+        _stdout().print(shown(summary), files(paths))
+
+
+def _names(given: list[str] | None) -> list[str] | None:
+    """Split at commas: `--quasi a,b --quasi c` names three attributes."""
+    return None if given is None else [name.strip() for part in given for name in part.split(",") if name.strip()]
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _csv(*parts: str | None) -> Any:
+    from shoal.plan import Csv
+
+    options = _given(**dict(zip(("delimiter", "quote", "decimal", "encoding"), parts, strict=True)))
+    return Csv(**options) if options else None
+
+
+def _stdout() -> Console:
+    return Console(highlight=False)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+def _print_json(result: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+
+
+def main() -> None:
+    """Run the command line: one clear sentence for whatever goes wrong, never a traceback."""
+    try:
+        # Not standalone: wrong options are to read like every other mistake.
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
+            _fail("error", [f"{sentence}; see shoal --help"], 2)
+        raise SystemExit(2) from None
+    except CheckFailed as failed:
+        _fail("failed", failed.failures, 1)
+    except ShoalError as error:
+        _fail("error", str(error).splitlines(), 2)
+    except KeyboardInterrupt:
+        _fail("stopped", ["interrupted; nothing was written"], 130)
+    except Exception as error:
+        if os.environ.get("SHOAL_DEBUG"):
+            raise
+        # The error's own text may carry values from the data, so only its kind is shown.
+        what = f"an unexpected {type(error).__name__}; nothing was written. SHOAL_DEBUG=1 shows where it happened"
+        _fail("error", [what], 2)
+    else:
+        raise SystemExit(code)
+
+
+def _fail(kind: str, sentences: list[str], code: int) -> None:
+    for sentence in sentences:
+        _stderr().print(f"[bold red]{kind}:[/]", sentence, markup=True, soft_wrap=True)
+    raise SystemExit(code)

@@ -1,0 +1,48 @@
+"""The demonstration: a real survey from raw answers to a file that may be published."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.errors import FileError, MissingExtra
+from shoal.plan import Plan
+from shoal.release import plan_beside, protect
+from shoal.tables import open_table, write_table
+from shoal.tables.atomic import written_whole
+from shoal.work import Progress
+
+INTRODUCTION = (
+    "In 1974 the magazine Redbook asked its readers about their marriages and affairs; 6,366 women answered. Anyone "
+    "who knows a woman's age, years of marriage, children, religiousness, schooling and the couple's occupations might "
+    "find her answers. So these seven attributes are masked; how she rates her marriage, and her affairs, stay as they "
+    "are, for research."
+)
+
+QUASI = ["age", "yrs_married", "children", "religious", "educ", "occupation", "occupation_husb"]
+CONFIDENTIAL = ["rate_marriage", "affairs"]
+
+
+def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
+    """Write the survey to `folder`, protect it, and return the summary and the files."""
+    original, masked = folder / "survey.csv", folder / "masked.csv"
+    plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"the folder '{folder}' cannot be created: {error.strerror}") from None
+    with written_whole(original, overwrite=True) as partial:
+        write_table(open_table(_survey()), partial, "csv")
+    release = protect(plan=plan, progress=progress)
+    release.save(masked, overwrite=True)
+    paths = {"original survey": str(original), "masked file": str(masked), "plan": str(plan_beside(masked))}
+    return release.summary(), paths
+
+
+def _survey() -> pa.Table:
+    """Load the survey that comes inside statsmodels (Fair 1978, A theory of extramarital affairs)."""
+    try:
+        from statsmodels.datasets import fair
+    except ImportError:
+        raise MissingExtra("shoal demo", "demo") from None
+    return pa.Table.from_pandas(fair.load_pandas().data, preserve_index=False)

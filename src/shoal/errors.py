@@ -1,0 +1,39 @@
+"""The one family of exceptions: each is a sentence for the person who made the mistake.
+
+No message carries a value from the data: only names of columns, numbers of rows and the way out.
+"""
+
+
+class ShoalError(Exception):
+    """Base of everything that Shoal raises on purpose."""
+
+
+class PlanError(ShoalError):
+    """The request itself is wrong; `problems` maps each field of the plan to what is wrong with it."""
+
+    def __init__(self, problems: list[tuple[str, str]]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(f"{field}: {what}" for field, what in problems))
+
+
+class DataError(ShoalError, ValueError):
+    """The table cannot be used as the plan asks: a column is missing, a cell is not a number, too few records."""
+
+
+class FileError(ShoalError, OSError):
+    """A file cannot be read or written."""
+
+
+class CheckFailed(ShoalError):
+    """A table is not what it claims to be; `failures` lists the sentences that say why."""
+
+    def __init__(self, failures: list[str]) -> None:
+        self.failures = failures
+        super().__init__("\n".join(failures))
+
+
+class MissingExtra(ShoalError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra that is not installed: pip install 'shoal[{extra}]'")

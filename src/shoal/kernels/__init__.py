@@ -1,0 +1,1 @@
+"""Loops over arrays, compiled; nothing here knows a column's name."""

@@ -1,0 +1,241 @@
+"""Plan: everything that was asked for, validated once, here. The same plan gives the same release.
+
+Every front end builds one of these: keyword arguments of `protect`, options of the command line and plan files use
+the same words. All mistakes are gathered and reported together; which columns a table really has is checked later,
+when there is a table.
+"""
+
+import difflib
+import os
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import tomli_w
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from shoal.errors import FileError, PlanError
+
+Problem = tuple[str, str]
+
+Method = Literal["auto", "mdav", "univariate"]
+Aggregate = Literal["mean", "median", "trimmed_mean"]
+Standardize = Literal["zscore", "minmax", "none"]
+
+
+def _listed(value: object) -> object:
+    """One name may stand for a list of one; any iterable of names will do."""
+    if isinstance(value, str):
+        return [value]
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, dict) else value
+
+
+def _whole(value: object) -> object:
+    """Accept numpy's integers; refuse True and False, which Python takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    return value.__index__() if hasattr(value, "__index__") else value
+
+
+def _nothing(value: object) -> None:
+    if value is not None:
+        raise ValueError("is not supported in this version; it is refused rather than ignored")
+
+
+def _path(value: object) -> object:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_listed)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+PathText = Annotated[str, BeforeValidator(_path)]
+NotYet = Annotated[None, BeforeValidator(_nothing)]
+
+
+class Csv(BaseModel):
+    """How a CSV file is written; whatever is left out is found by looking at the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        None, description="the sign between cells"
+    )
+    quote: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(None, description="the sign around texts")
+    decimal: Literal[".", ","] | None = Field(None, description="the decimal sign")
+    encoding: str | None = Field(None, description="such as utf-8, cp1252, latin-1")
+
+
+class Plan(BaseModel):
+    """What is asked for: the same words in Python, on the command line and in a plan file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    k: Annotated[Whole, Field(ge=2)] = Field(description="the least number of records in a group")
+    quasi: Names | None = Field(
+        None, min_length=1, description="quasi-identifiers, the attributes to mask; every numeric one if left out"
+    )
+    confidential: Names = Field([], description="attributes published as they are, which an intruder wants to learn")
+    identifiers: Names = Field([], description="attributes that name a person or a business: dropped")
+    method: Method = Field("auto", description="how records are put into groups")
+    aggregate: Aggregate = Field("mean", description="what a group publishes")
+    trim: Annotated[Whole, Field(ge=1)] | None = Field(
+        None, description="with trimmed_mean: how many records are left out at each end (1 if not given)"
+    )
+    restore_variance: bool = Field(False, description="rescale so that each attribute keeps its variance exactly")
+    standardize: Standardize = Field("zscore", description="how attributes are brought to one scale for distances")
+    round: bool = Field(False, description="publish whole numbers in integer attributes")
+    blocks: Annotated[list[Names], Field(min_length=1)] | None = Field(
+        None, description="attribute blocks, each partitioned on its own"
+    )
+    strata: Names | None = Field(
+        None, min_length=1, description="attributes whose combinations are never mixed in a group"
+    )
+    small_strata: Literal["error", "merge", "suppress"] = Field(
+        "error", description="what happens to a stratum with fewer than k records"
+    )
+    weights: NotYet = Field(None, description="survey weights (not in this version)")
+    edits: NotYet = Field(None, description="rules that the data obeys (not in this version)")
+    seed: Whole = Field(0, description="start of the random numbers, for methods that draw any")
+    input: PathText | None = Field(None, description="the file to protect")
+    output: PathText | None = Field(None, description="the file to write")
+    csv: Csv | None = Field(None, description="how a CSV input is written, where looking at it is not enough")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _gather(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Report every mistake at once: those of single fields and those between fields."""
+        if isinstance(data, cls):
+            return data
+        problems: list[Problem] = []
+        try:
+            plan = handler(data)
+        except ValidationError as error:
+            problems = [_sentence(cls, detail) for detail in error.errors()]
+            wrong = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
+            rest = {name: value for name, value in dict(data).items() if name not in wrong}
+            # Go on with the fields that are right by themselves; a k that large contradicts none of them.
+            plan = handler({"k": sys.maxsize, **rest})
+        problems += _contradictions(plan)
+        if problems:
+            raise PlanError(problems)
+        return plan
+
+    def updated(self, **options: Any) -> Self:
+        """Return the plan with other options in place of its own, validated anew."""
+        return type(self)(**{**self.model_dump(exclude_unset=True), **options})
+
+    @property
+    def trimmed(self) -> int:
+        """How many records the aggregate leaves out at each end of a group."""
+        return (self.trim or 1) if self.aggregate == "trimmed_mean" else 0
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a plan file. Paths in it are relative to the folder that it lies in."""
+        path = Path(path)
+        try:
+            options = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileError(f"there is no plan file '{path}'") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"the plan file '{path}' cannot be read: {type(error).__name__}") from None
+        except tomllib.TOMLDecodeError as error:
+            raise FileError(f"the plan file '{path}' is not valid TOML: {error}") from None
+        for field in ("input", "output"):
+            if isinstance(options.get(field), str):
+                options[field] = os.path.normpath(path.parent / options[field])
+        return cls(**options)
+
+    def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
+        """Write the plan as the text of a plan file that is going to lie in `folder`."""
+        options = {field: value for field, value in self.model_dump(exclude_none=True).items() if value != []}
+        for field in ("input", "output"):
+            if field in options:
+                options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
+        return tomli_w.dumps(options)
+
+
+def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
+    """Say one of pydantic's errors in the words of the person who made it."""
+    field = ".".join(str(part) for part in detail["loc"] if isinstance(part, str)) or "plan"
+    context = detail.get("ctx", {})
+    match detail["type"]:
+        case "missing":
+            description = cls.model_fields[field].description
+            what = f"is missing; it is {description}"
+        case "extra_forbidden":
+            close = difflib.get_close_matches(field, cls.model_fields, n=1)
+            what = "is not an option" + (f"; did you mean '{close[0]}'?" if close else "")
+        case "literal_error":
+            what = f"must be {context['expected']}"
+        case "greater_than_equal":
+            what = f"must be at least {context['ge']}"
+        case "too_short":
+            what = "names no attribute; leave it out or name at least one"
+        case "value_error":
+            what = str(context["error"])
+        case "int_type" | "int_from_float" | "int_parsing":
+            what = "must be a whole number"
+        case "list_type" | "string_type" if field not in ("input", "output"):
+            what = "must be a list of attribute names"
+        case _:
+            what = detail["msg"][0].lower() + detail["msg"][1:]
+    return field, what
+
+
+def _contradictions(plan: Plan) -> Iterator[Problem]:
+    """Yield what cannot hold together, although each field is right by itself."""
+    yield from _roles(plan)
+    yield from _blocks(plan)
+    if plan.trim is not None and plan.aggregate != "trimmed_mean":
+        yield "trim", f"does not apply to aggregate '{plan.aggregate}'; it goes with 'trimmed_mean'"
+    if 2 * plan.trimmed >= plan.k:
+        yield "trim", f"leaves no record of a group of k = {plan.k}; it takes {plan.trimmed} from each end"
+    if plan.strata is None and plan.small_strata != "error":
+        yield "small_strata", "does not apply without strata; name them with strata"
+
+
+def _roles(plan: Plan) -> Iterator[Problem]:
+    roles = {role: getattr(plan, role) or [] for role in ("quasi", "confidential", "identifiers", "strata")}
+    for role, names in roles.items():
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield role, f"names '{name}' more than once"
+    for one, other in combinations(roles, 2):
+        for name in sorted(set(roles[one]) & set(roles[other])):
+            yield other, f"names '{name}', which is in {one} too; an attribute has one role"
+
+
+def _blocks(plan: Plan) -> Iterator[Problem]:
+    if plan.blocks is None:
+        if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1:
+            yield "method", "'univariate' takes one attribute; give each a block of its own with blocks"
+        return
+    named = [name for block in plan.blocks for name in block]
+    for name in sorted({name for name in named if named.count(name) > 1}):
+        yield "blocks", f"name '{name}' more than once; an attribute belongs to one block"
+    if plan.quasi is not None:
+        for name in named:
+            if name not in plan.quasi:
+                yield "blocks", f"name '{name}', which is not in quasi"
+        for name in plan.quasi:
+            if name not in named:
+                yield "blocks", f"leave out '{name}', which is in quasi and would stay unmasked"
+    else:
+        for role in ("confidential", "identifiers", "strata"):
+            for name in named:
+                if name in (getattr(plan, role) or []):
+                    yield "blocks", f"name '{name}', which is in {role} too; an attribute has one role"
+    if plan.method == "univariate" and any(len(block) > 1 for block in plan.blocks):
+        yield "method", "'univariate' takes one attribute; give each a block of its own"

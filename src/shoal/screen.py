@@ -1,0 +1,156 @@
+"""What the command line shows: tables, notes and progress, all through rich."""
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+STEPS = {
+    "read": "reading",
+    "partition": "putting records into groups",
+    "verify": "verifying",
+    "write": "writing and verifying the file",
+}
+
+RISK_ROWS = {
+    "uniques": ("records unlike any other", "0 is safe"),
+    "smallest": ("records in the smallest group", "at least k"),
+    "real_k": ("records in a group on average, k'", "higher is safer"),
+    "reidentification": ("records an intruder links right, on average", "lower is safer"),
+}
+
+
+class Bar:
+    """A progress bar with an estimate for each step that takes longer than a second; on a terminal only."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._step = ""
+        self._began = 0.0
+        self._task: TaskID | None = None
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Show how far a step is; a step of one piece just pulses."""
+        if step != self._step:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+            self._step, self._began, self._task = step, time.monotonic(), None
+        if self._task is None and (total == 1 or time.monotonic() - self._began > 1):
+            self._task = self._progress.add_task(STEPS[step], total=None if total == 1 else total)
+        if self._task is not None and total > 1:
+            self._progress.update(self._task, completed=done)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+
+def release(summary: dict[str, Any]) -> RenderableType:
+    """Describe a release: what was done, what an intruder could do before and after, what it cost."""
+    plan = summary["plan"]
+    after = summary["risk"]["after"]
+    masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
+    head = Text.assemble(
+        (f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {plan['k']}", "bold"),
+        f": {_number(after['groups'])} groups of {after['smallest']} to {after['largest']}.",
+    )
+    parts: list[RenderableType] = [head, "", risk(summary["risk"]), "", loss(summary["loss"]), ""]
+    for block in summary["risk"].get("blocks", []):
+        names = ", ".join(block["attributes"])
+        parts.append(f"Block {names}: {_number(block['groups'])} groups, the smallest of {block['smallest']}.")
+    if "blocks" in summary["risk"]:
+        parts.append(
+            f"[bold]k holds within each attribute block only.[/] Over all blocks the smallest group has "
+            f"{after['smallest']}, and k' is {after['real_k']:.2f}."
+        )
+    if "strata" in summary["risk"]:
+        parts.append(f"With the strata known too, the smallest group has {summary['risk']['strata']['smallest']}.")
+    parts += [Text(f"- {note}") for note in summary["notes"]]
+    return Group(*parts)
+
+
+def risk(measured: dict[str, Any]) -> Table:
+    """Tabulate the risk before and after."""
+    table = _table("What an intruder could do", "before", "after", "")
+    for name, (meaning, direction) in RISK_ROWS.items():
+        cells = [_value(name, measured[when][name]) for when in ("before", "after")]
+        table.add_row(meaning, *cells, Text(direction, "dim"))
+    return table
+
+
+def loss(measured: dict[str, Any]) -> Table:
+    """Tabulate the loss: the whole table first, then each attribute."""
+    table = _table("What it costs", "IL", "mean moved by", "variance kept", "correlation moved by")
+    table.add_row(
+        "all attributes", _percent(measured["IL"]), "", "", _fixed(measured["correlation_change"]), style="bold"
+    )
+    for name, row in measured["attributes"].items():
+        ratio = None if row["variance_ratio"] is None else 100 * row["variance_ratio"]
+        table.add_row(
+            Text(name),
+            _percent(row["IL"]),
+            _fixed(row["mean_change"], " sd"),
+            _percent(ratio),
+            _fixed(row["correlation_change"]),
+        )
+    table.caption = Text(
+        f"IL = SSE / SST, here {measured['SSE']:.4f} / {measured['SST']:.4f} on z-scores: 0 % changes nothing, at "
+        "100 % every record publishes the mean; lower is better. A correlation is moved at most by the figure shown.",
+        "dim",
+        justify="left",
+    )
+    return table
+
+
+def files(paths: dict[str, str]) -> RenderableType:
+    """List the files that were written."""
+    table = Table.grid(padding=(0, 2))
+    for what, path in paths.items():
+        table.add_row(what, Text(path, "bold"))
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _table(*headers: str) -> Table:
+    table = Table(*headers[:1], box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    for header in headers[1:]:
+        table.add_column(header, justify="right" if header else "left")
+    return table
+
+
+def _value(name: str, value: float) -> str:
+    if name == "reidentification":
+        return f"{value:.1f} %"
+    return f"{value:,.2f}" if name == "real_k" else _number(int(value))
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _percent(value: float | None) -> str:
+    return "constant" if value is None else f"{value:.3f} %"
+
+
+def _fixed(value: float | None, unit: str = "") -> str:
+    # Adding zero turns a rounded -0.0000 into 0.0000.
+    return "" if value is None else f"{round(value, 4) + 0.0:.4f}{unit}"

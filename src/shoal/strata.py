@@ -1,0 +1,92 @@
+"""Strata: parts of a table that never share a group."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.plan import Plan
+from shoal.scaling import Matrix, standardize
+from shoal.tables import Table
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Which records are published, and the rows among them of each stratum."""
+
+    keep: NDArray[np.bool_]
+    rows: list[NDArray[np.int64]]
+    notes: list[str]
+
+
+def stratify(table: Table, X: Matrix, plan: Plan) -> Strata:
+    """Divide the records by their strata, and deal with strata of fewer than k records as the plan says."""
+    everything = np.ones(len(table), dtype=bool)
+    if plan.strata is None:
+        return Strata(everything, [np.arange(len(table))], [])
+    codes = _codes(table, plan.strata)
+    sizes = np.bincount(codes)
+    small = np.flatnonzero(sizes < plan.k)
+    if not len(small):
+        return Strata(everything, _rows(codes), [])
+    named = [_name(table, plan.strata, codes, int(stratum)) for stratum in small]
+    if plan.small_strata == "merge":
+        merged = _merge(codes, standardize(X, plan.standardize), plan.k)
+        note = (
+            f"merged with the nearest stratum, having fewer than k = {plan.k} records: {'; '.join(named)}. Groups "
+            "there mix strata, so k does not hold within them."
+        )
+        return Strata(everything, _rows(merged), [note])
+    if plan.small_strata == "suppress":
+        keep = ~np.isin(codes, small)
+        if not keep.any():
+            raise DataError(f"every stratum has fewer than k = {plan.k} records: nothing would be left to publish")
+        note = (
+            f"left out, being in strata of fewer than k = {plan.k} records: {int((~keep).sum())} records of "
+            f"{len(small)} strata"
+        )
+        return Strata(keep, _rows(codes[keep]), [note])
+    raise DataError(
+        f"fewer than k = {plan.k} records in {'; '.join(named)}: "
+        "merge such strata (small_strata = 'merge') or leave them out ('suppress')"
+    )
+
+
+def _codes(table: Table, names: list[str]) -> NDArray[np.int64]:
+    """Give each stratum a number, 0, 1, ... in the order of their codes; a missing value is a value of its own."""
+    codes = np.zeros(len(table), dtype=np.int64)
+    for name in names:
+        level = table.column(name).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        _, codes = np.unique(codes * (int(level.max()) + 1) + level, return_inverse=True)
+    return codes
+
+
+def _rows(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes))
+    return [rows for rows in np.split(order, ends[:-1]) if len(rows)]
+
+
+def _name(table: Table, names: list[str], codes: NDArray[np.int64], stratum: int) -> str:
+    """Name a stratum by its values: the one place where a message may carry some, for it must be found."""
+    first = int(np.flatnonzero(codes == stratum)[0])
+    return ", ".join(f"{name} = {table.column(name)[first].as_py()}" for name in names)
+
+
+def _merge(codes: NDArray[np.int64], Z: Matrix, k: int) -> NDArray[np.int64]:
+    """Join strata below k, the smallest first, with the one whose mean is nearest, until none is left."""
+    codes = codes.copy()
+    sizes = np.bincount(codes).astype(np.float64)
+    sums = np.stack([np.bincount(codes, weights=column) for column in Z.T], axis=1)
+    home = np.arange(len(sizes))
+    while len(left := np.flatnonzero(sizes)) > 1 and sizes[left].min() < k:
+        small = left[np.argmin(sizes[left])]
+        others = left[left != small]
+        means = sums[others] / sizes[others, None]
+        nearest = others[np.argmin(((means - sums[small] / sizes[small]) ** 2).sum(axis=1))]
+        sizes[nearest] += sizes[small]
+        sums[nearest] += sums[small]
+        sizes[small] = 0
+        home[home == small] = nearest
+    return home[codes]

@@ -1,0 +1,195 @@
+"""Between the text of a cell and its value, whole columns at a time, in both directions."""
+
+from typing import Any, Literal, cast
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.tables.arrow import Array, ChunkedArray
+from shoal.tables.arrow import compute as pc
+
+_WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
+_NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+# a leading zero makes a code, such as a post code, and no number
+_CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
+# what a person would take for a number in some country, with or without marks between thousands
+_FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
+_BOOLEAN = r"^(?i:true|false)$"
+_SAMPLE = 1000
+
+
+def infer(cells: Array, decimal: str) -> Array:
+    """Give a column of text its type: integers, floats, booleans, ISO dates and times, or the text as it is.
+
+    The type holds for every record; cells without a character, and blank ones, are missing values.
+
+    Parameters
+    ----------
+    cells
+        The text of a column.
+    decimal
+        The decimal sign.
+    """
+    whole = _cast(cells, pa.int64())
+    if whole is not None and whole.null_count < len(whole) and whole.cast(cells.type).equals(cells):
+        return whole
+    plain = _without_blanks(cells)
+    if plain.null_count == len(plain):
+        return cells
+    for found in (_numbers(plain, decimal), _booleans(plain)):
+        if found is not None:
+            return found
+    for kind in (pa.date32(), *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns"))):
+        moments = _cast(plain, kind)
+        if moments is not None:
+            return moments
+    return cells
+
+
+def find_decimal(columns: list[Array], delimiter: str) -> Literal[".", ","]:
+    """Find the decimal sign: a comma where the delimiter is another and some column is made of numbers with commas.
+
+    Commas that could all stand between thousands prove nothing.
+    """
+    if delimiter != ",":
+        for column in columns:
+            if pc.any(pc.match_substring(column, ",")).as_py() and _is_decimal_comma(_without_blanks(column)):
+                return ","
+    return "."
+
+
+def first_text(cells: Array, decimal: str) -> int | None:
+    """Find the first record (from 1) of a text column that is text where at least half of its cells are numbers.
+
+    A column of digits in which some start with a zero holds codes, and is none.
+    """
+    plain = _without_blanks(cells)
+    figures = pc.and_(pc.match_substring_regex(plain, _FIGURE), pc.invert(pc.match_substring_regex(plain, _CODE)))
+    if 2 * (pc.sum(figures).as_py() or 0) < len(plain) - plain.null_count or plain.null_count == len(plain):
+        return None
+    return first_not_number(cells, decimal, codes=True)
+
+
+def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int | None:
+    """Find the first record (from 1) of a text column that is not a number, nor a code where `codes` lets them pass."""
+    plain = _without_blanks(cells)
+    good = pc.match_substring_regex(_pointed(plain, decimal), _NUMBER)
+    if codes:
+        good = pc.or_(good, pc.match_substring_regex(plain, _CODE))
+    at = pc.index(good, pa.scalar(False)).as_py()
+    return None if at < 0 else at + 1
+
+
+def count_numbers(cells: Array, decimal: str) -> int:
+    """Count the cells of a text column that are numbers."""
+    found = pc.sum(pc.match_substring_regex(_pointed(_without_blanks(cells), decimal), _NUMBER)).as_py()
+    return int(found or 0)
+
+
+def render(values: Array, decimal: str) -> Array:
+    """Write a column as text; floats as the shortest text that reads back as the same number, never as integers.
+
+    Parameters
+    ----------
+    values
+        A column of any type that is neither nested nor binary.
+    decimal
+        The decimal sign.
+    """
+    kind: Any = values.type
+    text: Array
+    if pa.types.is_dictionary(kind):
+        return render(values.cast(kind.value_type), decimal)
+    if pa.types.is_floating(kind):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
+        text = pc.replace_substring_regex(values.cast(pa.large_string()), r"^(-?[0-9]+)$", r"\1.0")
+    elif pa.types.is_timestamp(kind):
+        text = _coarsest(values).cast(pa.large_string())
+    else:
+        text = values.cast(pa.large_string())
+    if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        text = pc.replace_substring(text, ".", decimal)
+    return text
+
+
+def same_values(one: Array, two: Array) -> bool:
+    """Tell whether two columns of one type hold the same, to the bit; not a number equals itself here."""
+    if pa.types.is_floating(one.type):
+        bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[one.type.bit_width]
+        one, two = one.view(bits), two.view(bits)
+    return one.equals(two)
+
+
+def one_chunk(column: Array | ChunkedArray) -> Array:
+    """Join the chunks of a column; text of more than 2 GB needs the wider type."""
+    if isinstance(column, pa.Array):
+        return column
+    if pa.types.is_string(column.type) and column.nbytes >= np.iinfo(np.int32).max:
+        column = column.cast(pa.large_string())
+    joined = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return cast("Array", joined)  # the stubs think that it may have chunks still
+
+
+def _without_blanks(cells: Array) -> Array:
+    plain = pc.utf8_trim_whitespace(cells)
+    present: Array = pc.if_else(pc.equal(plain, ""), pa.scalar(None, plain.type), plain)
+    return present
+
+
+def _pointed(plain: Array, decimal: str) -> Array:
+    """Put a point for the decimal sign, and something that no number holds for a point that is not one."""
+    if decimal == ".":
+        return plain
+    pointed: Array = pc.replace_substring(pc.replace_substring(plain, ".", "?"), decimal, ".")
+    return pointed
+
+
+def _numbers(plain: Array, decimal: str) -> Array | None:
+    pointed = _pointed(plain, decimal)
+    if not _all_match(pointed, _NUMBER):
+        return None
+    whole = _cast(pc.utf8_ltrim(pointed, "+"), pa.int64()) if _all_match(pointed, _WHOLE) else None
+    return whole if whole is not None else _cast(pointed, pa.float64())
+
+
+def _booleans(plain: Array) -> Array | None:
+    if not _all_match(plain, _BOOLEAN):
+        return None
+    truth: Array = pc.equal(pc.utf8_lower(plain), "true")
+    return truth
+
+
+def _is_decimal_comma(plain: Array) -> bool:
+    if not _all_match(_pointed(plain, ","), _NUMBER):
+        return False
+    grouped = pc.or_(pc.match_substring_regex(plain, _THOUSANDS), pc.invert(pc.match_substring(plain, ",")))
+    return not pc.all(grouped).as_py()
+
+
+def _all_match(plain: Array, pattern: str) -> bool:
+    return all(pc.all(pc.match_substring_regex(some, pattern)).as_py() for some in (_sample(plain), plain))
+
+
+def _cast(cells: Array, kind: pa.DataType) -> Array | None:
+    try:
+        # Arrow goes on after the first cell that it cannot cast, at a microsecond for each
+        _sample(cells).cast(kind)
+        return cells.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _sample(cells: Array) -> Array:
+    """Take cells from all over a column, which tell at little cost what it is not."""
+    if len(cells) <= _SAMPLE:
+        return cells
+    return cells.take(pa.array(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64)))
+
+
+def _coarsest(moments: Array) -> Array:
+    for unit in ("s", "ms", "us"):
+        found = _cast(moments, pa.timestamp(unit, moments.type.tz))
+        if found is not None:
+            return found
+    return moments

@@ -1,0 +1,164 @@
+"""Where tables come from and go to: a path or a dataframe in, a file out. The kind of a file follows from its name."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import FileError, PlanError
+from shoal.plan import Csv
+from shoal.tables.csv_reading import read_csv
+from shoal.tables.csv_writing import write_csv
+from shoal.tables.frames import adopt
+from shoal.tables.numbers import find_spoiled
+from shoal.tables.table import Table
+
+Kind = Literal["csv", "parquet", "arrow"]
+
+_KINDS: dict[str, Kind] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+def kind_of(path: str | os.PathLike[str]) -> Kind:
+    """Tell the kind of a file from the ending of its name.
+
+    Raises
+    ------
+    FileError
+        If the ending is not one of a supported kind.
+    """
+    kind = _KINDS.get(Path(path).suffix.lower())
+    if kind is None:
+        *others, last = _KINDS
+        raise FileError(f"'{path}' has no ending that Shoal knows; it may be {', '.join(others)} or {last}")
+    return kind
+
+
+def open_table(source: Any, csv: Csv | None = None) -> Table:
+    """Open a table.
+
+    Parameters
+    ----------
+    source
+        The path of a CSV, Parquet or Arrow file, or a dataframe: pandas, Polars, a PyArrow table, any that narwhals
+        knows, anything with `__arrow_c_stream__`.
+    csv
+        How a CSV file is written; what is left out is found by looking at it.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read, or is not what its name says.
+    DataError
+        If what was read is not a table with names and records.
+    PlanError
+        If `csv` is given for something else, or says what cannot be.
+    """
+    csv = csv or Csv()
+    if isinstance(source, str | os.PathLike):
+        return _open_file(Path(source), csv)
+    _refuse(csv)
+    return _adopted(source)
+
+
+def _open_file(path: Path, csv: Csv) -> Table:
+    try:
+        kind = _readable(path)
+        if kind == "csv":
+            return read_csv(path, csv)
+        _refuse(csv)
+        return _adopted(_read_parquet(path) if kind == "parquet" else _read_arrow(path))
+    except FileError:
+        raise
+    except PermissionError:
+        raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
+
+
+def _adopted(source: Any) -> Table:
+    native = adopt(source)
+    return Table(native, spoiled=find_spoiled(native))
+
+
+def _refuse(csv: Csv) -> None:
+    if csv != Csv():
+        raise PlanError([("csv", "does not apply: the table is not a CSV file")])
+
+
+def _readable(path: Path) -> Kind:
+    if path.is_dir():
+        raise FileError(f"'{path}' is a folder; give the path of a file in it")
+    kind = kind_of(path)
+    if not path.exists():
+        raise FileError(f"there is no file '{path}'")
+    return kind
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    with path.open("rb") as file:
+        return _undamaged(lambda: pq.ParquetFile(file).read(), path, "Parquet")
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    """Read Arrow's file format, which Feather is a name for, or else its stream format."""
+    data = path.read_bytes()
+    is_file = data.startswith(b"ARROW1")
+    opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
+    return _undamaged(lambda: opener(pa.py_buffer(data)).read_all(), path, "Arrow")
+
+
+def _undamaged(read: Callable[[], pa.Table], path: Path, kind: str) -> pa.Table:
+    try:
+        table = read()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError):
+        raise FileError(f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind") from None
+    return table
+
+
+def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
+    """Write a table to exactly this path, over what is there.
+
+    Parameters
+    ----------
+    table
+        What to write.
+    path
+        Where, whatever its ending says.
+    kind
+        'csv', 'parquet' or 'arrow'.
+
+    Raises
+    ------
+    FileError
+        If the path cannot be written.
+    DataError
+        If the kind of file has no place for a column's type.
+    """
+    path = Path(path)
+    try:
+        if kind == "csv":
+            write_csv(table, path)
+        elif kind == "parquet":
+            pq.write_table(table.to_arrow(), path, compression="zstd")
+        else:
+            _write_arrow(table.to_arrow(), path)
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be written: {error.strerror or 'the disk gave an error'}") from None
+
+
+def _write_arrow(table: pa.Table, path: Path) -> None:
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
+        writer.write_table(table)

@@ -1,0 +1,114 @@
+"""Table: the one form in which the package sees a user's table, and the way back to the user's own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.cells import render, same_values
+from shoal.tables.dialect import Dialect
+from shoal.tables.frames import column_of, rebuild, to_arrow
+from shoal.tables.numbers import numeric_names, to_matrix
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """A table, wherever it came from; nothing changes it.
+
+    Attributes
+    ----------
+    native
+        The user's own kind of dataframe; a PyArrow table for files and Arrow streams.
+    dialect
+        How the CSV file was written that it came from.
+    spelling
+        For CSV files, the text of the columns whose values would not give the same text back.
+    spoiled
+        Columns of which at least half of the cells are numbers but that hold text too, with the first record (from 1)
+        that is text; nobody should take such a column for text without a word. Known of what was opened only.
+    """
+
+    native: Any
+    dialect: Dialect | None = None
+    spelling: Mapping[str, Array] = field(default_factory=dict)
+    spoiled: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    @property
+    def _frame(self) -> nw.DataFrame[Any]:
+        return nw.from_native(self.native, eager_only=True)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns in order."""
+        return self._frame.columns
+
+    @property
+    def numeric(self) -> list[str]:
+        """The names of the columns of integers, floats and decimals."""
+        return numeric_names(self.native)
+
+    def column(self, name: str) -> Array:
+        """Give a column as an Arrow array."""
+        return column_of(self.native, name)
+
+    def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Give columns as an (n, d) matrix.
+
+        Raises
+        ------
+        DataError
+            If a column holds anything but finite numbers: the first problem of each column, by record, counted from 1.
+        """
+        return to_matrix(self.native, names, self.dialect.decimal if self.dialect else ".")
+
+    def same_column(self, other: "Table", name: str) -> bool:
+        """Tell whether a column holds the same in two tables: the same values or, where types differ, the same text."""
+        try:
+            one, two = self.column(name), other.column(name)
+        except DataError:  # objects of Python that Arrow has no type for
+            return repr(self._frame[name].to_list()) == repr(other._frame[name].to_list())
+        if one.type != two.type or (name in self.spelling and name in other.spelling):
+            return self._text(name).equals(other._text(name))
+        return same_values(one, two)
+
+    def _text(self, name: str) -> Array:
+        return self.spelling.get(name, render(self.column(name), self.dialect.decimal if self.dialect else "."))
+
+    def publish(
+        self,
+        replace: Mapping[str, Array | NDArray[Any]],
+        drop: Sequence[str] = (),
+        keep: NDArray[np.bool_] | None = None,
+    ) -> "Table":
+        """Give the table as it will be published; what is neither replaced nor dropped stays exactly as it is.
+
+        Parameters
+        ----------
+        replace
+            New columns by name, one value a record that is kept; each takes the place of the old one.
+        drop
+            Names of columns that go.
+        keep
+            Which records stay; all of them when left out.
+        """
+        arrays = {
+            name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in replace.items()
+        }
+        gone = {*replace, *drop}
+        spelling = {name: text for name, text in self.spelling.items() if name not in gone}
+        if keep is not None:
+            spelling = {name: text.filter(pa.array(keep)) for name, text in spelling.items()}
+        return Table(rebuild(self.native, arrays, drop, keep), self.dialect, spelling)
+
+    def to_arrow(self) -> pa.Table:
+        """Give the whole table as a PyArrow table; an index of pandas is no column and stays behind."""
+        return to_arrow(self.native)

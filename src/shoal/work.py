@@ -1,0 +1,40 @@
+"""Running pieces of work side by side, while the caller's thread shows progress and listens for Ctrl-C."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+Watch = NDArray[np.int64]
+
+# Called with the name of a step, how much of it is done and how much there is.
+Progress = Callable[[str, int, int], None]
+
+
+def side_by_side(tasks: Sequence[Callable[[Watch], T]], report: Callable[[int], None]) -> list[T]:
+    """Run all tasks on the machine's cores and return their results in the order of the tasks.
+
+    Each task writes how much it has done to the first element of its watch and gives up when the second is set; the
+    kernels release Python's lock, so threads do run at once. `report` is called ten times a second, in the caller's
+    thread, with what is done in all.
+    """
+    watches = [np.zeros(2, dtype=np.int64) for _ in tasks]
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        futures = [pool.submit(task, watch) for task, watch in zip(tasks, watches, strict=True)]
+        try:
+            waiting = set(futures)
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                report(int(sum(watch[0] for watch in watches)))
+        except BaseException:
+            for watch, future in zip(watches, futures, strict=True):
+                watch[1] = 1
+                future.cancel()
+            raise
+    return [future.result() for future in futures]

@@ -1,0 +1,40 @@
+"""What all tests share: the reference data sets and the settings of hypothesis."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
+settings.register_profile("shoal", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("shoal")
+
+DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+# 'EIA with 11 attributes' in the literature: UTILITYID and the ten revenue and sales columns.
+COLUMNS = {"census": range(13), "tarragona": range(13), "eia": [0, *range(5, 15)]}
+
+
+@pytest.fixture(scope="session")
+def reference_file():
+    """The path of a reference data set, by name; skips where the sets are absent."""
+
+    def find(name: str) -> Path:
+        path = DATA / f"{name}.csv"
+        if not path.exists():
+            pytest.skip(f"reference data set {path.name} not found; SHOAL_DATA names its folder")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def reference(reference_file):
+    """A reference data set as a matrix, by name: census, tarragona, eia."""
+
+    def load(name: str) -> np.ndarray:
+        return np.loadtxt(reference_file(name), delimiter=",", skiprows=1, usecols=COLUMNS[name], dtype=np.float64)
+
+    return load

@@ -1,0 +1,151 @@
+"""Releases in files: written whole or not at all, and the same again from their plan."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import shoal
+from shoal import verify
+
+
+@pytest.fixture
+def survey(tmp_path):
+    rng = np.random.default_rng(2)
+    table = pa.table(
+        {
+            "name": [f"person {i}" for i in range(40)],
+            "age": rng.integers(18, 90, 40),
+            "income": rng.lognormal(10, 1, 40).round(2),
+            "zip": [f"{i % 7:05}" for i in range(40)],
+            "ill": rng.integers(0, 2, 40),
+        }
+    )
+    pa.csv.write_csv(table, tmp_path / "survey.csv")
+    pa.parquet.write_table(table, tmp_path / "survey.parquet")
+    return tmp_path
+
+
+ROLES = {"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "identifiers": ["name"]}
+
+
+@pytest.mark.parametrize("source", ["survey.csv", "survey.parquet"])
+@pytest.mark.parametrize("target", ["masked.csv", "masked.parquet", "masked.arrow"])
+def test_the_saved_plan_gives_the_same_bytes_again(survey, source, target):
+    shoal.protect(survey / source, **ROLES).save(survey / target)
+    again = shoal.protect(plan=survey / "masked.plan.toml")
+    again.save(survey / f"again-{target}")
+    assert (survey / f"again-{target}").read_bytes() == (survey / target).read_bytes()
+    assert shoal.check(survey / target, k=4, quasi=["age", "income"])["records"] == 40
+
+
+def test_untouched_columns_of_a_csv_file_keep_their_spelling(tmp_path):
+    (tmp_path / "in.csv").write_text("x;code;price;when\n1;007;1,50;2020-01-02\n2;01;2,00;\n3;1;,5;03/04/2020\n")
+    shoal.protect(tmp_path / "in.csv", k=3, quasi=["x"]).save(tmp_path / "out.csv")
+    expected = "x;code;price;when\n2;007;1,50;2020-01-02\n2;01;2,00;\n2;1;,5;03/04/2020\n"
+    assert (tmp_path / "out.csv").read_text() == expected
+
+
+def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
+    release = shoal.protect(survey / "survey.csv", **ROLES)
+
+    def shuffled(table, path, kind):
+        rows = [f"{row % 3},{row},{row:05},0" for row in range(40)]
+        path.write_text("\n".join(["age,income,zip,ill", *rows]) + "\n")
+
+    monkeypatch.setattr("shoal.release.write_table", shuffled)
+    before = set(os.listdir(survey))
+    with pytest.raises(shoal.CheckFailed) as caught:
+        release.save(survey / "masked.csv")
+    assert any("occur fewer than 4 times" in failure for failure in caught.value.failures)
+    assert any("'zip' was to stay" in failure for failure in caught.value.failures)
+    assert set(os.listdir(survey)) == before
+
+
+def test_rows_out_of_order_fail_verification(survey):
+    release = shoal.protect(survey / "survey.csv", **ROLES)
+    upside_down = release.table.take(list(range(39, -1, -1))).select(["age", "income"])
+    promise = verify.Promise(4, [["age", "income"]], {n: upside_down[n].type for n in ("age", "income")}, [], True)
+    original = shoal.tables.open_table(survey / "survey.csv").publish({}, drop=["name", "zip", "ill"])
+    with pytest.raises(shoal.CheckFailed, match="outside the range"):
+        verify.verify(shoal.tables.open_table(upside_down), original, promise)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("survey.csv", "being protected"),
+        ("taken.csv", "exists already"),
+        ("nowhere/masked.csv", "does not exist"),
+        ("masked.doc", "ending"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey, target, message):
+    (survey / "taken.csv").write_text("mine")
+    (survey / "folder.csv").mkdir()
+    before = {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)}
+    with pytest.raises(shoal.FileError, match=message):
+        shoal.protect(survey / "survey.csv", **ROLES).save(survey / target, overwrite=target == "survey.csv")
+    assert {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)} == before
+
+
+def test_overwriting_is_done_when_asked_for(survey):
+    release = shoal.protect(survey / "survey.csv", **ROLES)
+    release.save(survey / "masked.csv")
+    with pytest.raises(shoal.FileError, match="exists already"):
+        release.save(survey / "masked.csv")
+    release.save(survey / "masked.csv", overwrite=True)
+
+
+def test_the_published_file_has_the_users_usual_permissions(survey):
+    shoal.protect(survey / "survey.csv", **ROLES).save(survey / "masked.csv")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (survey / "masked.csv").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+WRITER = """
+import sys, time, pyarrow as pa, shoal, shoal.release as release
+write = release.write_table
+def slowly(table, path, kind):
+    write(table, path, kind)
+    print("written", flush=True)
+    time.sleep(60)
+release.write_table = slowly
+shoal.protect(pa.table({"a": [1.0, 2, 3, 4]}), k=2).save(sys.argv[1])
+"""
+
+
+def test_kill_9_in_the_middle_of_a_write_leaves_no_file_under_the_final_name(tmp_path):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(tmp_path / "masked.csv")], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout.readline() == "written\n"
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    left = list(tmp_path.iterdir())
+    assert [path.name.startswith(".masked-") for path in left] == [True]
+    assert left[0].stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("moment", range(5))
+def test_kill_9_at_any_moment_leaves_a_whole_file_or_none(tmp_path, moment):
+    table = pa.table({"a": np.random.default_rng(0).normal(size=200_000)})
+    pa.parquet.write_table(table, tmp_path / "in.parquet")
+    code = f"import shoal; shoal.protect({str(tmp_path / 'in.parquet')!r}, k=3).save({str(tmp_path / 'out.csv')!r})"
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    while writer.poll() is None and not list(tmp_path.glob(".out-*")):
+        time.sleep(0.001)
+    time.sleep(0.02 * moment)
+    writer.kill()
+    writer.wait()
+    if (tmp_path / "out.csv").exists():
+        assert shoal.check(tmp_path / "out.csv", k=3)["records"] == 200_000

@@ -1,0 +1,99 @@
+"""A plan is validated once, and says everything that is wrong with it."""
+
+import numpy as np
+import pytest
+
+from shoal import FileError, Plan, PlanError
+
+
+def problems(**options):
+    with pytest.raises(PlanError) as caught:
+        Plan(**options)
+    return dict(caught.value.problems)
+
+
+@pytest.mark.parametrize("k", [1, 0, -3, 2.7, "many", True, None])
+def test_k_must_be_a_whole_number_of_at_least_two(k):
+    assert set(problems(k=k)) == {"k"}
+
+
+def test_all_mistakes_are_reported_together_each_naming_its_field():
+    found = problems(
+        k=1,
+        quasi=["a", "a"],
+        confidential=["b"],
+        identifiers=["b"],
+        metod="mdav",
+        aggregate="mode",
+        small_strata="merge",
+    )
+    assert set(found) == {"k", "quasi", "identifiers", "metod", "aggregate", "small_strata"}
+
+
+def test_an_unknown_option_suggests_the_nearest():
+    assert problems(k=3, quasy=["a"])["quasy"] == "is not an option; did you mean 'quasi'?"
+
+
+def test_an_attribute_has_one_role():
+    assert "quasi too" in problems(k=3, quasi=["a"], strata=["a"])["strata"]
+
+
+def test_blocks_must_cover_the_quasi_identifiers():
+    assert "'b'" in problems(k=3, quasi=["a", "b"], blocks=[["a"]])["blocks"]
+    assert "'c'" in problems(k=3, quasi=["a"], blocks=[["a"], ["c"]])["blocks"]
+    assert "more than once" in problems(k=3, blocks=[["a"], ["a"]])["blocks"]
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"trim": 1}, "trim"),
+        ({"small_strata": "merge"}, "small_strata"),
+        ({"method": "univariate", "quasi": ["a", "b"]}, "method"),
+        ({"method": "univariate", "blocks": [["a", "b"]]}, "method"),
+        ({"weights": "w"}, "weights"),
+        ({"edits": "rules.sch"}, "edits"),
+    ],
+)
+def test_an_option_that_does_not_apply_is_an_error(options, field):
+    assert field in problems(k=3, **options)
+
+
+def test_trimming_must_leave_a_record_of_the_smallest_group():
+    assert "trim" in problems(k=4, aggregate="trimmed_mean", trim=2)
+    assert Plan(k=5, aggregate="trimmed_mean", trim=2).trimmed == 2
+    assert Plan(k=3, aggregate="trimmed_mean").trimmed == 1
+
+
+def test_one_name_and_numpy_integers_are_welcome():
+    assert Plan(k=np.int64(3), quasi="age") == Plan(k=3, quasi=["age"])
+
+
+def test_a_plan_file_gives_the_same_plan(tmp_path):
+    plan = Plan(
+        k=5,
+        quasi=["a", "b"],
+        blocks=[["a"], ["b"]],
+        strata=["région"],
+        small_strata="merge",
+        input=tmp_path / "data.csv",
+        output=tmp_path / "masked.csv",
+        csv={"delimiter": ";"},
+    )
+    file = tmp_path / "plan.toml"
+    file.write_text(plan.to_toml(tmp_path), encoding="utf-8")
+    assert Plan.load(file) == plan
+
+
+def test_paths_in_a_plan_file_are_relative_to_it(tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text('k = 3\ninput = "data.csv"\n')
+    assert Plan.load(file).input == str(tmp_path / "data.csv")
+
+
+def test_a_broken_plan_file_is_a_clear_error(tmp_path):
+    with pytest.raises(FileError, match="no plan file"):
+        Plan.load(tmp_path / "absent.toml")
+    (tmp_path / "broken.toml").write_text("k = ")
+    with pytest.raises(FileError, match="not valid TOML"):
+        Plan.load(tmp_path / "broken.toml")

@@ -1,0 +1,245 @@
+"""protect(): what must always hold, whatever the table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+
+# Real numbers from a seeded generator: distances do not tie, so that rows may be permuted.
+seeds = st.integers(0, 2**32 - 1)
+many = st.integers(2, 60)
+few = st.integers(1, 4)
+
+
+def random_table(seed, n, d):
+    rng = np.random.default_rng(seed)
+    data = {f"x{j}": rng.lognormal(size=n) for j in range(d)}
+    return pa.table({**data, "town": rng.choice(["Ayr", "Rye", "Wem"], n), "ill": rng.integers(0, 2, n)})
+
+
+def masked_names(table):
+    return [name for name in table.column_names if name.startswith("x")]
+
+
+@given(seeds, many, few, st.integers(2, 9), st.sampled_from(["mean", "median"]))
+def test_every_group_has_k_to_2k_minus_1_records(seed, n, d, k, aggregate):
+    table = random_table(seed, max(n, k), d)
+    release = shoal.protect(table, k=k, quasi=masked_names(table), aggregate=aggregate)
+    sizes = np.bincount(release.groups)
+    assert sizes.min() >= k
+    assert sizes.max() <= 2 * k - 1
+
+
+@given(seeds, many, few)
+def test_means_are_preserved(seed, n, d):
+    table = random_table(seed, max(n, 3), d)
+    release = shoal.protect(table, k=3, quasi=masked_names(table))
+    for name in masked_names(table):
+        before, after = table[name].to_numpy(), release.table[name].to_numpy()
+        assert after.mean() == pytest.approx(before.mean(), rel=1e-12)
+        for group in np.unique(release.groups):
+            members = release.groups == group
+            assert after[members].sum() == pytest.approx(before[members].sum(), rel=1e-12)
+
+
+@given(seeds, many, few)
+def test_permuting_the_rows_permutes_the_release(seed, n, d):
+    table = random_table(seed, max(n, 3), d)
+    order = np.random.default_rng(seed).permutation(len(table))
+    release = shoal.protect(table, k=3, quasi=masked_names(table))
+    permuted = shoal.protect(table.take(order), k=3, quasi=masked_names(table))
+    assert permuted.table.equals(release.table.take(order))
+
+
+@given(seeds, many)
+def test_two_runs_give_equal_bytes(tmp_path_factory, seed, n):
+    folder = tmp_path_factory.mktemp("runs")
+    table = random_table(seed, max(n, 3), 2)
+    for name in ("a.csv", "b.csv"):
+        shoal.protect(table, k=3, quasi=["x0", "x1"]).save(folder / name)
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=5, max_size=40))
+def test_ties_duplicates_and_constant_columns_break_nothing(rows):
+    table = pa.table({"a": [a for a, _ in rows], "b": [b for _, b in rows], "same": [7] * len(rows)})
+    release = shoal.protect(table, k=5)
+    assert np.bincount(release.groups).min() >= 5
+    assert release.table["same"].to_pylist() == [7] * len(rows)
+
+
+@pytest.fixture(params=["pandas", "polars", "pyarrow"])
+def kind(request):
+    return {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[request.param]
+
+
+COLUMNS = {
+    "name": ["Ann", "Bob", "Cyd", "Dee", "Eve", "Fay"],
+    "age": [31, 72, 33, 70, 35, 74],
+    "income": [10.5, 20.0, 11.5, 21.0, 12.0, 22.0],
+    "ill": [True, False, True, True, False, False],
+}
+
+
+def columns(frame):
+    return frame.to_pydict() if isinstance(frame, pa.Table) else {name: list(frame[name]) for name in frame.columns}
+
+
+def test_the_same_kind_of_table_comes_back(kind):
+    table = kind(COLUMNS)
+    release = shoal.protect(table, k=3, quasi=["age", "income"], confidential=["ill"], identifiers=["name"])
+    assert type(release.table) is type(table)
+    out = columns(release.table)
+    assert list(out) == ["age", "income", "ill"]
+    assert out["age"] == [33, 72, 33, 72, 33, 72]
+    assert isinstance(out["age"][0], int | np.integer)
+    assert out["ill"] == COLUMNS["ill"]
+    assert columns(table) == COLUMNS
+
+
+def test_the_index_of_a_pandas_table_is_kept():
+    table = pd.DataFrame(COLUMNS, index=list("uvwxyz"))
+    assert list(shoal.protect(table, k=3, quasi=["age"]).table.index) == list("uvwxyz")
+
+
+def test_anything_with_an_arrow_stream_will_do():
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table(COLUMNS).__arrow_c_stream__(requested_schema)
+
+    assert isinstance(shoal.protect(Stream(), k=3, quasi=["age"]).table, pa.Table)
+
+
+def test_integers_become_floats_only_where_they_must_and_the_release_says_so():
+    table = pa.table({"a": [1, 2, 3, 11, 12, 14], "b": [1, 2, 3, 11, 12, 13]})
+    release = shoal.protect(table, k=3)
+    assert release.table["a"].type == pa.float64()
+    assert release.table["b"].type == pa.int64()
+    assert any("a (round = true keeps integers)" in note for note in release.notes)
+
+
+def test_rounding_keeps_integers_without_breaking_groups():
+    table = pa.table({"a": pa.array([1, 2, 4, 11, 12, 14], pa.int16()), "b": [0.5, 1, 1.5, 9, 9.5, 10]})
+    release = shoal.protect(table, k=3, round=True)
+    assert release.table["a"].type == pa.int16()
+    assert release.table["a"].to_pylist() == [2, 2, 2, 12, 12, 12]
+    assert release.table["b"].to_pylist() == [1, 1, 1, 9.5, 9.5, 9.5]
+
+
+def test_rounding_without_an_integer_attribute_is_an_error():
+    with pytest.raises(shoal.PlanError, match="round: does not apply"):
+        shoal.protect(pa.table({"a": [1.5, 2.5]}), k=2, round=True)
+
+
+def test_blocks_are_partitioned_on_their_own_and_the_real_k_is_told():
+    rng = np.random.default_rng(5)
+    table = pa.table({"a": rng.normal(size=90), "b": rng.normal(size=90), "c": rng.normal(size=90)})
+    release = shoal.protect(table, k=3, blocks=[["a", "b"], ["c"]])
+    risk = release.risk()
+    assert [block["smallest"] for block in risk["blocks"]] == [3, 3]
+    assert risk["after"]["smallest"] < 3
+    assert risk["after"]["real_k"] == 90 / len(set(zip(*release.table.to_pydict().values(), strict=True)))
+    assert len(release.partitions) == 2
+    assert len(np.unique(release.groups)) == risk["after"]["groups"]
+    assert shoal.protect(table, k=3).loss()["IL"] > release.loss()["IL"]
+
+
+STRATA = pa.table({"x": [1.0, 2, 9, 10, 1.5, 9.5, 50], "y": ["u", "u", "v", "v", "u", "v", "w"]})
+
+
+def test_strata_are_never_mixed():
+    table = STRATA.slice(0, 6)
+    release = shoal.protect(table, k=3, quasi=["x"], strata=["y"])
+    assert release.table["x"].to_pylist() == [1.5, 1.5, 9.5, 9.5, 1.5, 9.5]
+    assert release.risk()["strata"]["smallest"] == 3
+
+
+def test_a_stratum_below_k_is_an_error_that_names_it():
+    with pytest.raises(shoal.DataError, match=r"fewer than k = 3 records in y = w: .*'merge'.*'suppress'"):
+        shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"])
+
+
+def test_a_small_stratum_can_be_merged_with_the_nearest():
+    release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="merge")
+    assert release.table["x"].to_pylist() == [1.5, 1.5, 19.625, 19.625, 1.5, 19.625, 19.625]
+    assert "y = w" in release.notes[-1]
+
+
+def test_a_small_stratum_can_be_left_out():
+    release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="suppress")
+    assert release.suppressed == 1
+    assert release.table["y"].to_pylist() == STRATA["y"].to_pylist()[:6]
+    assert "1 records of 1 strata" in release.notes[-1]
+
+
+def test_missing_strata_are_a_stratum_of_their_own():
+    table = pa.table({"x": [1.0, 2, 3, 4], "y": ["u", None, "u", None]})
+    assert shoal.protect(table, k=2, quasi=["x"], strata=["y"]).table["x"].to_pylist() == [2, 3, 2, 3]
+
+
+def test_restored_variances_are_those_of_the_original():
+    table = random_table(8, 300, 2)
+    release = shoal.protect(table, k=5, quasi=["x0", "x1"], restore_variance=True)
+    for row in release.loss()["attributes"].values():
+        assert row["variance_ratio"] == pytest.approx(1, abs=1e-12)
+        assert row["mean_change"] == pytest.approx(0, abs=1e-12)
+    assert np.bincount(release.groups).min() >= 5
+
+
+def test_a_variance_that_cannot_be_restored_is_an_error():
+    with pytest.raises(shoal.DataError, match="'a' cannot be restored"):
+        shoal.protect(pa.table({"a": [1.0, 2]}), k=2, restore_variance=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        ({"a": []}, {}, "holds no records"),
+        ({"a": [1.0]}, {}, "1 record"),
+        ({"a": [1.0, 2]}, {"k": 3}, "2 records"),
+        ({"a": [1.0, 2]}, {"quasi": ["b"]}, "quasi: 'b' is not a column"),
+        ({"age": [1.0, 2]}, {"quasi": ["agee"]}, "did you mean 'age'"),
+        ({"a": [1.0, 2]}, {"identifiers": ["b"], "strata": ["c"]}, "identifiers: 'b'.*\nstrata: 'c'"),
+        ({"a": [1.0, None, 3]}, {}, "'a'.*record 2"),
+        ({"a": [1.0, 2, float("inf")]}, {}, "'a'.*record 3"),
+        ({"a": ["x", "y"]}, {"quasi": ["a"]}, "'a'"),
+        ({"a": ["x", "y"]}, {}, "no numeric column"),
+        ({"a": [1.0, 2], "b": [1.0, 2]}, {"method": "univariate"}, "one attribute"),
+        ({"a": [1.0, 2]}, {"csv": {"delimiter": ";"}}, "csv"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(table, options, message):
+    with pytest.raises(shoal.ShoalError, match=message):
+        shoal.protect(pa.table(table), **{"k": 2, **options})
+
+
+def test_without_a_table_something_is_missing():
+    with pytest.raises(shoal.PlanError, match="input: is missing"):
+        shoal.protect(k=2)
+
+
+def test_a_seed_that_is_not_used_is_told():
+    release = shoal.protect(pa.table({"a": [1.0, 2]}), k=2, seed=7)
+    assert any("seed was not used" in note for note in release.notes)
+
+
+def test_the_public_face_takes_its_arguments():
+    shoal.protect(
+        pd.DataFrame(COLUMNS),
+        k=3,
+        quasi=["age", "income"],
+        confidential=["ill"],
+        identifiers=["name"],
+        method="auto",
+        aggregate="mean",
+        blocks=None,
+        strata=None,
+        weights=None,
+        edits=None,
+        seed=0,
+    )
