@@ -4,10 +4,11 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.text import Text
 from typer.exceptions import TyperException
 
 from shoal.errors import CheckFailed, ShoalError
@@ -251,19 +252,21 @@ def main() -> None:
         _fail("failed", failed.failures, 1)
     except ShoalError as error:
         _fail("error", str(error).splitlines(), 2)
-    except KeyboardInterrupt:
-        _fail("stopped", ["interrupted; nothing was written"], 130)
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         # The error's own text may carry values from the data, so only its kind is shown.
         what = f"an unexpected {type(error).__name__}; nothing was written. SHOAL_DEBUG=1 shows where it happened"
         _fail("error", [what], 2)
-    else:
-        raise SystemExit(code)
+    if code == _INTERRUPTED:
+        _fail("stopped", ["interrupted; nothing was written"], _INTERRUPTED)
+    raise SystemExit(code)
 
 
-def _fail(kind: str, sentences: list[str], code: int) -> None:
+_INTERRUPTED = 130  # what Typer returns after Ctrl-C
+
+
+def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
     for sentence in sentences:
-        _stderr().print(f"[bold red]{kind}:[/]", sentence, markup=True, soft_wrap=True)
+        _stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
     raise SystemExit(code)

@@ -75,6 +75,7 @@ def protect(
     if isinstance(table, str | os.PathLike):
         table, options["input"] = None, table
     plan = _asked(plan, options)
+    progress("read", 0, 1)
     source = _opened(plan.input if table is None else table, plan)
     plan = _settled(plan, source)
     strata = stratify(source, source.matrix(_quasi(plan)), plan)
@@ -86,7 +87,6 @@ def protect(
     progress("verify", 0, 1)
     published = original.publish(columns, drop=plan.identifiers)
     verify(published, original, _promise(plan, columns))
-    progress("verify", 1, 1)
     notes = [*_notes(plan, original, columns), *strata.notes]
     return Release(plan, original, published, partitions, len(source) - len(original), notes)
 
@@ -146,8 +146,7 @@ def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> li
         for rows in strata.rows
     ]
     tasks: list[Callable[[NDArray[np.int64]], Labels]] = [partial(method, piece, plan.k) for piece in pieces]
-    done = side_by_side(tasks, lambda records: progress("partition", records, len(X) * len(_blocks(plan))))
-    results = iter(done)
+    results = iter(side_by_side(tasks, len(X) * len(_blocks(plan)), progress))
     partitions = []
     for _ in _blocks(plan):
         labels = np.empty(len(X), dtype=np.int64)

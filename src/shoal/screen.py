@@ -32,7 +32,7 @@ class Bar:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[share]}"),
             TimeElapsedColumn(),
             TextColumn("left:"),
             TimeRemainingColumn(),
@@ -40,20 +40,27 @@ class Bar:
             transient=True,
             disable=not console.is_terminal,
         )
+        self._console = console
+        self._compiled = False
         self._step = ""
         self._began = 0.0
         self._task: TaskID | None = None
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        """Show how far a step is; a step of one piece just pulses."""
+        """Show how far a step is; a step of one piece just pulses, and compiling is said once."""
+        if step == "compile":
+            if not self._compiled:
+                self._console.print("The first run on this machine compiles, for some seconds; the next will not.")
+            self._compiled = True
+            return
         if step != self._step:
             if self._task is not None:
                 self._progress.remove_task(self._task)
             self._step, self._began, self._task = step, time.monotonic(), None
         if self._task is None and (total == 1 or time.monotonic() - self._began > 1):
-            self._task = self._progress.add_task(STEPS[step], total=None if total == 1 else total)
+            self._task = self._progress.add_task(STEPS[step], total=None if total == 1 else total, share="")
         if self._task is not None and total > 1:
-            self._progress.update(self._task, completed=done)
+            self._progress.update(self._task, completed=done, share=f"{100 * done / total:3.0f} %")
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -77,7 +84,7 @@ def release(summary: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [head, "", risk(summary["risk"]), "", loss(summary["loss"]), ""]
     for block in summary["risk"].get("blocks", []):
         names = ", ".join(block["attributes"])
-        parts.append(f"Block {names}: {_number(block['groups'])} groups, the smallest of {block['smallest']}.")
+        parts.append(Text(f"Block {names}: {_number(block['groups'])} groups, the smallest of {block['smallest']}."))
     if "blocks" in summary["risk"]:
         parts.append(
             f"[bold]k holds within each attribute block only.[/] Over all blocks the smallest group has "

@@ -6,6 +6,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import numpy as np
+from numba.core import event
 from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -15,15 +16,28 @@ Watch = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 
 
-def side_by_side(tasks: Sequence[Callable[[Watch], T]], report: Callable[[int], None]) -> list[T]:
+class _Compiling(event.Listener):
+    """Notices when numba compiles a kernel instead of loading it from its cache."""
+
+    seen = False
+
+    def on_start(self, event: object) -> None:
+        self.seen = True
+
+    def on_end(self, event: object) -> None:
+        pass
+
+
+def side_by_side(tasks: Sequence[Callable[[Watch], T]], total: int, progress: Progress) -> list[T]:
     """Run all tasks on the machine's cores and return their results in the order of the tasks.
 
     Each task writes how much it has done to the first element of its watch and gives up when the second is set; the
-    kernels release Python's lock, so threads do run at once. `report` is called ten times a second, in the caller's
-    thread, with what is done in all.
+    kernels release Python's lock, so threads do run at once. `progress` is called ten times a second, in the caller's
+    thread, with what is done in all; and with the step 'compile' if a kernel is compiled on the way.
     """
     watches = [np.zeros(2, dtype=np.int64) for _ in tasks]
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    compiling = _Compiling()
+    with event.install_listener("numba:compile", compiling), ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(task, watch) for task, watch in zip(tasks, watches, strict=True)]
         try:
             waiting = set(futures)
@@ -31,7 +45,10 @@ def side_by_side(tasks: Sequence[Callable[[Watch], T]], report: Callable[[int], 
                 done, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
-                report(int(sum(watch[0] for watch in watches)))
+                if compiling.seen:
+                    progress("compile", 0, 1)
+                    compiling.seen = False
+                progress("partition", int(sum(watch[0] for watch in watches)), total)
         except BaseException:
             for watch, future in zip(watches, futures, strict=True):
                 watch[1] = 1

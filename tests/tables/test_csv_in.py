@@ -46,6 +46,11 @@ def test_a_quote_that_is_given_is_used(opened):
     assert opened("a,b\n'x,y',2\n", Csv(quote="'")).native.to_pydict() == {"a": ["x,y"], "b": [2]}
 
 
+@pytest.mark.parametrize("text", ["a,b\n'x,y',2\nz,3\n", "'a','b'\n'x,y','2'\n'z','3'\n"])
+def test_apostrophes_quote_where_they_must(opened, text):
+    assert opened(text).native.to_pydict() == {"a": ["x,y", "z"], "b": [2, 3]}
+
+
 def test_quotes_may_be_escaped_with_a_backslash(opened):
     assert opened('a,b\n"x\\"y, z",2\n"p",3\n').native["a"].to_pylist() == ['x"y, z', "p"]
 
@@ -60,7 +65,11 @@ def test_quoted_cells_hold_delimiters_quotes_and_line_ends(opened):
 
 
 def test_quotes_in_the_middle_of_a_cell_are_ordinary_characters(opened):
-    assert opened('a,b\n5" pipe,1\n6" pipe,2\n7" or 8",3\n').native["a"].to_pylist() == ['5" pipe', '6" pipe', '7" or 8"']
+    assert opened('a,b\n5" pipe,1\n6" pipe,2\n7" or 8",3\n').native["a"].to_pylist() == [
+        '5" pipe',
+        '6" pipe',
+        '7" or 8"',
+    ]
 
 
 def test_an_empty_cell_is_missing_and_a_pair_of_quotes_is_an_empty_text(opened):

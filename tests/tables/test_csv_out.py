@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError
+from shoal.plan import Csv
 from shoal.tables import open_table, write_table
 
 
@@ -46,7 +47,7 @@ def written(tmp_path):
         "a|b\n2020-01-01T10:00|1.10\n2020-01-01T11:00|true\n",
         "one\n1\n\n 2\n",
         '"a,b","c""d"\n1,2\n',
-        "a,b\n5\" pipe,'x'\n".replace('5" pipe', "pipe"),
+        "a,b\nx,'y'\n",
         "d,t\n01/02/1995,TRUE\n31/12/1995,False\n",
         "a,b\n1,9223372036854775808\n2,1\n",
     ],
@@ -65,8 +66,6 @@ def test_replaced_columns_follow_the_decimal_sign(rewritten):
 
 
 def test_a_decimal_comma_is_quoted_where_commas_delimit(tmp_path):
-    from shoal.plan import Csv
-
     (tmp_path / "in.csv").write_text('a,b\n"1,5",x\n')
     table = open_table(tmp_path / "in.csv", Csv(decimal=","))
     write_table(table.publish({"a": np.array([2.5])}), tmp_path / "out.csv", "csv")
@@ -122,7 +121,7 @@ def test_every_type_that_text_can_hold_is_written(written):
 
 @pytest.mark.parametrize("column", [[[1], [2]], [b"x", b"y"], [{"a": 1}, None], [dt.timedelta(1), None]])
 def test_a_type_that_text_cannot_hold_is_refused(written, column):
-    with pytest.raises(DataError, match="column 'odd' .* CSV cannot hold it"):
+    with pytest.raises(DataError, match=r"column 'odd' .* CSV cannot hold it"):
         written(pa.table({"fine": [1, 2], "odd": column}))
 
 

@@ -1,8 +1,8 @@
 """Records in blocks of eight, and the farthest of them from a centre that moves little.
 
 Inside a block the values lie attribute by attribute, so that eight distances are computed at once. A record is removed
-by making its lane NaN. Blocks are the leaves of an eight-ary heap: the children of node g are 8g + 1 .. 8g + 8, and block
-b is node (number of inner nodes) + b; what a node knows of its eight children lies side by side, again eight at once.
+by making its lane NaN. Blocks are the leaves of an eight-ary heap: the children of node g are 8g + 1 .. 8g + 8, and
+block b is node (number of inner nodes) + b. What a node knows of its eight children lies side by side as well.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from shoal.kernels.lanes import LANES, lanes_at_least, largest, lowest_lane, squared_distances
+from shoal.kernels.lanes import LANES, farthest_bounds, lanes_at_least, largest, lowest_lane, squared_distances
 from shoal.kernels.types import Floats, Integers
 
 # Relative error that no chain of roundings in this file reaches, and one that covers squares which underflow.
@@ -25,6 +25,8 @@ class Blocks(NamedTuple):
     values: Floats  # (blocks, attributes, 8): NaN where no record is
     record: Integers  # (8 * blocks,): the record in each lane, -1 where there never was one
     keys: Floats  # (inner nodes, 8): how far from the centre a child's records can be, see `farthest_from_centre`
+    boxes: Floats  # (inner nodes, attributes, low and high, 8): of the children's records; no nodes if only scanned
+    lowest: Integers  # (inner nodes, 8): no child's record has a lower index; no nodes if only scanned
 
 
 @njit(cache=True, nogil=True)
@@ -58,8 +60,11 @@ def erase(store: Blocks, lane: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def pack(rows: Floats, record: Integers, place: Integers) -> Blocks:
-    """Lay out records in blocks, in the order given, and note in `place` in which lane each is."""
+def pack(rows: Floats, record: Integers, place: Integers, searched: bool) -> Blocks:
+    """Lay out records in blocks, in the order given, and note in `place` in which lane each is.
+
+    Room for boxes is made if the blocks are to be searched as a tree; `fit_boxes` fills it.
+    """
     n, d = rows.shape
     blocks = (n + LANES - 1) // LANES
     values = np.full((blocks, d, LANES), np.nan)
@@ -73,7 +78,9 @@ def pack(rows: Floats, record: Integers, place: Integers) -> Blocks:
     while width < blocks:
         inner += width
         width *= LANES
-    return Blocks(values, lanes, np.empty((inner, LANES)))
+    boxed = inner if searched else 0
+    boxes, lowest = np.empty((boxed, d, 2, LANES)), np.empty((boxed, LANES), np.int64)
+    return Blocks(values, lanes, np.empty((inner, LANES)), boxes, lowest)
 
 
 @njit(cache=True, nogil=True)
@@ -99,20 +106,21 @@ def measure_from(store: Blocks, centre: Floats, distance: Floats) -> None:
 @njit(cache=True, nogil=True)
 def farthest_from_centre(
     store: Blocks, centre: Floats, travelled: float, distance: Floats, seen: Integers
-) -> tuple[int, float]:
-    """Return the lane of the record farthest from the centre (lowest record index on ties) and its squared distance.
+) -> tuple[int, float, int]:
+    """Return the lane of the record farthest from the centre (lowest index on ties), its squared distance, the work.
 
     What makes it fast: a key is the distance measured at some time, less the way `travelled` by the centre up to then.
     The centre cannot have moved away from a record by more than it has travelled since, so key + travelled bounds the
-    distance from above for ever, whatever is removed. Only blocks whose bound reaches the best are measured again. MDAV's
-    mean hardly moves while the records around it are peeled off from outside, so these are few.
+    distance from above for ever, whatever is removed. Only blocks whose bound reaches the best are measured again.
+    MDAV's mean hardly moves while the records around it are peeled off from outside, so these are few.
 
-    `distance` and `seen` are scratch: eight values, and one a level of the heap.
+    The work is the number of blocks measured. `distance` and `seen` are scratch: eight values, and one a level.
     """
     d = store.values.shape[1]
     inner = store.keys.shape[0]
     best, chosen, chosen_record = -1.0, -1, -1
-    limit = -np.inf
+    measured = 0
+    limit, away = -np.inf, travelled * (1.0 + SLACK) + UNDERFLOW
     node, level = 0, 0
     seen[0] = 0
     while True:
@@ -122,13 +130,18 @@ def farthest_from_centre(
                 lane, key = at, store.keys[node, at]
         if lane < 0 or key < limit:
             if node == 0:
-                return chosen, best
+                return chosen, best, measured
             above = (node - 1) // LANES
             store.keys[above, (node - 1) % LANES] = largest(store.keys, node * LANES)
             node = above
             level -= 1
             continue
         seen[level] |= 1 << lane
+        if store.boxes.shape[0] > 0 and store.lowest[node, lane] > chosen_record >= 0:
+            # No tie below can win. Without this test, a search among many duplicates would enter every one of them.
+            farthest_bounds(store.boxes, store.keys, node, centre, centre, away, distance)
+            if not distance[lane] > best:
+                continue
         child = LANES * node + 1 + lane
         if child < inner:
             node = child
@@ -137,6 +150,7 @@ def farthest_from_centre(
             continue
         block = child - inner
         squared_distances(store.values, block * d * LANES, centre, distance)
+        measured += 1
         far = largest(distance, 0)
         store.keys[node, lane] = math.sqrt(far) - travelled if far >= 0.0 else far
         if far < best:
@@ -161,18 +175,30 @@ def step_length(before: Floats, after: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
+def restart(store: Blocks, mean: Floats, centre: Floats, travelled: Floats, distance: Floats) -> None:
+    """Measure all records from the mean, where the way of `farthest_from_mean` begins."""
+    copy_point(mean, centre)
+    travelled[0], travelled[1] = 0.0, 0.0
+    measure_from(store, centre, distance)
+
+
+@njit(cache=True, nogil=True)
 def farthest_from_mean(
     store: Blocks, mean: Floats, centre: Floats, travelled: Floats, distance: Floats, seen: Integers
 ) -> int:
-    """Return the lane of the record farthest from the mean; `centre` and `travelled` remember the way of the mean."""
+    """Return the lane of the record farthest from the mean.
+
+    Between calls, `centre` is where the mean was, and `travelled` the way it has come and the work done since all was
+    measured; `restart` begins anew.
+    """
     # Rounded up, so that the difference of two readings is never less than the way between them.
     travelled[0] = (travelled[0] + step_length(centre, mean)) * (1.0 + 4.5e-16)
     copy_point(mean, centre)
-    lane, best = farthest_from_centre(store, centre, travelled[0], distance, seen)
-    # A bound is as coarse as the way is long: after an outlier has gone, measure afresh.
-    if travelled[0] > 1e3 * math.sqrt(best):
-        measure_from(store, centre, distance)
-        travelled[0] = 0.0
+    lane, best, measured = farthest_from_centre(store, centre, travelled[0], distance, seen)
+    travelled[1] += measured
+    # The error of a bound grows with the way: after an outlier has gone, measure afresh (but not all the time).
+    if travelled[0] > 1e3 * math.sqrt(best) and travelled[1] >= store.values.shape[0]:
+        restart(store, mean, centre, travelled, distance)
     return lane
 
 

@@ -2,8 +2,8 @@
 
 The loop vectoriser leaves loops over eight lanes scalar (a matrix and a result could overlap in memory), so these are
 written in LLVM's own vectors, which become AVX-512, AVX, SSE or NEON instructions as the processor has them: five times
-the speed at ten attributes. Nothing is reordered: every lane sees the additions of the plain loop in the same order, and
-so the same rounding.
+the speed at ten attributes. Nothing is reordered: every lane sees the additions of the plain loop in the same order,
+and so the same rounding.
 
 An operand is an array and the position, counted in elements from its start, of the first of eight neighbours in memory.
 A lane that is NaN is dead: it compares false with everything, and so drops out of every mask by itself.
@@ -98,7 +98,7 @@ def nearest_bounds(_: Any, boxes: Any, position: Any, point: Any, out: Any) -> A
     """Write lower bounds of the squared distances from a point to what lies in eight boxes.
 
     Subtraction, squaring and addition round monotonically, and a bound does them in the order of the distance itself:
-    for a record x in the box, each step is at most the same step with x. So a bound never exceeds the *rounded* distance.
+    for a record x in the box, each step is at most the same step with x. So no bound exceeds the *rounded* distance.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

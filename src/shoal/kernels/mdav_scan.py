@@ -7,7 +7,7 @@ record farthest from the mean needs no scan (`farthest_from_centre`), so that a 
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import Blocks, copy_point, erase, farthest_from_mean, measure_from, offer, pack, remaining
+from shoal.kernels.blocks import Blocks, copy_point, erase, farthest_from_mean, offer, pack, remaining, restart
 from shoal.kernels.exact import add_record, digit_range, mean_of, sum_of
 from shoal.kernels.lanes import LANES, lanes_at_least, lanes_at_most, lowest_lane, squared_distances
 from shoal.kernels.types import Floats, Integers
@@ -49,17 +49,16 @@ def mdav_scan(X: Floats, k: int, watch: Integers) -> Integers:
     total = sum_of(bits, first, digits)
     labels = np.full(n, -1)
     place = np.empty(n, np.int64)
-    mean, point, centre, travelled = np.empty(d), np.empty(d), np.empty(d), np.zeros(1)
+    mean, point, centre, travelled = np.empty(d), np.empty(d), np.empty(d), np.empty(2)
     near, nearest = np.empty(k - 1), np.empty(k - 1, np.int64)
     distance, seen = np.empty(LANES), np.empty(LANES * LANES, np.int64)
     count, formed = n, 0
     while count >= 2 * k:
         # Pack the remaining records together again as soon as an eighth of the lanes would be dead.
         rows, record = remaining(X, labels, count)
-        store = pack(rows, record, place)
-        mean_of(total, first, count, centre)
-        travelled[0] = 0.0
-        measure_from(store, centre, distance)
+        store = pack(rows, record, place, False)
+        mean_of(total, first, count, mean)
+        restart(store, mean, centre, travelled, distance)
         enough = max(2 * k, count - count // LANES)
         opposite = -1  # x_s, known as soon as the group of x_r has been found by a scan from x_r
         while count >= enough or opposite >= 0:

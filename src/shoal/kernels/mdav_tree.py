@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import copy_point, farthest_from_mean, measure_from, pack, remaining
+from shoal.kernels.blocks import copy_point, farthest_from_mean, pack, remaining, restart
 from shoal.kernels.exact import add_record, digit_range, mean_of, sum_of
 from shoal.kernels.lanes import LANES
 from shoal.kernels.tree import farthest_in_tree, fit_boxes, nearest_in_tree, new_search, remove, sort_compactly
@@ -19,7 +19,7 @@ def mdav_tree(X: Floats, k: int, watch: Integers) -> Integers:
     total = sum_of(bits, first, digits)
     labels = np.full(n, -1)
     place = np.empty(n, np.int64)
-    mean, point, centre, travelled = np.empty(d), np.empty(d), np.empty(d), np.zeros(1)
+    mean, point, centre, travelled = np.empty(d), np.empty(d), np.empty(d), np.empty(2)
     near, nearest = np.empty(k - 1), np.empty(k - 1, np.int64)
     distance, seen, search = np.empty(LANES), np.empty(LANES * LANES, np.int64), new_search()
     count, formed = n, 0
@@ -27,33 +27,32 @@ def mdav_tree(X: Floats, k: int, watch: Integers) -> Integers:
         # A tree serves until half of its records are gone; then the rest is packed into a new one.
         rows, record = remaining(X, labels, count)
         sort_compactly(rows, record)
-        store = pack(rows, record, place)
-        boxes = fit_boxes(store)
-        mean_of(total, first, count, centre)
-        travelled[0] = 0.0
-        measure_from(store, centre, distance)
+        store = pack(rows, record, place, True)
+        fit_boxes(store)
+        mean_of(total, first, count, mean)
+        restart(store, mean, centre, travelled, distance)
         enough = max(2 * k, count // 2)
         pair = False
         while count >= enough or pair:
             if watch[1] != 0:
                 return labels
             if pair:
-                x = farthest_in_tree(store, boxes, point, centre, travelled[0], search)
+                x = farthest_in_tree(store, point, centre, travelled[0], search)
                 pair = False
             else:
                 mean_of(total, first, count, mean)
                 x = store.record[farthest_from_mean(store, mean, centre, travelled, distance, seen)]
                 pair = count >= 3 * k
             copy_point(X[x], point)
-            remove(store, boxes, place[x])
+            remove(store, place[x])
             labels[x] = formed
             add_record(total, first, bits[x], -1)
             if k > 1:
-                nearest_in_tree(store, boxes, place[x], point, near, nearest, search)
+                nearest_in_tree(store, place[x], point, near, nearest, search)
             for y in nearest:
                 labels[y] = formed
                 add_record(total, first, bits[y], -1)
-                remove(store, boxes, place[y])
+                remove(store, place[y])
             formed += 1
             count -= k
             watch[0] = n - count

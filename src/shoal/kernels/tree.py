@@ -24,6 +24,8 @@ from shoal.kernels.lanes import (
 )
 from shoal.kernels.types import Floats, Integers
 
+NO_RECORD = 1 << 62
+
 
 class Search(NamedTuple):
     """Scratch of the searches in a tree: nodes still to visit, the best on top, and eight distances."""
@@ -90,6 +92,9 @@ def sort_compactly(rows: Floats, record: Integers) -> None:
                 most = max(most, rows[i, j])
             if most - least > width:
                 widest, width = j, most - least
+        if width == 0.0:
+            record[start:stop].sort()  # duplicates in order of their index: see `lowest_below`
+            continue
         run = LANES
         while run * LANES < stop - start:
             run *= LANES
@@ -102,9 +107,9 @@ def sort_compactly(rows: Floats, record: Integers) -> None:
 
 
 @njit(cache=True, nogil=True)
-def fit_box(store: Blocks, boxes: Floats, node: int) -> bool:
+def fit_box(store: Blocks, node: int) -> bool:
     """Fit the box of a node, kept by its parent, to what is left below it; return whether it changed."""
-    d = store.values.shape[1]
+    d, boxes = store.values.shape[1], store.boxes
     inner = boxes.shape[0]
     above, lane = (node - 1) // LANES, (node - 1) % LANES
     changed = False
@@ -124,40 +129,57 @@ def fit_box(store: Blocks, boxes: Floats, node: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def fit_boxes(store: Blocks) -> Floats:
-    """Return the boxes of all nodes: (inner nodes, attributes, low and high, 8)."""
-    used, d = store.values.shape[:2]
-    first = store.keys.shape[0]
-    boxes = np.empty((first, d, 2, LANES))
+def fit_boxes(store: Blocks) -> None:
+    """Fill in the boxes and the lowest record of all nodes."""
+    used, first = store.values.shape[0], store.keys.shape[0]
     while first > 0:
         above = (first - 1) // LANES
-        boxes[above : above + -(-used // LANES)] = np.nan
-        for node in range(first, first + used):
-            fit_box(store, boxes, node)
+        store.boxes[above : above + -(-used // LANES)] = np.nan
+        store.lowest[above : above + -(-used // LANES)] = NO_RECORD
+        for at in range(used):
+            fit_box(store, first + at)
+            lowest = NO_RECORD
+            for lane in range(LANES):
+                if first < store.keys.shape[0]:
+                    lowest = min(lowest, store.lowest[first + at, lane])
+                elif store.record[at * LANES + lane] >= 0:
+                    lowest = min(lowest, store.record[at * LANES + lane])
+            store.lowest[above + at // LANES, at % LANES] = lowest
         used = -(-used // LANES)
         first = above
-    return boxes
 
 
 @njit(cache=True, nogil=True)
-def remove(store: Blocks, boxes: Floats, lane: int) -> None:
+def remove(store: Blocks, lane: int) -> None:
     """Remove the record in a lane; boxes are fitted towards the root for as long as they change."""
     erase(store, lane)
-    node = boxes.shape[0] + lane // LANES
-    while node > 0 and fit_box(store, boxes, node):
+    node = store.boxes.shape[0] + lane // LANES
+    while node > 0 and fit_box(store, node):
         node = (node - 1) // LANES
 
 
 @njit(cache=True, nogil=True)
+def lowest_below(store: Blocks, node: int) -> int:
+    """Return an index that no record below a node undercuts: with it, ties are settled without entering the node.
+
+    Duplicates are packed in the order of their index, so that among many of them a search enters few.
+    """
+    return int(store.lowest[(node - 1) // LANES, (node - 1) % LANES])
+
+
+@njit(cache=True, nogil=True)
 def push(search: Search, size: int, mask: int, node: int, sign: float) -> int:
-    """Put the children of a node that are in the mask on the stack, least sign * bound on top; return its new size."""
+    """Put the children of a node that are in the mask on the stack, least sign * bound on top; return its new size.
+
+    Of equal ones the first comes on top: among duplicates, that is where the lowest indices are.
+    """
     floor = size
     while mask != 0:
         lane = lowest_lane(mask)
         mask &= mask - 1
         bound = sign * search.distance[lane]
         at = size
-        while at > floor and search.bound[at - 1] < bound:
+        while at > floor and search.bound[at - 1] <= bound:
             search.bound[at], search.node[at] = search.bound[at - 1], search.node[at - 1]
             at -= 1
         search.bound[at], search.node[at] = bound, LANES * node + 1 + lane
@@ -166,16 +188,13 @@ def push(search: Search, size: int, mask: int, node: int, sign: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def nearest_in_tree(
-    store: Blocks, boxes: Floats, lane: int, point: Floats, near: Floats, nearest: Integers, search: Search
-) -> int:
+def nearest_in_tree(store: Blocks, lane: int, point: Floats, near: Floats, nearest: Integers, search: Search) -> int:
     """Fill the heap of the records nearest to a point, beginning with the block of `lane`; return how many there are.
 
     From that block up to the root, only siblings whose box reaches into the ball of the nearest so far are entered.
-    A box that just touches the ball is entered too: it may have a record as far as the worst, with a lower index.
+    A box that just touches the ball is entered if it may have a record as far as the worst, with a lower index.
     """
-    d = store.values.shape[1]
-    inner = boxes.shape[0]
+    d, inner = store.values.shape[1], store.boxes.shape[0]
     capacity = nearest.shape[0]
     found, limit = 0, np.inf
     home = inner + lane // LANES
@@ -184,10 +203,10 @@ def nearest_in_tree(
         while size > 0:
             size -= 1
             node = search.node[size]
-            if search.bound[size] > limit:
+            if search.bound[size] > limit or (search.bound[size] == limit and lowest_below(store, node) > nearest[0]):
                 continue
             if node < inner:
-                nearest_bounds(boxes, node * d * 2 * LANES, point, search.distance)
+                nearest_bounds(store.boxes, node * d * 2 * LANES, point, search.distance)
                 size = push(search, size, lanes_at_most(search.distance, limit), node, 1.0)
                 continue
             block = node - inner
@@ -202,32 +221,29 @@ def nearest_in_tree(
         if home == 0:
             return found
         above = (home - 1) // LANES
-        nearest_bounds(boxes, above * d * 2 * LANES, point, search.distance)
+        nearest_bounds(store.boxes, above * d * 2 * LANES, point, search.distance)
         mask = lanes_at_most(search.distance, limit) & ~(1 << (home - 1) % LANES)
         size = push(search, 0, mask, above, 1.0)
         home = above
 
 
 @njit(cache=True, nogil=True)
-def farthest_in_tree(
-    store: Blocks, boxes: Floats, point: Floats, centre: Floats, travelled: float, search: Search
-) -> int:
+def farthest_in_tree(store: Blocks, point: Floats, centre: Floats, travelled: float, search: Search) -> int:
     """Return the record farthest from a point, the lowest index on ties: far boxes first, none that falls short.
 
     `centre` and `travelled` say what the keys of the store mean (see `farthest_from_centre`), for a second bound.
     """
     away = travelled * (1.0 + SLACK) + UNDERFLOW
-    d = store.values.shape[1]
-    inner = boxes.shape[0]
+    d, inner = store.values.shape[1], store.boxes.shape[0]
     best, farthest = -1.0, -1
     search.bound[0], search.node[0], size = -np.inf, 0, 1
     while size > 0:
         size -= 1
         node = search.node[size]
-        if -search.bound[size] < best:
+        if -search.bound[size] < best or (-search.bound[size] == best and lowest_below(store, node) > farthest):
             continue
         if node < inner:
-            farthest_bounds(boxes, store.keys, node, point, centre, away, search.distance)
+            farthest_bounds(store.boxes, store.keys, node, point, centre, away, search.distance)
             size = push(search, size, lanes_at_least(search.distance, best), node, -1.0)
             continue
         block = node - inner

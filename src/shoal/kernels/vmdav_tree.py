@@ -73,42 +73,42 @@ def vmdav_tree(X: Floats, k: int, gain: float, watch: Integers) -> Integers:
     while n - assigned >= k:
         rows, record = remaining(X, labels, n - assigned)
         sort_compactly(rows, record)
-        store = pack(rows, record, place)
-        boxes = fit_boxes(store)
+        store = pack(rows, record, place, True)
+        fit_boxes(store)
         measure_from(store, centroid, distance)
         enough = max(k, (n - assigned) // 2)
         while n - assigned >= enough:
             if watch[1] != 0:
                 return labels
             start = assigned
-            lane, _ = farthest_from_centre(store, centroid, 0.0, distance, seen)
+            lane, _, _ = farthest_from_centre(store, centroid, 0.0, distance, seen)
             x = store.record[lane]
-            remove(store, boxes, lane)
+            remove(store, lane)
             order[assigned] = x
             if k > 1:
-                nearest_in_tree(store, boxes, lane, X[x], near[: k - 1], nearest[: k - 1], search)
+                nearest_in_tree(store, lane, X[x], near[: k - 1], nearest[: k - 1], search)
             for at in range(k - 1):
                 order[assigned + 1 + at] = nearest[at]
-                remove(store, boxes, place[nearest[at]])
+                remove(store, place[nearest[at]])
             assigned += k
             for at in range(k):
                 y = order[start + at]
-                found = nearest_in_tree(store, boxes, place[y], X[y], near[:1], nearest[:1], search)
+                found = nearest_in_tree(store, place[y], X[y], near[:1], nearest[:1], search)
                 gap[at], beyond[at] = nearest_other(near, nearest, found, -1)
             while assigned - start < 2 * k - 1 and assigned < n:
                 d_in, x = nearest_other(gap, beyond, assigned - start, -1)
-                found = nearest_in_tree(store, boxes, place[x], X[x], near[:2], nearest[:2], search)
+                found = nearest_in_tree(store, place[x], X[x], near[:2], nearest[:2], search)
                 d_out, other = nearest_other(near, nearest, found, x)
                 if not math.sqrt(d_in) < gain * math.sqrt(d_out):
                     break
-                remove(store, boxes, place[x])
+                remove(store, place[x])
                 order[assigned] = x
                 gap[assigned - start], beyond[assigned - start] = d_out, other
                 assigned += 1
                 for at in range(assigned - start - 1):
                     if beyond[at] == x:
                         y = order[start + at]
-                        found = nearest_in_tree(store, boxes, place[y], X[y], near[:1], nearest[:1], search)
+                        found = nearest_in_tree(store, place[y], X[y], near[:1], nearest[:1], search)
                         gap[at], beyond[at] = nearest_other(near, nearest, found, -1)
             for at in range(start, assigned):
                 labels[order[at]] = formed

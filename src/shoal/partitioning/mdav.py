@@ -6,8 +6,9 @@ import numpy.typing as npt
 from shoal.kernels.mdav_scan import mdav_scan
 from shoal.kernels.mdav_tree import mdav_tree
 
-# Measured in bench/mdav.py. Below TREE_FROM records a scan takes less than a tenth of a second, and the tree need not
-# be compiled; above TREE_UP_TO attributes the tree enters nearly every box.
+# Measured (k = 3, processor time). At 10,000 records scan and tree take much the same, under 0.1 s, and small files
+# need not compile the tree. At 100,000, scan / tree is 1.3 (uniform) to 4.2 (clustered) at 12 attributes, 0.5 to 4.2 at
+# 16, 0.1 to 4.6 at 24: in uniform data of many attributes a tree enters nearly every box.
 TREE_FROM = 10_000
 TREE_UP_TO = 16
 
@@ -23,8 +24,8 @@ def mdav(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None
     """Partition records by MDAV-generic [1]_: groups of k, the last of up to 2k - 1.
 
     While 3k or more records are left: x_r, the record farthest from the mean of those left, and its k - 1 nearest form
-    a group; x_s, the record then farthest from x_r, and its k - 1 nearest form another. If 2k or more are left, one more
-    group is formed around the farthest from the mean; the rest is the last. Ties go to the lowest record index.
+    a group; x_s, the record then farthest from x_r, and its k - 1 nearest form another. If 2k or more are left, one
+    more group is formed around the farthest from the mean; the rest is the last. Ties go to the lowest record index.
 
     Few records or many attributes are scanned; otherwise a k-d tree is searched. The groups are the same to the record.
 

@@ -13,8 +13,8 @@ def vmdav(
     """Partition records by V-MDAV [1]_: groups of k to 2k - 1, larger where the data are clustered.
 
     The centroid of all records is computed once. While k or more records are left, the one farthest from the centroid
-    and its k - 1 nearest form a group. It then takes in the record nearest to any of its members, up to 2k - 1 in all, as
-    long as ``d_in < gain * d_out``: its distance to the group against its distance to the nearest other record left.
+    and its k - 1 nearest form a group. It then takes in the record nearest to any of its members, up to 2k - 1 in all,
+    as long as ``d_in < gain * d_out``: its distance to the group against its distance to the nearest other left.
     The fewer than k records that remain join the group with the nearest mean. Ties go to the lowest record index.
 
     Parameters

@@ -184,7 +184,7 @@ def _sample(cells: Array) -> Array:
     """Take cells from all over a column, which tell at little cost what it is not."""
     if len(cells) <= _SAMPLE:
         return cells
-    return cells.take(pa.array(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64)))
+    return cells.take(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64))
 
 
 def _coarsest(moments: Array) -> Array:

@@ -54,10 +54,8 @@ def check_options(csv: Csv) -> None:
     """
     problems = []
     for field, value in (("delimiter", csv.delimiter), ("quote", csv.quote)):
-        if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n\0"):
-            problems.append((f"csv.{field}", "must be one ASCII character"))
-    if csv.decimal not in (None, ".", ","):
-        problems.append(("csv.decimal", "must be '.' or ','"))
+        if value is not None and (not value.isascii() or value in "\r\n\0"):
+            problems.append((f"csv.{field}", "must be an ASCII character that does not end a line"))
     if csv.quote is not None and csv.quote == csv.delimiter:
         problems.append(("csv.quote", "must differ from the delimiter"))
     if problems:
@@ -80,8 +78,8 @@ def find_dialect(data: bytes, csv: Csv) -> Dialect:
     bare = re.sub(rb'"[^"]*"', b"", sample).lstrip(b"\r\n").decode(errors="replace")
     header = re.split(r"[\r\n]", bare, maxsplit=1)[0]
     sniffed = _sniff(sample, csv)
-    quote = csv.quote or sniffed.get("Quote", '"')
     delimiter = csv.delimiter or _delimiter(sniffed.get("Delimiter", ","), header)
+    quote = csv.quote or _quote(sniffed.get("Quote", '"'), bare, delimiter)
     escape = sniffed.get("Escape", quote)
     if escape == quote or first_stray_quote(data, delimiter, quote, None) is None:
         return Dialect(delimiter, quote, newline=_newline(bare))
@@ -125,6 +123,13 @@ def _delimiter(sniffed: str, header: str) -> str:
         return sniffed
     best = max(_DELIMITERS, key=header.count)
     return best if best in header else sniffed
+
+
+def _quote(sniffed: str, bare: str, delimiter: str) -> str:
+    """Take an apostrophe for a quote only where the header has it or a cell needs it: it may be part of a text."""
+    edge = f"[{re.escape(delimiter)}\r\n]"
+    cells = re.finditer(f"{edge}{sniffed}([^{sniffed}]*){sniffed}(?={edge}|$)", bare)
+    return sniffed if bare.startswith(sniffed) or any(re.search(edge, cell[1]) for cell in cells) else '"'
 
 
 def _newline(bare: str) -> str:

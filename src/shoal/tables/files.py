@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.errors import FileError, PlanError
+from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
 from shoal.tables.csv_reading import read_csv
 from shoal.tables.csv_writing import write_csv
@@ -107,7 +107,7 @@ def _readable(path: Path) -> Kind:
 
 def _read_parquet(path: Path) -> pa.Table:
     with path.open("rb") as file:
-        return _undamaged(lambda: pq.ParquetFile(file).read(), path, "Parquet")
+        return _undamaged(lambda: pq.ParquetFile(file, page_checksum_verification=True).read(), path, "Parquet")
 
 
 def _read_arrow(path: Path) -> pa.Table:
@@ -151,11 +151,20 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
         if kind == "csv":
             write_csv(table, path)
         elif kind == "parquet":
-            pq.write_table(table.to_arrow(), path, compression="zstd")
+            _write_parquet(table.to_arrow(), path)
         else:
             _write_arrow(table.to_arrow(), path)
     except OSError as error:
         raise FileError(f"'{path}' cannot be written: {error.strerror or 'the disk gave an error'}") from None
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    for field in table.schema:
+        try:
+            pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
+        except pa.ArrowException:
+            raise DataError(f"column '{field.name}' is of type {field.type}, which Parquet cannot hold") from None
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
 def _write_arrow(table: pa.Table, path: Path) -> None:

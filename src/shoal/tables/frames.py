@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
 from shoal.tables.cells import one_chunk
 from shoal.tables.names import check_names
 
@@ -65,23 +66,26 @@ def column_of(native: Any, name: str) -> Array:
         If Arrow has no type for what the column holds.
     """
     if isinstance(native, pa.Table):
-        return one_chunk(native.column(name))
+        column = one_chunk(native.column(name))
+        return cast("Array", pc.run_end_decode(column)) if pa.types.is_run_end_encoded(column.type) else column
     series = nw.from_native(native, eager_only=True)[name]
     if series.dtype == nw.Object and not is_pandas_dataframe(native):
         raise DataError(f"column '{name}' holds Python objects; give it a type of its own")
     try:
+        if str(native[name].dtype).startswith("Sparse"):
+            return cast("Array", pa.array(native[name].to_numpy(), from_pandas=True))
         return one_chunk(series.to_arrow())
     except (pa.ArrowException, TypeError, OverflowError):
-        raise DataError(f"column '{name}' {_what_is_odd(native, name, series.dtype)}") from None
+        raise DataError(f"column '{name}' {_what_is_odd(native, name)}") from None
 
 
-def _what_is_odd(native: Any, name: str, dtype: Any) -> str:
+def _what_is_odd(native: Any, name: str) -> str:
     record = first_odd_object(native, name)
     if record is not None:
         return f"is not a number in record {record}; put values of one kind in a column"
-    if dtype == nw.Object:
+    if is_pandas_dataframe(native) and native[name].dtype == object:
         return "holds values of different kinds; put values of one kind in a column"
-    return f"is of type {dtype}, which Arrow does not have; convert it first"
+    return f"is of type {native[name].dtype}, which Arrow does not have; convert it first"
 
 
 def first_odd_object(native: Any, name: str) -> int | None:
@@ -109,14 +113,12 @@ def to_arrow(native: Any) -> pa.Table:
     """
     if isinstance(native, pa.Table):
         return native
-    frame = nw.from_native(native, eager_only=True)
-    for name, dtype in frame.schema.items():
-        if dtype in (nw.Object, nw.Unknown):
-            column_of(native, name)
     if is_pandas_dataframe(native):
-        return pa.Table.from_pandas(native, preserve_index=False)
-    table: pa.Table = frame.to_arrow()
-    return table
+        try:
+            return pa.Table.from_pandas(native, preserve_index=False)
+        except (pa.ArrowException, TypeError):
+            pass  # one of the columns will say what is wrong
+    return pa.table({name: column_of(native, name) for name in native.columns})
 
 
 def rebuild(

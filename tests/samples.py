@@ -1,0 +1,45 @@
+"""Matrices that several tests draw, and the loss of a partition, counted from its labels."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+
+def distributed(kind: str, n: int, d: int) -> np.ndarray:
+    """Records spread evenly, in fifty clusters of different width, or with long tails."""
+    rng = np.random.default_rng(0)
+    if kind == "uniform":
+        return rng.random((n, d))
+    if kind == "clustered":
+        centres = 10 * rng.random((50, d))
+        return centres[rng.integers(0, 50, n)] + rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, -0.5, (n, 1))
+    return np.exp(1.5 * rng.normal(size=(n, d)))
+
+
+@st.composite
+def matrices(draw: st.DrawFn, most: int = 70) -> np.ndarray:
+    """Matrices with what breaks a search: ties, duplicates, lattices, constant columns, all scales, outliers."""
+    n, d = draw(st.integers(1, most)), draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    X = rng.normal(size=(n, d))
+    kind = draw(st.sampled_from(["normal", "lattice", "duplicates", "rounded", "nearly constant", "mixed", "outliers"]))
+    if kind == "lattice":
+        X = rng.integers(0, draw(st.integers(1, 6)), size=(n, d)).astype(float)
+    elif kind == "duplicates":
+        X = X[rng.integers(0, max(1, n // 4), n)]
+    elif kind == "rounded":
+        X = np.round(X, 1) + 1e6
+    elif kind == "nearly constant":
+        X = 1.0 + X * 2.0**-52
+        X[:, 0] = 7.0
+    elif kind == "mixed":
+        X *= 10.0 ** rng.integers(-150, 150, size=(n, d))
+    elif kind == "outliers":
+        X[rng.random(n) < 0.1] *= 1e14
+    if kind != "mixed":
+        X *= 10.0 ** draw(st.integers(-150, 130))
+    return np.ascontiguousarray(X)
+
+
+def loss(X: np.ndarray, labels: np.ndarray) -> float:
+    """Sum of squared errors within groups."""
+    return sum(float(((X[labels == g] - X[labels == g].mean(0)) ** 2).sum()) for g in np.unique(labels))

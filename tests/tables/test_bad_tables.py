@@ -1,0 +1,301 @@
+"""What cannot be a table, or not a matrix, is refused in one sentence that holds nothing from the data."""
+
+import datetime as dt
+import os
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shoal.errors import DataError, FileError, PlanError, ShoalError
+from shoal.plan import Csv
+from shoal.tables import kind_of, open_table, write_table
+
+SECRET = "s3cret"
+
+
+def refusal(source, csv=None, error=ShoalError):
+    with pytest.raises(error) as caught:
+        open_table(source, csv)
+    message = str(caught.value)
+    assert message
+    assert "\n" not in message
+    assert SECRET not in message
+    assert caught.value.__cause__ is None
+    return message
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Make a file of a name and bytes."""
+
+    def _make(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return _make
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    assert "there is no file" in refusal(tmp_path / "none.csv", error=FileError)
+
+
+def test_a_folder(tmp_path):
+    (tmp_path / "data.csv").mkdir()
+    assert "is a folder" in refusal(tmp_path / "data.csv", error=FileError)
+
+
+def test_a_name_that_no_file_can_have(tmp_path):
+    refusal(tmp_path / ("x" * 500 + ".csv"), error=FileError)
+    refusal("a\0b.csv", error=FileError)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(file):
+    path = file("a,b\n1,2\n")
+    path.chmod(0)
+    assert "permission" in refusal(path, error=FileError)
+
+
+def test_a_file_that_the_system_refuses(file, monkeypatch):
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    path = file("a,b\n1,2\n")
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    assert "permission" in refusal(path, error=FileError)
+
+
+@pytest.mark.parametrize("name", ["table", "table.doc", "table.csv.gz", "table.xlsx"])
+def test_an_ending_that_is_not_known(file, name):
+    message = refusal(file("a,b\n1,2\n", name), error=FileError)
+    for ending in (".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".ipc"):
+        assert ending in message
+
+
+def test_the_kind_follows_from_the_ending():
+    assert [kind_of(f"a.{end}") for end in ("csv", "TXT", "tsv", "parquet", "arrow", "feather", "ipc")] == [
+        *["csv"] * 3,
+        "parquet",
+        *["arrow"] * 3,
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff", "  \n"])
+def test_an_empty_file(file, content):
+    assert "is empty" in refusal(file(content), error=DataError)
+
+
+@pytest.mark.parametrize("content", ["a,b\n", "a,b", "a", "a\n"])
+def test_a_header_without_records(file, content):
+    assert "holds no records" in refusal(file(content), error=DataError)
+
+
+def test_a_name_twice(file):
+    sources = [file("a,b,a\n1,2,3\n"), pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"])]
+    sources += [pa.table([[1], [2], [3]], names=["a", "b", "a"])]
+    sources += [sources[-1].to_reader()]
+    path = file(b"", "twice.parquet")
+    pq.write_table(sources[2], path)
+    for source in (*sources, path):
+        assert "more than one column named 'a'" in refusal(source, error=DataError)
+
+
+@pytest.mark.parametrize("content", ["a,,c\n1,2,3\n", 'a," ",c\n1,2,3\n', "a,\n1,2\n", "\n1\n2\n"])
+def test_a_column_without_a_name(file, content):
+    assert "has no name" in refusal(file(content), error=DataError)
+
+
+@pytest.mark.parametrize("content", ["1,2\n3,4\n", "1.5;-2e3\n3;4\n", "17\n18\n"])
+def test_a_first_row_that_is_data(file, content):
+    message = refusal(file(content), error=DataError)
+    assert "the first row holds numbers only" in message
+    assert "17" not in message.removeprefix(str(file("")))
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        (f"a,b\n1,2\n{SECRET}\n3,4\n", "record 2 has 1 cell, the header has 2"),
+        (f"a,b\n1,2,{SECRET}\n3,4,5\n6,7,8\n", "record 1 has 3 cells, the header has 2"),
+        (f'a,b\n"x\ny",2\n\n3,4\n5,6,{SECRET}\n', "record 3 has 3 cells, the header has 2"),
+        ("a,b\n" + "1,2\n" * 5_000_000 + f"1,2,{SECRET}\n", "record 5000001 has 3 cells, the header has 2"),
+    ],
+    ids=["short", "long", "after line ends in quotes", "far down"],
+)
+def test_a_record_with_cells_too_many_or_too_few(file, content, where):
+    assert where in refusal(file(content), error=DataError)
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        (f'a,b\n1,"x\n2,{SECRET}\n', "record 1 opens a quote that is never closed"),
+        (f'a,b\n\n1,"y\nz"\n2,"x\n3,{SECRET}\n', "record 2 opens a quote that is never closed"),
+        (f'a,"b\n1,{SECRET}\n', "the header opens a quote that is never closed"),
+        (f'a,b\n1,"x\n2,"{SECRET}"\n3,z\n', "record 1 has text after a closing quote"),
+        (f'a,b\n1,x\n2,"x" {SECRET}\n', "record 2 has text after a closing quote"),
+        ('a,b\n1,"x""\n', "record 1 opens a quote that is never closed"),
+    ],
+)
+def test_a_quote_that_does_not_close(file, content, where):
+    assert where in refusal(file(content), Csv(delimiter=",", quote='"'), error=DataError)
+
+
+def test_a_wrong_encoding(file):
+    path = file("a,b\nGöteborg,1\n".encode("latin-1"))
+    assert "is not written in utf-8 (at byte 6)" in refusal(path, Csv(encoding="utf-8"), error=DataError)
+    assert "is not written in utf-16" in refusal(file(b"a,b\n1,2"), Csv(encoding="utf-16"), error=DataError)
+    refusal(file(b"\xff\xfea\x00,"), error=DataError)
+
+
+def test_bytes_that_are_no_text(file):
+    assert "NUL" in refusal(file(b"a,b\n1,\x002\n"), error=DataError)
+    assert "UTF-16" in refusal(file("a,b\n1,2\n".encode("utf-16-le")), error=DataError)
+    assert "not a text file" in refusal(file(b"\x1f\x8b\x08\xff\x03\x04\xfe\n"), error=DataError)
+    path = file(b"", "parquet.csv")
+    pq.write_table(pa.table({"a": [1]}), path)
+    assert "not a text file" in refusal(path, error=DataError)
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "table.arrow", "table.feather"])
+def test_a_file_that_is_damaged_or_another_kind(tmp_path, name):
+    path = tmp_path / name
+    write_table(open_table(pa.table({"a": np.arange(50_000), "b": [SECRET] * 50_000})), path, kind_of(name))
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    for content in (
+        b"",
+        b"a,b\n1,2\n",
+        whole[:half],
+        whole[half:],
+        whole[:8],
+        whole[:-1],
+        whole[:half] + b"\0" * 64 + whole[half + 64 :],
+    ):
+        path.write_bytes(content)
+        assert "is not a whole" in refusal(path, error=FileError)
+
+
+def test_each_kind_under_the_other_name(tmp_path):
+    table = open_table(pa.table({"a": [1]}))
+    write_table(table, tmp_path / "a.arrow", "parquet")
+    write_table(table, tmp_path / "a.parquet", "arrow")
+    assert "is not a whole Arrow file" in refusal(tmp_path / "a.arrow", error=FileError)
+    assert "is not a whole Parquet file" in refusal(tmp_path / "a.parquet", error=FileError)
+
+
+def test_names_of_pandas_columns_that_are_no_text():
+    assert "name of column 2 is of type int" in refusal(pd.DataFrame({"a": [1], 7: [2]}), error=DataError)
+    assert "tuple" in refusal(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), error=DataError)
+
+
+@pytest.mark.parametrize(
+    "source", [5, None, [1, 2], {"a": [1]}, np.zeros((2, 2)), b"abc", pd.Series([1], name="a"), pl.Series("a", [1])]
+)
+def test_what_is_no_table(source):
+    assert "is not a table; give" in refusal(source, error=DataError)
+
+
+def test_a_lazy_frame():
+    assert "call .collect() first" in refusal(pl.LazyFrame({"a": [1]}), error=DataError)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_dataframe_without_records_or_columns(make):
+    assert "holds no records" in refusal(make({"a": []}), error=DataError)
+    assert "has no columns" in refusal(make({}), error=DataError)
+
+
+def test_csv_options_for_what_is_no_csv(tmp_path):
+    write_table(open_table(pa.table({"a": [1]})), tmp_path / "a.parquet", "parquet")
+    for source in (tmp_path / "a.parquet", pa.table({"a": [1]})):
+        assert "does not apply" in refusal(source, Csv(delimiter=";"), error=PlanError)
+        assert len(open_table(source, Csv())) == 1
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    table = open_table(pa.table({"a": [1]}))
+    for kind in ("csv", "parquet", "arrow"):
+        with pytest.raises(FileError, match="cannot be written"):
+            write_table(table, tmp_path / "none" / "out", kind)
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        (["1", SECRET, "2"], "column 'x' is not a number in record 2; only numbers can be averaged so far"),
+        ([SECRET, SECRET, None], "column 'x' holds text; only numbers can be averaged so far"),
+        (["1", "2", "3"], "column 'x' holds numbers that are stored as text; turn them into numbers first"),
+        ([1, None, 2], "column 'x' misses a value in record 2; fill it or leave the record out"),
+        ([None, float("nan"), 2.0], "column 'x' misses a value in record 1 (2 records in all); fill it or leave"),
+        ([1.0, 2.0, float("-inf")], "column 'x' is infinite in record 3; replace it by a number or leave"),
+        ([True, False, True], "column 'x' is boolean; only numbers can be averaged so far"),
+        ([dt.date(2020, 1, 1)] * 3, "column 'x' holds dates or times; only numbers can be averaged so far"),
+        ([[1], [2], [3]], "column 'x' is nested; only numbers can be averaged so far"),
+        ([None, None, None], "column 'x' is empty: no record has a value"),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), "column 'x' is categorical; only numbers can be averaged"),
+        ([b"x", b"y", b"z"], "column 'x' is of type binary; only numbers can be averaged so far"),
+    ],
+)
+def test_a_column_that_cannot_be_averaged(column, problem):
+    with pytest.raises(DataError) as caught:
+        open_table(pa.table({"x": column})).matrix(["x"])
+    assert str(caught.value).startswith(problem)
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_all_columns_that_cannot_be_averaged_are_named_at_once():
+    table = open_table(pa.table({"a": [1, 2], "b": ["x", "y"], "c": [1.5, None], "d": [True, False]}))
+    with pytest.raises(DataError) as caught:
+        table.matrix(["a", "b", "c", "d"])
+    assert [line.split()[1] for line in str(caught.value).splitlines()] == ["'b'", "'c'", "'d'"]
+
+
+def test_pandas_objects_that_cannot_be_averaged():
+    frame = pd.DataFrame({"a": pd.Series([1, SECRET, 2], dtype=object), "b": pd.Series([(), SECRET, 2], dtype=object)})
+    frame["c"] = [1j, 2j, 3j]
+    with pytest.raises(DataError) as caught:
+        open_table(frame).matrix(["a", "b", "c"])
+    first, second, third = str(caught.value).splitlines()
+    assert first.startswith("column 'a' is not a number in record 2")
+    assert second.startswith("column 'b' holds values of different kinds")
+    assert third.startswith("column 'c' is of type")
+    assert SECRET not in str(caught.value)
+
+
+def test_pandas_text_that_turns_into_something_else_far_down(tmp_path):
+    frame = pd.DataFrame({"a": pd.Series([SECRET] * 500 + [5], dtype=object)})
+    for use in (lambda table: table.matrix(["a"]), lambda table: write_table(table, tmp_path / "a", "parquet")):
+        with pytest.raises(DataError, match="column 'a' holds values of different kinds") as caught:
+            use(open_table(frame))
+        assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_polars_objects_are_not_written(tmp_path, kind):
+    frame = pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)})
+    with pytest.raises(DataError, match="column 'a' holds Python objects"):
+        write_table(open_table(frame), tmp_path / "a", kind)
+
+
+def test_a_type_that_parquet_cannot_hold_is_refused(tmp_path):
+    table = pa.table({"a": pa.array([pa.MonthDayNano([1, 2, 3])])})
+    with pytest.raises(DataError, match="column 'a' is of type month_day_nano_interval, which Parquet cannot hold"):
+        write_table(open_table(table), tmp_path / "a", "parquet")
+
+
+def test_numbers_of_every_width_can_be_averaged():
+    kinds = [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.decimal128(30, 2), pa.decimal256(50, 2)]
+    table = open_table(pa.table({str(kind): pa.array([1, 2, 3]).cast(kind) for kind in kinds}))
+    assert table.numeric == table.names
+    np.testing.assert_array_equal(table.matrix(table.names), np.repeat([[1.0], [2.0], [3.0]], len(kinds), axis=1))
+
+
+def test_integers_beyond_the_precision_of_floats_become_the_nearest():
+    assert open_table(pa.table({"a": [2**53 + 1, 2**62 + 1]})).matrix(["a"]).tolist() == [[2.0**53], [2.0**62]]
