@@ -87,10 +87,12 @@ def textbook(X: np.ndarray, k: int, watch: np.ndarray) -> np.ndarray:
         for j in range(d):
             mean[j] /= left
         x = measure(X, alive, mean, distance)
-        for _ in range(2 if left >= 3 * k else 1):
+        centres = 2 if left >= 3 * k else 1
+        for centre in range(centres):
+            if centre > 0:
+                x = measure(X, alive, X[x], distance)
             measure(X, alive, X[x], distance)
             form(alive, distance, labels, formed, x, k)
-            x = measure(X, alive, X[x], distance)
             formed += 1
             left -= k
     for i in range(n):

@@ -53,6 +53,11 @@ def test_untouched_columns_of_a_csv_file_keep_their_spelling(tmp_path):
     assert (tmp_path / "out.csv").read_text() == expected
 
 
+def test_a_tsv_file_has_tabs(survey):
+    shoal.protect(survey / "survey.parquet", **ROLES).save(survey / "masked.tsv")
+    assert (survey / "masked.tsv").read_text().startswith("age\tincome\tzip\till\n")
+
+
 def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
     release = shoal.protect(survey / "survey.csv", **ROLES)
 

@@ -104,7 +104,10 @@ def test_the_same_kind_of_table_comes_back(kind):
 
 def test_the_index_of_a_pandas_table_is_kept():
     table = pd.DataFrame(COLUMNS, index=list("uvwxyz"))
-    assert list(shoal.protect(table, k=3, quasi=["age"]).table.index) == list("uvwxyz")
+    release = shoal.protect(table, k=3, quasi=["age"])
+    assert list(release.table.index) == list("uvwxyz")
+    assert any("index was kept" in note for note in release.notes)
+    assert not any("index" in note for note in shoal.protect(pd.DataFrame(COLUMNS), k=3, quasi=["age"]).notes)
 
 
 def test_anything_with_an_arrow_stream_will_do():

@@ -3,7 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from shoal.plan import Plan
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.scaling import Matrix, standardize
 from shoal.strata import Strata, stratify
-from shoal.tables import Dialect, Table, kind_of, open_table, write_table
+from shoal.tables import Table, dialect_for, kind_of, open_table, write_table
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.decode import decode
@@ -201,6 +201,10 @@ def _notes(plan: Plan, original: Table, columns: dict[str, Array]) -> list[str]:
     roles = {*_quasi(plan), *plan.confidential, *plan.identifiers, *(plan.strata or [])}
     if others := [name for name in original.names if name not in roles]:
         notes.append(f"published as they are, having no role: {', '.join(others)}")
+    if original.has_index:
+        notes.append(
+            "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
+        )
     if "seed" in plan.model_fields_set:
         notes.append(f"the seed was not used: {plan.method} draws no random numbers")
     return notes
@@ -299,8 +303,8 @@ class Release:
         kind = kind_of(path)
         refuse_output(self.plan.input, path, overwrite)
         with written_whole(path, overwrite) as partial_path:
-            write_table(self._published, partial_path, kind)
-            dialect = self._published.dialect or Dialect()
+            dialect = dialect_for(path, self._published.dialect)
+            write_table(replace(self._published, dialect=dialect), partial_path, kind)
             written = open_table(partial_path, dialect.as_csv() if kind == "csv" else None)
             verify(written, self._original, self._promise_of(kind))
             with written_whole(plan_path, overwrite) as partial_plan:

@@ -15,8 +15,8 @@ def cut(
     """Cut a line of records into consecutive groups of k to 2k - 1 with the least sum of squared errors.
 
     The least cost of the first i records is f(i) = min over m in k..2k-1 of f(i - m) + SSE of the last m. In general
-    that is O(n k d); one attribute in sorted order takes O(n) for any k. Among cuts of equal cost, the one with the
-    smallest last group is taken, then with the smallest last but one, and so on.
+    that is O(n k d); one attribute in sorted order takes O(n) for any k. Among cuts of equal computed cost,
+    the one with the smallest last group is taken, then with the smallest last but one, and so on.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -42,6 +42,12 @@ class Dialect:
     def as_csv(self) -> Csv:
         """Give the options that make `open_table` read what `write_table` wrote in this dialect."""
         return Csv(delimiter=self.delimiter, quote=self.quote, decimal=self.decimal, encoding="utf-8")
+
+
+def dialect_for(path: Path, source: Dialect | None) -> Dialect:
+    """Choose how a CSV file is to be written: like the one that came in, but a .tsv file has tabs between its cells."""
+    dialect = source or Dialect()
+    return replace(dialect, delimiter="\t") if path.suffix.lower() == ".tsv" else dialect
 
 
 def check_options(csv: Csv) -> None:

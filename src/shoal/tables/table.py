@@ -7,6 +7,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from narwhals.dependencies import is_pandas_dataframe
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
@@ -55,6 +56,11 @@ class Table:
     def numeric(self) -> list[str]:
         """The names of the columns of integers, floats and decimals."""
         return numeric_names(self.native)
+
+    @property
+    def has_index(self) -> bool:
+        """Whether rows have names of their own, as pandas gives them, that are no column."""
+        return is_pandas_dataframe(self.native) and type(self.native.index).__name__ != "RangeIndex"
 
     def column(self, name: str) -> Array:
         """Give a column as an Arrow array."""
