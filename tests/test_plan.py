@@ -48,6 +48,8 @@ def test_blocks_must_cover_the_quasi_identifiers():
     ("options", "field"),
     [
         ({"trim": 1}, "trim"),
+        ({"gain": 0.2}, "gain"),
+        ({"method": "vmdav", "gain": -1}, "gain"),
         ({"small_strata": "merge"}, "small_strata"),
         ({"method": "univariate", "quasi": ["a", "b"]}, "method"),
         ({"method": "univariate", "blocks": [["a", "b"]]}, "method"),

@@ -139,6 +139,15 @@ def test_rounding_without_an_integer_attribute_is_an_error():
         shoal.protect(pa.table({"a": [1.5, 2.5]}), k=2, round=True)
 
 
+def test_vmdav_lets_groups_grow_where_records_are_dense():
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(20, 2)) * 100
+    table = pa.table(dict(zip("ab", np.repeat(centres, 4, axis=0).T + rng.normal(size=(2, 80)), strict=True)))
+    dense = shoal.protect(table, k=3, method="vmdav", gain=1.1)
+    assert np.bincount(dense.groups).tolist() == [4] * 20
+    assert dense.loss()["IL"] < shoal.protect(table, k=3).loss()["IL"]
+
+
 def test_blocks_are_partitioned_on_their_own_and_the_real_k_is_told():
     rng = np.random.default_rng(5)
     table = pa.table({"a": rng.normal(size=90), "b": rng.normal(size=90), "c": rng.normal(size=90)})

@@ -13,7 +13,7 @@ from shoal.work import side_by_side
 
 def test_results_come_in_the_order_of_the_tasks():
     def task(pause, result):
-        def run(watch):
+        def run(*, watch):
             time.sleep(pause)
             watch[0] = 1
             return result
@@ -31,7 +31,7 @@ def test_results_come_in_the_order_of_the_tasks():
 def test_an_interruption_stops_the_tasks():
     stopped = threading.Event()
 
-    def task(watch):
+    def task(*, watch):
         while not watch[1]:
             time.sleep(0.01)
         stopped.set()
@@ -45,10 +45,10 @@ def test_an_interruption_stops_the_tasks():
 
 
 def test_an_error_in_one_task_stops_the_others():
-    def failing(watch):
+    def failing(*, watch):
         raise ValueError
 
-    def waiting(watch):
+    def waiting(*, watch):
         while not watch[1]:
             time.sleep(0.01)
 

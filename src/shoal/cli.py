@@ -57,7 +57,10 @@ def protect(
     identifiers: Annotated[
         list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="auto, mdav or univariate.")] = None,
+    method: Annotated[str | None, typer.Option(help="auto, mdav, vmdav or univariate.")] = None,
+    gain: Annotated[
+        str | None, typer.Option(help="With vmdav: how readily groups grow, such as 0.2.", metavar="X")
+    ] = None,
     aggregate: Annotated[str | None, typer.Option(help="What a group publishes: mean, median, trimmed_mean.")] = None,
     trim: Annotated[
         str | None,
@@ -111,6 +114,7 @@ def protect(
         confidential=_names(confidential),
         identifiers=_names(identifiers),
         method=method,
+        gain=gain,
         aggregate=aggregate,
         trim=trim,
         restore_variance=restore_variance,

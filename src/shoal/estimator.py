@@ -27,10 +27,12 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     ----------
     k : int
         The least number of rows in a group.
-    method : {"auto", "mdav", "univariate"}
+    method : {"auto", "mdav", "vmdav", "univariate"}
         How rows are put into groups; see `shoal.partition`.
     standardize : bool or {"zscore", "minmax", "none"}
         How columns are brought to one scale first.
+    gain : float, optional
+        How readily ``vmdav`` lets groups grow.
     aggregate : {"mean", "median"}
         What a group publishes.
 
@@ -47,11 +49,18 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     """
 
     def __init__(
-        self, k: int = 3, *, method: str = "auto", standardize: bool | str = True, aggregate: str = "mean"
+        self,
+        k: int = 3,
+        *,
+        method: str = "auto",
+        standardize: bool | str = True,
+        gain: float | None = None,
+        aggregate: str = "mean",
     ) -> None:
         self.k = k
         self.method = method
         self.standardize = standardize
+        self.gain = gain
         self.aggregate = aggregate
 
     def fit(self, X: Any, y: None = None) -> Self:
@@ -68,5 +77,5 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         if self.aggregate not in ("mean", "median"):
             raise ValueError("aggregate must be 'mean' or 'median'")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.labels_ = partition(X, self.k, self.method, self.standardize)  # type: ignore[arg-type]
+        self.labels_ = partition(X, self.k, self.method, self.standardize, self.gain)  # type: ignore[arg-type]
         return np.asarray(X)

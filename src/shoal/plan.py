@@ -30,7 +30,7 @@ from shoal.errors import FileError, PlanError
 
 Problem = tuple[str, str]
 
-Method = Literal["auto", "mdav", "univariate"]
+Method = Literal["auto", "mdav", "vmdav", "univariate"]
 Aggregate = Literal["mean", "median", "trimmed_mean"]
 Standardize = Literal["zscore", "minmax", "none"]
 
@@ -89,6 +89,9 @@ class Plan(BaseModel):
     confidential: Names = Field([], description="attributes published as they are, which an intruder wants to learn")
     identifiers: Names = Field([], description="attributes that name a person or a business: dropped")
     method: Method = Field("auto", description="how records are put into groups")
+    gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        None, description="with vmdav: how readily groups grow (0.2 if not given)"
+    )
     aggregate: Aggregate = Field("mean", description="what a group publishes")
     trim: Annotated[Whole, Field(ge=1)] | None = Field(
         None, description="with trimmed_mean: how many records are left out at each end (1 if not given)"
@@ -186,6 +189,8 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = "names no attribute; leave it out or name at least one"
         case "value_error":
             what = str(context["error"])
+        case "float_type" | "float_parsing" | "finite_number":
+            what = "must be a number"
         case "int_type" | "int_from_float" | "int_parsing":
             what = "must be a whole number"
         case "list_type" | "string_type" if field not in ("input", "output"):
@@ -203,6 +208,8 @@ def _contradictions(plan: Plan) -> Iterator[Problem]:
         yield "trim", f"does not apply to aggregate '{plan.aggregate}'; it goes with 'trimmed_mean'"
     if 2 * plan.trimmed >= plan.k:
         yield "trim", f"leaves no record of a group of k = {plan.k}; it takes {plan.trimmed} from each end"
+    if plan.gain is not None and plan.method != "vmdav":
+        yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
     if plan.strata is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata; name them with strata"
 

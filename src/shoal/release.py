@@ -2,7 +2,6 @@
 
 import inspect
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from shoal import measures
 from shoal.aggregation import aggregate, restore_variance
 from shoal.errors import DataError, FileError, PlanError
-from shoal.partitioning import METHODS, choose
+from shoal.partitioning import choose, partitioner
 from shoal.plan import Plan
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.scaling import Matrix, standardize
@@ -25,7 +24,7 @@ from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.decode import decode
 from shoal.verify import Promise, exposure, verify
-from shoal.work import Progress, side_by_side
+from shoal.work import Progress, Task, side_by_side
 
 Labels = NDArray[np.int64]
 AnyPath = str | os.PathLike[str]
@@ -139,13 +138,13 @@ def _blocks(plan: Plan) -> list[list[str]]:
 def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> list[Labels]:
     """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
     Z = standardize(X, plan.standardize)
-    method = METHODS[plan.method]()
+    search = partitioner(plan.method, plan.gain)
     pieces = [
         np.ascontiguousarray(Z[rows][:, [_quasi(plan).index(name) for name in block]])
         for block in _blocks(plan)
         for rows in strata.rows
     ]
-    tasks: list[Callable[[NDArray[np.int64]], Labels]] = [partial(method, piece, plan.k) for piece in pieces]
+    tasks: list[Task[Labels]] = [partial(search, piece, plan.k) for piece in pieces]
     results = iter(side_by_side(tasks, len(X) * len(_blocks(plan)), progress))
     partitions = []
     for _ in _blocks(plan):

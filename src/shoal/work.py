@@ -3,14 +3,23 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numba.core import event
 from numpy.typing import NDArray
 
 T = TypeVar("T")
+Result = TypeVar("Result", covariant=True)
 Watch = NDArray[np.int64]
+
+
+class Task(Protocol[Result]):
+    """A piece of work that can be followed and stopped from outside."""
+
+    def __call__(self, *, watch: Watch) -> Result:
+        """Do it, writing how much is done to ``watch[0]`` and giving up when ``watch[1]`` is set."""
+
 
 # Called with the name of a step, how much of it is done and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -28,17 +37,16 @@ class _Compiling(event.Listener):
         pass
 
 
-def side_by_side(tasks: Sequence[Callable[[Watch], T]], total: int, progress: Progress) -> list[T]:
+def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress) -> list[T]:
     """Run all tasks on the machine's cores and return their results in the order of the tasks.
 
-    Each task writes how much it has done to the first element of its watch and gives up when the second is set; the
-    kernels release Python's lock, so threads do run at once. `progress` is called ten times a second, in the caller's
-    thread, with what is done in all; and with the step 'compile' if a kernel is compiled on the way.
+    The kernels release Python's lock, so threads do run at once. `progress` is called ten times a second, in the
+    caller's thread, with what is done in all; and with the step 'compile' if a kernel is compiled on the way.
     """
     watches = [np.zeros(2, dtype=np.int64) for _ in tasks]
     compiling = _Compiling()
     with event.install_listener("numba:compile", compiling), ThreadPoolExecutor(os.cpu_count()) as pool:
-        futures = [pool.submit(task, watch) for task, watch in zip(tasks, watches, strict=True)]
+        futures = [pool.submit(task, watch=watch) for task, watch in zip(tasks, watches, strict=True)]
         try:
             waiting = set(futures)
             while waiting:

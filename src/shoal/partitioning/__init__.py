@@ -1,5 +1,5 @@
 """Step 1: who shares a group."""
 
-from shoal.partitioning.methods import METHODS, choose, partition
+from shoal.partitioning.methods import choose, partition, partitioner
 
-__all__ = ["METHODS", "choose", "partition"]
+__all__ = ["choose", "partition", "partitioner"]

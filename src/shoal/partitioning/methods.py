@@ -1,6 +1,6 @@
 """The partition methods by name, and the one door to them."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -21,24 +21,29 @@ class Partitioner(Protocol):
     found their group to ``watch[0]``, and gives up when ``watch[1]`` is set.
     """
 
-    def __call__(self, X: Matrix, k: int, watch: Watch | None = None) -> Labels:
+    def __call__(self, X: Matrix, k: int, *, watch: Watch | None = None) -> Labels:
         """Partition."""
 
 
-def _mdav() -> Partitioner:
-    from shoal.partitioning.mdav import mdav
-
-    return mdav
+METHODS = ("mdav", "vmdav", "univariate")
 
 
-def _univariate() -> Partitioner:
-    from shoal.partitioning.cut import univariate
+def partitioner(method: str, gain: float | None = None) -> Partitioner:
+    """Load a method by its name: each brings kernels that need not be loaded, or compiled, for the others."""
+    match method:
+        case "mdav":
+            from shoal.partitioning.mdav import mdav
 
-    return univariate
+            return mdav
+        case "vmdav":
+            from shoal.partitioning.vmdav import vmdav
 
+            return vmdav if gain is None else partial(vmdav, gain=gain)
+        case "univariate":
+            from shoal.partitioning.cut import univariate
 
-# Loaded when asked for: each brings kernels that need not be loaded, or compiled, for the others.
-METHODS: dict[str, Callable[[], Partitioner]] = {"mdav": _mdav, "univariate": _univariate}
+            return univariate
+    raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
 
 
 def choose(method: str, d: int) -> str:
@@ -51,8 +56,9 @@ def choose(method: str, d: int) -> str:
 def partition(
     X: ArrayLike,
     k: int,
-    method: Literal["auto", "mdav", "univariate"] = "auto",
+    method: Literal["auto", "mdav", "vmdav", "univariate"] = "auto",
     standardize: bool | Literal["zscore", "minmax", "none"] = True,
+    gain: float | None = None,
     watch: Watch | None = None,
 ) -> Labels:
     """Put the rows of a matrix into groups of at least k similar ones.
@@ -62,10 +68,13 @@ def partition(
     X : (n, d) matrix of numbers
     k : int
         The least number of records in a group.
-    method : {"auto", "mdav", "univariate"}
-        ``mdav`` takes any number of attributes; ``univariate`` takes one and is optimal; ``auto`` chooses.
+    method : {"auto", "mdav", "vmdav", "univariate"}
+        ``mdav`` takes any number of attributes; ``vmdav`` does too, and lets groups grow where records are dense;
+        ``univariate`` takes one and is optimal; ``auto`` is ``univariate`` for one attribute and ``mdav`` for more.
     standardize : bool or {"zscore", "minmax", "none"}
         How attributes are brought to one scale first; True is ``zscore``, False is ``none``.
+    gain : float, optional
+        How readily ``vmdav`` lets groups grow: 0 never, 0.2 (its default) for scattered data, 1.1 for clustered data.
     watch : (2,) array of int64, optional
         For callers in another thread: the number of records done is written to the first element, and a second
         element other than zero asks the method to give up.
@@ -83,14 +92,17 @@ def partition(
     """
     matrix = _checked(X, k)
     name = choose(method, matrix.shape[1])
-    if name not in METHODS:
-        raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
+    if gain is not None and name != "vmdav":
+        raise PlanError([("gain", f"does not apply to method '{name}'; it goes with 'vmdav'")])
+    if gain is not None and not 0 <= gain < np.inf:
+        raise PlanError([("gain", "must be a number of at least 0")])
+    search = partitioner(name, gain)
     if name == "univariate" and matrix.shape[1] != 1:
         raise PlanError([("method", f"'univariate' takes one attribute, not {matrix.shape[1]}; use 'mdav'")])
     how = ("zscore" if standardize else "none") if isinstance(standardize, bool) else standardize
     if how not in ("zscore", "minmax", "none"):
         raise PlanError([("standardize", "must be True, False, 'zscore', 'minmax' or 'none'")])
-    return METHODS[name]()(scale(matrix, how), int(k), watch)
+    return search(scale(matrix, how), int(k), watch=watch)
 
 
 def _checked(X: ArrayLike, k: int) -> Matrix:
