@@ -36,4 +36,4 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf .venv shoal-demo
+	rm -rf .venv .numba_cache shoal-demo src/shoal/kernels/__pycache__

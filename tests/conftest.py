@@ -1,11 +1,17 @@
 """What all tests share: the reference data sets and the settings of hypothesis."""
 
+import hashlib
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# numba looks for changes in the file of a kernel only, not in those it imports: another source, another cache.
+KERNELS = sorted(Path(__file__).parents[1].glob("src/shoal/kernels/*.py"))
+SOURCE = hashlib.sha256(b"".join(path.read_bytes() for path in KERNELS)).hexdigest()[:16]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache" / SOURCE))
 
 # The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
 settings.register_profile("shoal", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -35,6 +41,6 @@ def reference(reference_file):
     """A reference data set as a matrix, by name: census, tarragona, eia."""
 
     def load(name: str) -> np.ndarray:
-        return np.loadtxt(reference_file(name), delimiter=",", skiprows=1, usecols=COLUMNS[name], dtype=np.float64)
+        return np.loadtxt(reference_file(name), delimiter=",", quotechar='"', skiprows=1, usecols=COLUMNS[name])
 
     return load
