@@ -71,7 +71,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     def fit_transform(self, X: Any, y: None = None) -> NDArray[np.float64]:
         """Put the rows into groups and return each row's representative."""
         X = self._fit(X)
-        return np.stack([aggregate(column, self.labels_, self.aggregate) for column in X.T], axis=1)  # type: ignore[arg-type]
+        return aggregate(X, self.labels_, self.aggregate)  # type: ignore[arg-type]
 
     def _fit(self, X: Any) -> NDArray[np.float64]:
         if self.aggregate not in ("mean", "median"):

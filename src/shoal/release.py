@@ -139,11 +139,7 @@ def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> li
     """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
     Z = standardize(X, plan.standardize)
     search = partitioner(plan.method, plan.gain)
-    pieces = [
-        np.ascontiguousarray(Z[rows][:, [_quasi(plan).index(name) for name in block]])
-        for block in _blocks(plan)
-        for rows in strata.rows
-    ]
+    pieces = [np.ascontiguousarray(Z[rows][:, _places(plan, block)]) for block in _blocks(plan) for rows in strata.rows]
     tasks: list[Task[Labels]] = [partial(search, piece, plan.k) for piece in pieces]
     results = iter(side_by_side(tasks, len(X) * len(_blocks(plan)), progress))
     partitions = []
@@ -160,12 +156,17 @@ def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> li
 def _masked(X: Matrix, partitions: list[Labels], plan: Plan) -> Matrix:
     masked = np.empty_like(X)
     for block, labels in zip(_blocks(plan), partitions, strict=True):
-        for name in block:
-            j = _quasi(plan).index(name)
-            masked[:, j] = aggregate(X[:, j], labels, plan.aggregate, plan.trimmed)
-            if plan.restore_variance:
-                masked[:, j] = _restored(masked[:, j], X[:, j], name)
+        columns = _places(plan, block)
+        masked[:, columns] = aggregate(X[:, columns], labels, plan.aggregate, plan.trimmed)
+    if plan.restore_variance:
+        for j, name in enumerate(_quasi(plan)):
+            masked[:, j] = _restored(masked[:, j], X[:, j], name)
     return masked
+
+
+def _places(plan: Plan, block: list[str]) -> list[int]:
+    """Which columns of the matrix of quasi-identifiers a block has."""
+    return [_quasi(plan).index(name) for name in block]
 
 
 def _restored(masked: NDArray[np.float64], original: NDArray[np.float64], name: str) -> NDArray[np.float64]:

@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.aggregation import aggregate, restore_variance
+from shoal import aggregation
+from shoal.aggregation import restore_variance
 
 values_and_labels = st.lists(
     st.tuples(st.floats(-1e9, 1e9, allow_nan=False), st.integers(0, 3)), min_size=1, max_size=40
 ).map(lambda pairs: (np.array([x for x, _ in pairs]), np.unique([g for _, g in pairs], return_inverse=True)[1]))
+
+
+def aggregate(values, labels, how, trim=0):
+    return aggregation.aggregate(values[:, None], labels, how, trim)[:, 0]
 
 
 def by_group(values, labels, function):

@@ -6,18 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.groups import trimmed_means
+from shoal.scaling import Matrix
 
 Labels = NDArray[np.int64]
 Column = NDArray[np.float64]
 
 
-def aggregate(values: Column, labels: Labels, how: Literal["mean", "median", "trimmed_mean"], trim: int = 0) -> Column:
-    """Replace each record's value by its group's representative.
+def aggregate(X: Matrix, labels: Labels, how: Literal["mean", "median", "trimmed_mean"], trim: int = 0) -> Matrix:
+    """Replace each record by its group's representative, attribute by attribute.
 
     Parameters
     ----------
-    values : (n,) array
-        One attribute, in its own units.
+    X : (n, d) matrix
+        The attributes, in their own units.
     labels : (n,) array of int
         The group of each record, numbered from 0 without gaps.
     how : {"mean", "median", "trimmed_mean"}
@@ -29,14 +30,13 @@ def aggregate(values: Column, labels: Labels, how: Literal["mean", "median", "tr
 
     Returns
     -------
-    (n,) array
+    (n, d) matrix
         The same bits for every record of a group, whatever the order of the records.
     """
     order = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
     skip = {"mean": 0, "median": -1, "trimmed_mean": trim}[how]
-    representatives: Column = trimmed_means(values[order], starts, skip)
-    return representatives[labels]
+    return np.stack([trimmed_means(column[order], starts, skip)[labels] for column in X.T], axis=1)
 
 
 def restore_variance(masked: Column, original: Column) -> Column:

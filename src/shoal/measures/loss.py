@@ -14,16 +14,16 @@ def on_one_scale(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
     A column that is constant in the original stays out: it is zero in both, unless masking changed it, in which case
     its difference is kept in its own units.
     """
-    n = len(original)
-    both = np.concatenate([original, masked])
-    _, exponent = np.frexp(np.abs(both).max(axis=0))
-    both = np.ldexp(both, -exponent)
-    both -= both[:n].mean(axis=0)
-    spread = both[:n].std(axis=0)
-    constant = original.min(axis=0) == original.max(axis=0)
-    both[:, constant] = np.concatenate([np.zeros((n, constant.sum())), (masked - original)[:, constant]])
-    both /= np.where(constant, 1.0, spread)
-    return both[:n], both[n:]
+    low, high = original.min(axis=0), original.max(axis=0)
+    _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))  # as in `standardize`: near one, no digit touched
+    Z, Y = np.ldexp(original, -exponent), np.ldexp(masked, -exponent)
+    mean, spread = Z.mean(axis=0), Z.std(axis=0)
+    constant = low == high
+    mean[constant], spread[constant] = Z[0, constant], np.ldexp(1.0, -exponent[constant])
+    for scaled in (Z, Y):
+        scaled -= mean
+        scaled /= spread
+    return Z, Y
 
 
 def sse(original: Matrix, masked: Matrix) -> NDArray[np.float64]:

@@ -64,9 +64,11 @@ def first_text(cells: Array, decimal: str) -> int | None:
 
     A column of digits in which some start with a zero holds codes, and is none.
     """
-    plain = _without_blanks(cells)
+    values = pc.value_counts(cells)  # text repeats itself: look at each cell once
+    plain, counts = _without_blanks(values.field("values")), values.field("counts")
     figures = pc.and_(pc.match_substring_regex(plain, _FIGURE), pc.invert(pc.match_substring_regex(plain, _CODE)))
-    if 2 * (pc.sum(figures).as_py() or 0) < len(plain) - plain.null_count or plain.null_count == len(plain):
+    numbers = pc.sum(counts.filter(figures)).as_py() or 0
+    if numbers == 0 or 2 * numbers < pc.sum(counts.filter(plain.is_valid())).as_py():
         return None
     return first_not_number(cells, decimal, codes=True)
 
