@@ -55,12 +55,12 @@ def test_protect_shows_what_was_done_and_where_it_is(run, people, tmp_path):
 def test_a_plan_file_does_what_the_options_did(run, people, tmp_path):
     options = ["-k", 3, "--quasi", "age", "--quasi", "income", "--identifiers", "name", "--strata", "region", "--round"]
     assert run("protect", people, *options, "-o", "one.csv")[0] == 0
-    assert run("protect", "--plan", "one.plan.toml", "-o", "two.csv")[0] == 0
+    assert run("protect", "--plan", "one.csv.plan.toml", "-o", "two.csv")[0] == 0
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
-    code, _, err = run("protect", "--plan", "one.plan.toml")
+    code, _, err = run("protect", "--plan", "one.csv.plan.toml")
     assert code == 2
     assert "exists already" in err
-    assert run("protect", "--plan", "one.plan.toml", "--overwrite")[0] == 0
+    assert run("protect", "--plan", "one.csv.plan.toml", "--overwrite")[0] == 0
 
 
 def test_blocks_say_that_k_holds_within_each_only(run, people):
@@ -74,6 +74,32 @@ def test_check_fails_with_exit_code_1(run, people):
     assert code == 1
     assert out == ""
     assert err.startswith("failed: 12 of the 12 combinations")
+
+
+def test_check_tells_machines_too(run, people):
+    code, out, _ = run("check", people, "-k", 2, "--json")
+    assert code == 1
+    assert json.loads(out)["passed"] is False
+
+
+def test_everything_that_is_missing_is_told_at_once(run):
+    code, _, err = run("protect")
+    assert code == 2
+    assert [line.split()[1] for line in err.splitlines()] == ["k:", "input:", "output:"]
+
+
+def test_a_name_by_itself_is_taken_to_the_letter(run, tmp_path):
+    (tmp_path / "blanks.csv").write_text("name, age\nA, 1\nB, 2\n")
+    assert run("protect", "blanks.csv", "-k", 2, "--quasi", " age", "-o", "masked.csv")[0] == 0
+
+
+def test_the_demo_does_not_touch_other_files(run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "masked.csv").write_text("mine")
+    code, _, err = run("demo", "--folder", "mine")
+    assert code == 2
+    assert "holds other files" in err
+    assert (tmp_path / "mine" / "masked.csv").read_text() == "mine"
 
 
 def test_assess_explains_itself(run, people):
@@ -176,7 +202,7 @@ def test_the_demo_protects_the_survey(run, tmp_path):
     assert result["risk"]["before"]["uniques"] > 2000
     assert result["risk"]["after"]["uniques"] == 0
     assert result["risk"]["after"]["smallest"] == 5
-    assert set(os.listdir(tmp_path / "shoal-demo")) == {"survey.csv", "masked.csv", "masked.plan.toml"}
+    assert set(os.listdir(tmp_path / "shoal-demo")) == {"survey.csv", "masked.csv", "masked.csv.plan.toml"}
     assert run("demo")[0] == 0
 
 

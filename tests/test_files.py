@@ -40,7 +40,7 @@ ROLES = {"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "identifie
 @pytest.mark.parametrize("target", ["masked.csv", "masked.parquet", "masked.arrow"])
 def test_the_saved_plan_gives_the_same_bytes_again(survey, source, target):
     shoal.protect(survey / source, **ROLES).save(survey / target)
-    again = shoal.protect(plan=survey / "masked.plan.toml")
+    again = shoal.protect(plan=survey / f"{target}.plan.toml")
     again.save(survey / f"again-{target}")
     assert (survey / f"again-{target}").read_bytes() == (survey / target).read_bytes()
     assert shoal.check(survey / target, k=4, quasi=["age", "income"])["records"] == 40
@@ -77,7 +77,14 @@ def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
 def test_rows_out_of_order_fail_verification(survey):
     release = shoal.protect(survey / "survey.csv", **ROLES)
     upside_down = release.table.take(list(range(39, -1, -1))).select(["age", "income"])
-    promise = verify.Promise(4, [["age", "income"]], {n: upside_down[n].type for n in ("age", "income")}, [], True)
+    promise = verify.Promise(
+        k=4,
+        blocks=[["age", "income"]],
+        strata=[],
+        masked={name: upside_down[name].type for name in ("age", "income")},
+        identifiers=[],
+        rescaled={},
+    )
     original = shoal.tables.open_table(survey / "survey.csv").publish({}, drop=["name", "zip", "ill"])
     with pytest.raises(shoal.CheckFailed, match="outside the range"):
         verify.verify(shoal.tables.open_table(upside_down), original, promise)
@@ -100,6 +107,27 @@ def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey,
     with pytest.raises(shoal.FileError, match=message):
         shoal.protect(survey / "survey.csv", **ROLES).save(survey / target, overwrite=target == "survey.csv")
     assert {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)} == before
+
+
+def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
+    monkeypatch.chdir(survey)
+    release = shoal.protect("survey.csv", **ROLES)
+    monkeypatch.chdir("/")
+    with pytest.raises(shoal.FileError, match="being protected"):
+        release.save(survey / "survey.csv", overwrite=True)
+
+
+def test_save_writes_to_the_plans_output(survey):
+    shoal.protect(survey / "survey.csv", **ROLES, output=survey / "masked.csv").save()
+    assert (survey / "masked.csv").exists()
+    with pytest.raises(shoal.PlanError, match="output"):
+        shoal.protect(survey / "survey.csv", **ROLES).save()
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "nul\0.csv"])
+def test_an_impossible_name_is_a_clear_error(survey, name):
+    with pytest.raises(shoal.FileError):
+        shoal.protect(survey / "survey.csv", **ROLES).save(survey / name)
 
 
 def test_overwriting_is_done_when_asked_for(survey):

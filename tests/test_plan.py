@@ -61,6 +61,20 @@ def test_an_option_that_does_not_apply_is_an_error(options, field):
     assert field in problems(k=3, **options)
 
 
+def test_the_parts_of_csv_are_changed_one_by_one():
+    plan = Plan(k=3, csv={"encoding": "cp437"}).updated(csv={"delimiter": ";"})
+    assert (plan.csv.encoding, plan.csv.delimiter) == ("cp437", ";")
+    assert problems(k=3, csv={"delimiter": ";;", "foo": 1, "quote": 5}).keys() == {
+        "csv.delimiter",
+        "csv.foo",
+        "csv.quote",
+    }
+
+
+def test_an_empty_block_is_an_error():
+    assert "names no attribute" in problems(k=3, blocks=[["a"], []])["blocks"]
+
+
 def test_trimming_must_leave_a_record_of_the_smallest_group():
     assert "trim" in problems(k=4, aggregate="trimmed_mean", trim=2)
     assert Plan(k=5, aggregate="trimmed_mean", trim=2).trimmed == 2

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.tables.decode import decode
 
 # Real numbers from a seeded generator: distances do not tie, so that rows may be permuted.
 seeds = st.integers(0, 2**32 - 1)
@@ -123,7 +124,7 @@ def test_integers_become_floats_only_where_they_must_and_the_release_says_so():
     release = shoal.protect(table, k=3)
     assert release.table["a"].type == pa.float64()
     assert release.table["b"].type == pa.int64()
-    assert any("a (round = true keeps integers)" in note for note in release.notes)
+    assert any("'a' is now of type double" in note for note in release.notes)
 
 
 def test_rounding_keeps_integers_without_breaking_groups():
@@ -179,14 +180,55 @@ def test_a_stratum_below_k_is_an_error_that_names_it():
 def test_a_small_stratum_can_be_merged_with_the_nearest():
     release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="merge")
     assert release.table["x"].to_pylist() == [1.5, 1.5, 19.625, 19.625, 1.5, 19.625, 19.625]
-    assert "y = w" in release.notes[-1]
+    assert release.notes[-1].startswith("1 stratum of fewer than k = 3 records joined the nearest")
 
 
 def test_a_small_stratum_can_be_left_out():
     release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="suppress")
     assert release.suppressed == 1
     assert release.table["y"].to_pylist() == STRATA["y"].to_pylist()[:6]
-    assert "1 records of 1 strata" in release.notes[-1]
+    assert "1 record left out, being in 1 stratum" in release.notes[-1]
+    assert release.risk()["before"]["uniques"] == 7
+
+
+def test_many_small_strata_are_not_all_named():
+    table = pa.table({"x": np.arange(100.0), "id": [f"person {i}" for i in range(100)]})
+    with pytest.raises(shoal.DataError, match="id = person 4 and 95 strata more:"):
+        shoal.protect(table, k=2, quasi=["x"], strata=["id"])
+    release = shoal.protect(table, k=2, quasi=["x"], strata=["id"], small_strata="merge")
+    assert "person" not in str(release.summary())
+
+
+def test_categorical_strata_are_strata():
+    table = pd.DataFrame({"x": [1.0, 2, 3, 4], "s": pd.Categorical(["u", "v", "u", "v"])})
+    assert list(shoal.protect(table, k=2, quasi=["x"], strata=["s"]).table["x"]) == [2, 3, 2, 3]
+
+
+def test_nested_strata_are_refused():
+    with pytest.raises(shoal.DataError, match="'s' is nested"):
+        shoal.protect(pa.table({"x": [1.0, 2], "s": [[1], [2]]}), k=2, quasi=["x"], strata=["s"])
+
+
+def test_integers_that_leave_their_type_get_a_wider_one():
+    table = pa.table({"a": pa.array([-128, -127, -126, 0, 1, 2, 125, 126, 127], pa.int8())})
+    release = shoal.protect(table, k=3, restore_variance=True, round=True)
+    assert release.table["a"].to_pylist() == [-127] * 3 + [1] * 3 + [126] * 3
+    assert decode(np.array([-3.0, 141.0]), pa.int8()).type == pa.int64()
+    assert decode(np.array([-3.0, 127.0]), pa.int8()).type == pa.int8()
+    assert decode(np.array([-3.0, 0.5]), pa.int8()).type == pa.float64()
+
+
+def test_a_plan_for_one_table_serves_another(tmp_path):
+    plan = shoal.Plan(k=2, quasi=["a"], input="elsewhere.csv", csv={"delimiter": ";"})
+    release = shoal.protect(pa.table({"a": [1.0, 2]}), plan)
+    assert release.plan.input is None
+    release.save(tmp_path / "masked.csv")
+    assert "input" not in (tmp_path / "masked.csv.plan.toml").read_text()
+
+
+def test_a_plan_must_be_a_plan():
+    with pytest.raises(shoal.PlanError, match="by name, as k=3"):
+        shoal.protect(pa.table({"a": [1.0, 2]}), 2)
 
 
 def test_missing_strata_are_a_stratum_of_their_own():
@@ -233,6 +275,14 @@ def test_bad_input_is_one_clear_sentence(table, options, message):
 def test_without_a_table_something_is_missing():
     with pytest.raises(shoal.PlanError, match="input: is missing"):
         shoal.protect(k=2)
+
+
+@pytest.mark.parametrize("ages", [["34", "35", "60"], pd.Categorical([34, 35, 60])])
+def test_numbers_in_disguise_do_not_slip_through_unmasked(ages):
+    table = pd.DataFrame({"age": ages, "income": [1, 2, 3]})
+    with pytest.raises(shoal.DataError, match="'age' holds numbers that are stored"):
+        shoal.protect(table, k=2)
+    assert list(shoal.protect(table, k=2, quasi=["income"]).table["age"]) == list(ages)
 
 
 def test_a_seed_that_is_not_used_is_told():

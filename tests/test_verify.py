@@ -15,15 +15,15 @@ from shoal.verify import Promise, class_sizes, verify
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from(["a", "b", None])), min_size=1))
 def test_combinations_are_counted_with_missing_equal_only_to_missing(rows):
-    sizes = class_sizes(
-        {"x": pa.array([x for x, _ in rows], pa.int64()), "y": pa.array([y for _, y in rows], pa.string())}
-    )
+    x, y = zip(*rows, strict=True)
+    table = open_table(pa.table({"x": pa.array(x, pa.int64()), "y": pa.array(y, pa.string())}))
+    sizes = class_sizes(table, ["x", "y"])
     assert sorted(sizes) == sorted(Counter(rows).values())
 
 
 ORIGINAL = pa.table({"name": ["A", "B", "C", "D"], "x": [1.0, 3, 10, 12], "y": [1, 2, 3, float("nan")]})
 RIGHT = pa.table({"x": [2.0, 2, 11, 11], "y": [1, 2, 3, float("nan")]})
-PROMISE = Promise(k=2, blocks=[["x"]], masked={"x": pa.float64()}, identifiers=["name"], inside=True)
+PROMISE = Promise(k=2, blocks=[["x"]], strata=[], masked={"x": pa.float64()}, identifiers=["name"], rescaled={})
 
 
 def failures(published, promise=PROMISE):
@@ -47,7 +47,7 @@ def test_a_combination_below_k_is_found():
 
 
 def test_a_value_outside_its_group_is_found():
-    assert "1 values outside the range" in failures(replaced("x", [2.0, 2, 13, 13]))[0]
+    assert "1 value outside the range" in failures(replaced("x", [2.0, 2, 13, 13]))[0]
 
 
 def test_rows_that_changed_places_are_found():
@@ -67,6 +67,30 @@ def test_missing_rows_and_columns_are_found():
 
 def test_a_type_that_was_not_promised_is_found():
     assert "type float" in failures(RIGHT.set_column(0, "x", RIGHT["x"].cast(pa.float32())))[0]
+
+
+def test_in_a_csv_file_numbers_are_what_is_written(tmp_path):
+    (tmp_path / "spelt.csv").write_text("a\n1.5\n1.50\n2.0\n2.0\n")
+    with pytest.raises(shoal.CheckFailed, match="2 of the 3"):
+        shoal.check(tmp_path / "spelt.csv", k=2)
+
+
+def test_restored_variances_are_tied_to_their_rows():
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.normal(size=40)})
+    release = shoal.protect(table, k=4, restore_variance=True)
+    verify(open_table(release.table), open_table(table), release._promise)
+    for wrong in (np.roll(release.table["a"].to_numpy(), 7), np.full(40, 1e9), np.full(40, np.nan)):
+        with pytest.raises(shoal.CheckFailed):
+            verify(open_table(pa.table({"a": wrong})), open_table(table), release._promise)
+
+
+def test_strata_are_counted_with_the_quasi_identifiers():
+    table = pa.table({"x": [1.0, 2, 3, 4], "s": ["u", "u", "v", "v"]})
+    release = shoal.protect(table, k=2, quasi=["x"], strata=["s"])
+    mixed = pa.table({"x": [2.5] * 4, "s": ["u", "v", "v", "v"]})
+    with pytest.raises(shoal.CheckFailed, match="'x', 's' occur fewer than 2"):
+        verify(open_table(mixed), open_table(table), release._promise)
 
 
 def test_check_passes_what_others_masked_and_raises_otherwise():

@@ -9,9 +9,12 @@ from shoal.plan import Csv, Plan
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.tables import Table, open_table
 from shoal.verify import exposure, too_small
+from shoal.words import counted
 
 
-def assess(original: Any, masked: Any, quasi: Sequence[str] | None = None, csv: Csv | None = None) -> dict[str, Any]:
+def assess(
+    original: Any, masked: Any, quasi: Sequence[str] | None = None, csv: Csv | dict[str, str] | None = None
+) -> dict[str, Any]:
     """Measure a masked table against its original, record by record in the order of their rows.
 
     Parameters
@@ -20,7 +23,7 @@ def assess(original: Any, masked: Any, quasi: Sequence[str] | None = None, csv: 
         The two tables, with the same number of records in the same order.
     quasi : list of str, optional
         The attributes that were masked; every numeric one that both tables have if left out.
-    csv : Csv, optional
+    csv : Csv or dict, optional
         How CSV files are written, where looking at them is not enough.
 
     Returns
@@ -29,14 +32,15 @@ def assess(original: Any, masked: Any, quasi: Sequence[str] | None = None, csv: 
         ``loss`` as in `shoal.measures.loss` and ``risk`` with ``before`` and ``after`` as in
         `shoal.measures.exposure`.
     """
-    before, after = open_table(original, csv), open_table(masked, csv)
+    plan = Plan(k=2, quasi=quasi, csv=csv)  # any k will do
+    before, after = open_table(original, plan.csv), open_table(masked, plan.csv)
     if len(before) != len(after):
         raise DataError(
-            f"the original has {len(before):,} records and the masked table {len(after):,}; they are compared "
+            f"the original has {counted(len(before), 'record')} and the masked table {len(after):,}; they are compared "
             "row by row"
         )
-    names = _attributes(before, quasi)
-    refuse_unknown(after, [("quasi", names)], "the masked table")
+    names = _attributes(before, plan)
+    refuse_unknown(after, {"quasi": names}, "the masked table")
     return {
         "records": len(before),
         "loss": measures.loss(before.matrix(names), after.matrix(names), names),
@@ -45,7 +49,7 @@ def assess(original: Any, masked: Any, quasi: Sequence[str] | None = None, csv: 
 
 
 def check(
-    masked: Any, k: int, quasi: Sequence[str] | None = None, edits: None = None, csv: Csv | None = None
+    masked: Any, k: int, quasi: Sequence[str] | None = None, edits: None = None, csv: Csv | dict[str, str] | None = None
 ) -> dict[str, Any]:
     """Check that every combination of quasi-identifiers occurs at least k times.
 
@@ -59,7 +63,7 @@ def check(
         The quasi-identifiers; every numeric attribute if left out.
     edits : None
         Rules are not supported in this version.
-    csv : Csv, optional
+    csv : Csv or dict, optional
         How a CSV file is written, where looking at it is not enough.
 
     Returns
@@ -72,17 +76,14 @@ def check(
     CheckFailed
         Saying how many combinations are too small.
     """
-    k = Plan(k=k, quasi=quasi, edits=edits).k
-    table = open_table(masked, csv)
-    names = _attributes(table, quasi)
-    if failures := list(too_small(table, names, k)):
+    plan = Plan(k=k, quasi=quasi, edits=edits, csv=csv)
+    table = open_table(masked, plan.csv)
+    names = _attributes(table, plan)
+    if failures := list(too_small(table, names, plan.k)):
         raise CheckFailed(failures)
-    return {"records": len(table), "k": k, "quasi": names, **exposure(table, names)}
+    return {"records": len(table), "k": plan.k, "quasi": names, **exposure(table, names)}
 
 
-def _attributes(table: Table, quasi: Sequence[str] | None) -> list[str]:
-    if len(table) == 0:
-        raise DataError("the table holds no records")
-    names = numeric_attributes(table) if quasi is None else Plan(k=2, quasi=quasi).quasi or []
-    refuse_unknown(table, [("quasi", names)])
-    return names
+def _attributes(table: Table, plan: Plan) -> list[str]:
+    refuse_unknown(table, {"quasi": plan.masked})
+    return plan.masked or numeric_attributes(table)

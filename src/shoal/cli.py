@@ -1,10 +1,11 @@
 """The commands. Each builds a plan, calls what Python users call, and shows the result."""
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -12,6 +13,9 @@ from rich.text import Text
 from typer.exceptions import TyperException
 
 from shoal.errors import CheckFailed, ShoalError
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 app = typer.Typer(
     name="shoal",
@@ -100,7 +104,6 @@ def protect(
     as_json: Json = False,
 ) -> None:
     """Protect a file: mask it, verify the result, write it, and show what it costs and risks."""
-    from shoal.errors import PlanError
     from shoal.plan import Plan
     from shoal.release import plan_beside, protect, refuse_output
     from shoal.screen import Bar, files
@@ -124,19 +127,16 @@ def protect(
         strata=_names(strata),
         small_strata=small_strata,
         seed=seed,
-        csv=_given(delimiter=delimiter, quote=quote, decimal=decimal, encoding=encoding) or None,
+        csv=_csv(delimiter, quote, decimal, encoding),
     )
-    asked = Plan(**options) if plan is None else Plan.load(plan).updated(**options)
-    missing = [(field, f"is missing; {how}") for field, how in _NEEDED.items() if getattr(asked, field) is None]
-    if missing or asked.output is None:
-        raise PlanError(missing)
-    target = Path(asked.output)
+    asked = _complete(None if plan is None else Plan.load(plan), options)
+    target = Path(asked.output or "")
     refuse_output(asked.input, target, overwrite)
     with Bar(_stderr()) as bar:
         release = protect(plan=asked, progress=bar)
+        summary = release.summary()
         bar("write", 0, 1)
         release.save(target, overwrite)
-        summary = release.summary()
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
     if as_json:
         _print_json({**summary, "files": paths})
@@ -144,7 +144,22 @@ def protect(
         _stdout().print(shown(summary), files(paths))
 
 
-_NEEDED = {"input": "name the file to protect", "output": "name the file to write with -o"}
+def _complete(plan: "Plan | None", options: dict[str, Any]) -> "Plan":
+    """Make one plan of a plan file and options, and report what is missing together with what is wrong."""
+    from shoal.errors import PlanError
+    from shoal.plan import Plan
+
+    problems = []
+    for field, how in {"input": "name the file to protect", "output": "name the file to write with -o"}.items():
+        if not options.get(field) and (plan is None or getattr(plan, field) is None):
+            problems.append((field, f"is missing; {how}"))
+    try:
+        complete = Plan(**options) if plan is None else plan.updated(**options)
+    except PlanError as error:
+        raise PlanError([*error.problems, *problems]) from None
+    if problems:
+        raise PlanError(problems)
+    return complete
 
 
 @app.command(epilog="Example:  shoal check masked.csv -k 5 --quasi age,income")
@@ -160,11 +175,15 @@ def check(
 ) -> None:
     """Check that every combination of quasi-identifiers occurs at least k times; exit code 1 if not."""
     from shoal.assessment import check
-    from shoal.plan import Plan
 
-    result = check(masked, Plan(k=k).k, _names(quasi), csv=_csv(delimiter, quote, decimal, encoding))
+    try:
+        result = check(masked, k, _names(quasi), csv=_csv(delimiter, quote, decimal, encoding))  # type: ignore[arg-type]
+    except CheckFailed as failed:
+        if as_json:
+            _print_json({"passed": False, "failures": failed.failures})
+        raise
     if as_json:
-        _print_json(result)
+        _print_json({"passed": True, **result})
     else:
         _stdout().print(
             f"Passed: {result['records']:,} records in {result['groups']:,} groups of {result['smallest']} to "
@@ -216,31 +235,40 @@ def demo(
 
 
 def _names(given: list[str] | None) -> list[str] | None:
-    """Split at commas: `--quasi a,b --quasi c` names three attributes."""
-    return None if given is None else [name.strip() for part in given for name in part.split(",") if name.strip()]
+    """Split at commas: `--quasi a,b --quasi c` names three attributes; a name by itself is taken to the letter."""
+    if given is None:
+        return None
+    split = [[part] if "," not in part else [name.strip() for name in part.split(",")] for part in given]
+    return [name for names in split for name in names if name]
 
 
 def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _csv(*parts: str | None) -> Any:
-    from shoal.plan import Csv
-
-    options = _given(**dict(zip(("delimiter", "quote", "decimal", "encoding"), parts, strict=True)))
-    return Csv(**options) if options else None
+def _csv(delimiter: str | None, quote: str | None, decimal: str | None, encoding: str | None) -> dict[str, str] | None:
+    return _given(delimiter=delimiter, quote=quote, decimal=decimal, encoding=encoding) or None
 
 
 def _stdout() -> Console:
-    return Console(highlight=False)
+    return Console(highlight=False, emoji=False)
 
 
 def _stderr() -> Console:
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def _print_json(result: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(_finite(result), indent=2, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """Put null where a number overflowed: JSON knows no infinity."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def main() -> None:
@@ -260,10 +288,10 @@ def main() -> None:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         # The error's own text may carry values from the data, so only its kind is shown.
-        what = f"an unexpected {type(error).__name__}; nothing was written. SHOAL_DEBUG=1 shows where it happened"
+        what = f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
         _fail("error", [what], 2)
     if code == _INTERRUPTED:
-        _fail("stopped", ["interrupted; nothing was written"], _INTERRUPTED)
+        _fail("stopped", ["interrupted"], _INTERRUPTED)
     raise SystemExit(code)
 
 

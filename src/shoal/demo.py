@@ -27,16 +27,24 @@ def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any],
     """Write the survey to `folder`, protect it, and return the summary and the files."""
     original, masked = folder / "survey.csv", folder / "masked.csv"
     plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"the folder '{folder}' cannot be created: {error.strerror}") from None
+    _make(folder, {original.name, masked.name, plan_beside(masked).name})
     with written_whole(original, overwrite=True) as partial:
         write_table(open_table(_survey()), partial, "csv")
     release = protect(plan=plan, progress=progress)
     release.save(masked, overwrite=True)
     paths = {"original survey": str(original), "masked file": str(masked), "plan": str(plan_beside(masked))}
     return release.summary(), paths
+
+
+def _make(folder: Path, ours: set[str]) -> None:
+    """Create the folder; one that is there must be empty, or hold an earlier demonstration and nothing else."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise FileError(f"the folder '{folder}' cannot be used: {error.strerror}") from None
+    if found and found != ours:
+        raise FileError(f"the folder '{folder}' holds other files; name another with --folder")
 
 
 def _survey() -> pa.Table:

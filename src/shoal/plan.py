@@ -30,6 +30,8 @@ from shoal.errors import FileError, PlanError
 
 Problem = tuple[str, str]
 
+ONE_ATTRIBUTE = "'univariate' takes one attribute; give each a block of its own with blocks"
+
 Method = Literal["auto", "mdav", "vmdav", "univariate"]
 Aggregate = Literal["mean", "median", "trimmed_mean"]
 Standardize = Literal["zscore", "minmax", "none"]
@@ -55,7 +57,10 @@ def _nothing(value: object) -> None:
 
 
 def _path(value: object) -> object:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
+        raise ValueError("has characters that a plan cannot hold; rename the file")
+    return path
 
 
 Names = Annotated[list[str], BeforeValidator(_listed)]
@@ -99,7 +104,7 @@ class Plan(BaseModel):
     restore_variance: bool = Field(False, description="rescale so that each attribute keeps its variance exactly")
     standardize: Standardize = Field("zscore", description="how attributes are brought to one scale for distances")
     round: bool = Field(False, description="publish whole numbers in integer attributes")
-    blocks: Annotated[list[Names], Field(min_length=1)] | None = Field(
+    blocks: Annotated[list[Annotated[Names, Field(min_length=1)]], Field(min_length=1)] | None = Field(
         None, description="attribute blocks, each partitioned on its own"
     )
     strata: Names | None = Field(
@@ -136,8 +141,21 @@ class Plan(BaseModel):
         return plan
 
     def updated(self, **options: Any) -> Self:
-        """Return the plan with other options in place of its own, validated anew."""
-        return type(self)(**{**self.model_dump(exclude_unset=True), **options})
+        """Return the plan with other options in place of its own, validated anew; `csv` is changed part by part."""
+        mine = self.model_dump(exclude_unset=True)
+        if isinstance(options.get("csv"), dict) and isinstance(mine.get("csv"), dict):
+            options["csv"] = {**mine["csv"], **options["csv"]}
+        return type(self)(**{**mine, **options})
+
+    @property
+    def masked(self) -> list[str]:
+        """The attributes to mask; none yet if the plan leaves them to the table."""
+        return self.quasi or [name for block in self.blocks or [] for name in block]
+
+    @property
+    def in_blocks(self) -> list[list[str]]:
+        """The attributes to mask, as they are partitioned together."""
+        return self.blocks or [self.masked]
 
     @property
     def trimmed(self) -> int:
@@ -172,14 +190,14 @@ class Plan(BaseModel):
 
 def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     """Say one of pydantic's errors in the words of the person who made it."""
-    field = ".".join(str(part) for part in detail["loc"] if isinstance(part, str)) or "plan"
+    path = [part for part in detail["loc"] if isinstance(part, str)]
+    fields = Csv.model_fields if path[:1] == ["csv"] else cls.model_fields
     context = detail.get("ctx", {})
     match detail["type"]:
         case "missing":
-            description = cls.model_fields[field].description
-            what = f"is missing; it is {description}"
+            what = f"is missing; it is {fields[path[-1]].description}"
         case "extra_forbidden":
-            close = difflib.get_close_matches(field, cls.model_fields, n=1)
+            close = difflib.get_close_matches(path[-1], fields, n=1)
             what = "is not an option" + (f"; did you mean '{close[0]}'?" if close else "")
         case "literal_error":
             what = f"must be {context['expected']}"
@@ -193,11 +211,16 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = "must be a number"
         case "int_type" | "int_from_float" | "int_parsing":
             what = "must be a whole number"
-        case "list_type" | "string_type" if field not in ("input", "output"):
+        case "list_type" | "string_type" if path[0] in _NAMES:
             what = "must be a list of attribute names"
+        case "string_too_long" | "string_too_short":
+            what = "must be one character"
         case _:
             what = detail["msg"][0].lower() + detail["msg"][1:]
-    return field, what
+    return ".".join(path) or "plan", what
+
+
+_NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks")
 
 
 def _contradictions(plan: Plan) -> Iterator[Problem]:
@@ -219,6 +242,8 @@ def _roles(plan: Plan) -> Iterator[Problem]:
     for role, names in roles.items():
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield role, f"names '{name}' more than once"
+    if plan.quasi is None:
+        roles["blocks"] = plan.masked
     for one, other in combinations(roles, 2):
         for name in sorted(set(roles[one]) & set(roles[other])):
             yield other, f"names '{name}', which is in {one} too; an attribute has one role"
@@ -227,22 +252,17 @@ def _roles(plan: Plan) -> Iterator[Problem]:
 def _blocks(plan: Plan) -> Iterator[Problem]:
     if plan.blocks is None:
         if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1:
-            yield "method", "'univariate' takes one attribute; give each a block of its own with blocks"
+            yield "method", ONE_ATTRIBUTE
         return
     named = [name for block in plan.blocks for name in block]
     for name in sorted({name for name in named if named.count(name) > 1}):
-        yield "blocks", f"name '{name}' more than once; an attribute belongs to one block"
+        yield "blocks", f"names '{name}' more than once; an attribute belongs to one block"
     if plan.quasi is not None:
         for name in named:
             if name not in plan.quasi:
-                yield "blocks", f"name '{name}', which is not in quasi"
+                yield "blocks", f"names '{name}', which is not in quasi"
         for name in plan.quasi:
             if name not in named:
-                yield "blocks", f"leave out '{name}', which is in quasi and would stay unmasked"
-    else:
-        for role in ("confidential", "identifiers", "strata"):
-            for name in named:
-                if name in (getattr(plan, role) or []):
-                    yield "blocks", f"name '{name}', which is in {role} too; an attribute has one role"
+                yield "blocks", f"leaves out '{name}', which is in quasi and would stay unmasked"
     if plan.method == "univariate" and any(len(block) > 1 for block in plan.blocks):
-        yield "method", "'univariate' takes one attribute; give each a block of its own"
+        yield "method", ONE_ATTRIBUTE

@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import measures
-from shoal.aggregation import aggregate, restore_variance
+from shoal.aggregation import Rescaling, aggregate, restore_variance
 from shoal.errors import DataError, FileError, PlanError
 from shoal.partitioning import choose, partitioner
-from shoal.plan import Plan
+from shoal.plan import ONE_ATTRIBUTE, Plan
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.scaling import Matrix, standardize
 from shoal.strata import Strata, stratify
@@ -24,6 +24,7 @@ from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.decode import decode
 from shoal.verify import Promise, exposure, verify
+from shoal.words import counted
 from shoal.work import Progress, Task, side_by_side
 
 Labels = NDArray[np.int64]
@@ -54,7 +55,8 @@ def protect(
     Returns
     -------
     Release
-        The protected table, verified, with the evidence of what it costs and what it risks.
+        The protected table, verified, with the evidence of what it costs and what it risks. Nothing is written until
+        its ``save`` is called.
 
     Raises
     ------
@@ -71,79 +73,80 @@ def protect(
     >>> release.table["age"].to_pylist()
     [32, 71, 32, 71]
     """
-    if isinstance(table, str | os.PathLike):
-        table, options["input"] = None, table
-    plan = _asked(plan, options)
+    plan = _asked(table, plan, options)
     progress("read", 0, 1)
-    source = _opened(plan.input if table is None else table, plan)
+    source = _opened(plan.input if plan.input is not None else table, plan)
     plan = _settled(plan, source)
-    strata = stratify(source, source.matrix(_quasi(plan)), plan)
+    strata = stratify(source, source.matrix(plan.masked), plan)
     original = source if strata.keep.all() else source.publish({}, keep=strata.keep)
-    X = original.matrix(_quasi(plan))
+    X = original.matrix(plan.masked)
     partitions = _partitions(X, strata, plan, progress)
-    masked = _masked(X, partitions, plan)
-    columns = {name: _decoded(masked[:, j], original, name, plan) for j, name in enumerate(_quasi(plan))}
-    progress("verify", 0, 1)
+    masked, rescaled = _restored(_aggregated(X, partitions, plan), X, plan)
+    columns = {name: _decoded(masked[:, j], original, name, plan) for j, name in enumerate(plan.masked)}
     published = original.publish(columns, drop=plan.identifiers)
-    verify(published, original, _promise(plan, columns))
+    promise = Promise(
+        k=plan.k,
+        blocks=plan.in_blocks,
+        strata=[] if strata.mixed else plan.strata or [],
+        masked={name: column.type for name, column in columns.items()},
+        identifiers=plan.identifiers,
+        rescaled=rescaled,
+    )
+    progress("verify", 0, 1)
+    verify(published, original, promise)
     notes = [*_notes(plan, original, columns), *strata.notes]
-    return Release(plan, original, published, partitions, len(source) - len(original), notes)
+    return Release(plan, source, original, published, partitions, promise, notes)
 
 
-def _asked(plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
-    if plan is None:
-        return Plan(**options)
-    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
-    return plan.updated(**options) if options else plan
+def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
+    """Put together what was asked for; afterwards `input` is the absolute path of the table, or None."""
+    if isinstance(plan, str | os.PathLike):
+        plan = Plan.load(plan)
+    if not isinstance(plan, Plan | None):
+        raise PlanError([("plan", "must be a Plan or the path of a plan file; options are given by name, as k=3")])
+    if isinstance(table, str | os.PathLike):
+        options = {**options, "input": table}
+    elif table is not None and plan is not None and plan.input is not None:
+        plan = plan.updated(input=None, csv=None)  # they describe another table
+    plan = Plan(**options) if plan is None else plan.updated(**options)
+    return plan if plan.input is None else plan.updated(input=os.path.abspath(plan.input))  # noqa: PTH100 - keeps links
 
 
 def _opened(source: Any, plan: Plan) -> Table:
     if source is None:
         raise PlanError([("input", "is missing; give a table or name a file")])
     table = open_table(source, plan.csv)
-    if len(table) == 0:
-        raise DataError("the table holds no records")
     if plan.k > len(table):
-        raise DataError(f"k = {plan.k} asks for groups larger than the table, which has {_count(len(table), 'record')}")
+        raise DataError(
+            f"k = {plan.k} asks for groups larger than the table, which has {counted(len(table), 'record')}"
+        )
     return table
 
 
 def _settled(plan: Plan, table: Table) -> Plan:
     """Fill in what the plan leaves to the table: which attributes are masked, and by which method."""
-    refuse_unknown(table, _named(plan))
-    taken = {*plan.confidential, *plan.identifiers, *(plan.strata or [])}
-    quasi = plan.quasi or [name for block in plan.blocks or [] for name in block] or numeric_attributes(table, taken)
-    largest = max(len(block) for block in plan.blocks or [quasi])
-    if plan.method == "univariate" and largest > 1:
-        raise PlanError([("method", "'univariate' takes one attribute; give each a block of its own with blocks")])
+    others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
+    refuse_unknown(table, {"quasi": plan.masked, **others})
+    quasi = plan.masked or numeric_attributes(table, {name for names in others.values() for name in names})
+    widest = max(len(block) for block in plan.blocks or [quasi])
+    if plan.method == "univariate" and widest > 1:
+        raise PlanError([("method", ONE_ATTRIBUTE)])
     if plan.round and not any(pa.types.is_integer(table.column(name).type) for name in quasi):
         raise PlanError([("round", "does not apply: no quasi-identifier is of an integer type")])
-    return plan.updated(quasi=quasi, method=choose(plan.method, largest))
-
-
-def _named(plan: Plan) -> list[tuple[str, list[str]]]:
-    blocks = [name for block in plan.blocks or [] for name in block] if plan.quasi is None else []
-    roles = ("quasi", "confidential", "identifiers", "strata")
-    return [*((role, getattr(plan, role) or []) for role in roles), ("blocks", blocks)]
-
-
-def _quasi(plan: Plan) -> list[str]:
-    return plan.quasi or []
-
-
-def _blocks(plan: Plan) -> list[list[str]]:
-    return plan.blocks or [_quasi(plan)]
+    return plan.updated(quasi=quasi, method=choose(plan.method, widest))
 
 
 def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> list[Labels]:
     """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
     Z = standardize(X, plan.standardize)
     search = partitioner(plan.method, plan.gain)
-    pieces = [np.ascontiguousarray(Z[rows][:, _places(plan, block)]) for block in _blocks(plan) for rows in strata.rows]
+    pieces = [
+        np.ascontiguousarray(Z[rows][:, _places(plan, block)]) for block in plan.in_blocks for rows in strata.rows
+    ]
     tasks: list[Task[Labels]] = [partial(search, piece, plan.k) for piece in pieces]
-    results = iter(side_by_side(tasks, len(X) * len(_blocks(plan)), progress))
+    results = iter(side_by_side(tasks, len(X) * len(plan.in_blocks), progress))
     partitions = []
-    for _ in _blocks(plan):
+    for _ in plan.in_blocks:
         labels = np.empty(len(X), dtype=np.int64)
         groups = 0
         for rows in strata.rows:
@@ -153,26 +156,29 @@ def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> li
     return partitions
 
 
-def _masked(X: Matrix, partitions: list[Labels], plan: Plan) -> Matrix:
+def _places(plan: Plan, block: list[str]) -> list[int]:
+    """Which columns of the matrix of quasi-identifiers a block has."""
+    return [plan.masked.index(name) for name in block]
+
+
+def _aggregated(X: Matrix, partitions: list[Labels], plan: Plan) -> Matrix:
     masked = np.empty_like(X)
-    for block, labels in zip(_blocks(plan), partitions, strict=True):
+    for block, labels in zip(plan.in_blocks, partitions, strict=True):
         columns = _places(plan, block)
         masked[:, columns] = aggregate(X[:, columns], labels, plan.aggregate, plan.trimmed)
-    if plan.restore_variance:
-        for j, name in enumerate(_quasi(plan)):
-            masked[:, j] = _restored(masked[:, j], X[:, j], name)
     return masked
 
 
-def _places(plan: Plan, block: list[str]) -> list[int]:
-    """Which columns of the matrix of quasi-identifiers a block has."""
-    return [_quasi(plan).index(name) for name in block]
-
-
-def _restored(masked: NDArray[np.float64], original: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    if masked.min() == masked.max() and original.min() != original.max():
-        raise DataError(f"the variance of '{name}' cannot be restored: all records publish the same value")
-    return restore_variance(masked, original)
+def _restored(masked: Matrix, X: Matrix, plan: Plan) -> tuple[Matrix, dict[str, Rescaling]]:
+    if not plan.restore_variance:
+        return masked, {}
+    rescaled = {}
+    for j, name in enumerate(plan.masked):
+        if masked[:, j].min() == masked[:, j].max() and X[:, j].min() != X[:, j].max():
+            raise DataError(f"the variance of '{name}' cannot be restored: all records publish the same value")
+        rescaled[name] = restore_variance(masked[:, j], X[:, j])
+        masked[:, j] = rescaled[name].apply(masked[:, j])
+    return masked, rescaled
 
 
 def _decoded(values: NDArray[np.float64], original: Table, name: str, plan: Plan) -> Array:
@@ -180,32 +186,22 @@ def _decoded(values: NDArray[np.float64], original: Table, name: str, plan: Plan
     return decode(np.rint(values) if plan.round and pa.types.is_integer(kind) else values, kind)
 
 
-def _promise(plan: Plan, columns: dict[str, Array]) -> Promise:
-    return Promise(
-        k=plan.k,
-        blocks=_blocks(plan),
-        masked={name: column.type for name, column in columns.items()},
-        identifiers=plan.identifiers,
-        inside=not plan.restore_variance,
-    )
-
-
 def _notes(plan: Plan, original: Table, columns: dict[str, Array]) -> list[str]:
     """Say what a user might not expect, or must know before publishing."""
     notes = [_preserved(plan)]
-    changed = [name for name in columns if columns[name].type != original.column(name).type]
-    if changed:
-        notes.append(f"now of type {pa.float64()}, their representatives not being whole: {', '.join(changed)}")
-        if any(pa.types.is_integer(original.column(name).type) for name in changed):
-            notes[-1] += " (round = true keeps integers)"
-    roles = {*_quasi(plan), *plan.confidential, *plan.identifiers, *(plan.strata or [])}
+    for name, column in columns.items():
+        if column.type != original.column(name).type:
+            whole = pa.types.is_integer(original.column(name).type) and not plan.round
+            hint = ", its representatives not being whole (round = true keeps integers)" if whole else ""
+            notes.append(f"'{name}' is now of type {column.type}{hint}")
+    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
     if others := [name for name in original.names if name not in roles]:
         notes.append(f"published as they are, having no role: {', '.join(others)}")
     if original.has_index:
         notes.append(
             "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
         )
-    if "seed" in plan.model_fields_set:
+    if plan.seed != 0:
         notes.append(f"the seed was not used: {plan.method} draws no random numbers")
     return notes
 
@@ -219,10 +215,6 @@ def _preserved(plan: Plan) -> str:
     return f"preserved: no moment exactly; groups publish their {plan.aggregate.replace('_', ' ')}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 @dataclass(frozen=True)
 class Release:
     """A protected table with the evidence that it is what it claims to be.
@@ -233,17 +225,16 @@ class Release:
         What was done: the plan that was asked for, with the choices it left open filled in.
     partitions : list of (n,) arrays
         For each attribute block, the group of each published record.
-    suppressed : int
-        How many records were left out.
     notes : list of str
         What a user might not expect, and what the release preserves.
     """
 
     plan: Plan
-    _original: Table = field(repr=False)
+    _source: Table = field(repr=False)
+    _original: Table = field(repr=False)  # the records of the source that are published
     _published: Table = field(repr=False)
     partitions: list[Labels] = field(repr=False)
-    suppressed: int
+    _promise: Promise = field(repr=False)
     notes: list[str] = field(repr=False)
 
     @property
@@ -259,9 +250,14 @@ class Release:
         groups: Labels = np.unique(np.stack(self.partitions, axis=1), axis=0, return_inverse=True)[1]
         return groups
 
+    @property
+    def suppressed(self) -> int:
+        """How many records were left out."""
+        return len(self._source) - len(self._published)
+
     def loss(self) -> dict[str, Any]:
         """Measure what the release costs its users: see `shoal.measures.loss`."""
-        names = _quasi(self.plan)
+        names = self.plan.masked
         return measures.loss(self._original.matrix(names), self._published.matrix(names), names)
 
     def risk(self) -> dict[str, Any]:
@@ -270,11 +266,8 @@ class Release:
         ``before`` and ``after`` describe all quasi-identifiers together (see `shoal.measures.exposure`); ``blocks``
         and ``strata`` are there when the plan has them: each block by itself, and all with the strata added.
         """
-        names = _quasi(self.plan)
-        risk: dict[str, Any] = {
-            "before": exposure(self._original, names),
-            "after": exposure(self._published, names),
-        }
+        names = self.plan.masked
+        risk: dict[str, Any] = {"before": exposure(self._source, names), "after": exposure(self._published, names)}
         if self.plan.blocks:
             risk["blocks"] = [{"attributes": block, **exposure(self._published, block)} for block in self.plan.blocks]
         if self.plan.strata:
@@ -292,45 +285,58 @@ class Release:
             "notes": self.notes,
         }
 
-    def save(self, path: AnyPath, overwrite: bool = False) -> None:
+    def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
         """Write the protected table, and beside it the plan that gives the same bytes again.
 
         What was written is read back and verified before it gets its final name; a file under that name is complete
-        or does not exist. The kind of file follows from the name; the plan is called like it, ending in .plan.toml.
+        or does not exist.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file; its ending says of which kind. The plan's ``output`` if left out. The plan itself is written
+            under the same name with .plan.toml added.
+        overwrite : bool
+            Whether files that exist already are replaced.
         """
+        path = path if path is not None else self.plan.output
+        if path is None:
+            raise PlanError([("output", "is missing; name the file to write")])
         path = Path(path)
-        plan_path = plan_beside(path)
         kind = kind_of(path)
         refuse_output(self.plan.input, path, overwrite)
         with written_whole(path, overwrite) as partial_path:
             dialect = dialect_for(path, self._published.dialect)
             write_table(replace(self._published, dialect=dialect), partial_path, kind)
             written = open_table(partial_path, dialect.as_csv() if kind == "csv" else None)
-            verify(written, self._original, self._promise_of(kind))
-            with written_whole(plan_path, overwrite) as partial_plan:
+            verify(written, self._original, self._promise_as(kind))
+            with written_whole(plan_beside(path), overwrite) as partial_plan:
                 text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
                 partial_plan.write_text(text, encoding="utf-8")
 
-    def _promise_of(self, kind: str) -> Promise:
-        columns = {name: self._published.column(name) for name in _quasi(self.plan)}
-        if kind == "csv":  # knows whole numbers and others, but not their width
-            wide = {True: pa.int64(), False: pa.float64()}
-            columns = {name: column.cast(wide[pa.types.is_integer(column.type)]) for name, column in columns.items()}
-        return _promise(self.plan, columns)
+    def _promise_as(self, kind: str) -> Promise:
+        """Say what the release claims when it is read from a file: CSV tells whole numbers from others, no more."""
+        if kind != "csv":
+            return self._promise
+        masked = {
+            name: pa.int64() if pa.types.is_integer(type_) else pa.float64()
+            for name, type_ in self._promise.masked.items()
+        }
+        return replace(self._promise, masked=masked)
 
 
 def plan_beside(path: Path) -> Path:
-    """Name the plan file of a release: masked.csv has masked.plan.toml."""
-    return path.with_name(f"{path.stem}.plan.toml")
+    """Name the plan file of a release: masked.csv has masked.csv.plan.toml."""
+    return path.with_name(f"{path.name}.plan.toml")
 
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     """Say what stands in the way of writing a release to `path`, before any work is done."""
     kind_of(path)
+    refuse_unwritable(plan_beside(path), overwrite)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
         raise FileError(f"'{path}' is the file that is being protected; write the release to another")
     refuse_unwritable(path, overwrite)
-    refuse_unwritable(plan_beside(path), overwrite)
 
 
 # `help(protect)` and a notebook's tooltip show the plan's fields as the keywords that they are.

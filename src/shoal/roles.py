@@ -1,16 +1,16 @@
 """Which columns of a table play which role."""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 
 from shoal.errors import DataError, PlanError
 from shoal.tables import Table
 
 
-def refuse_unknown(table: Table, roles: Iterable[tuple[str, list[str]]], what: str = "the table") -> None:
+def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "the table") -> None:
     """Report every name, with the field that holds it, that is not a column of the table."""
     problems = []
-    for field, names in roles:
+    for field, names in roles.items():
         for name in names:
             if name not in table.names:
                 close = difflib.get_close_matches(name, table.names, n=1)
@@ -27,6 +27,12 @@ def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
             raise DataError(
                 f"column '{name}' looks numeric, but record {record} holds text; put that right, or name the "
                 "quasi-identifiers with quasi"
+            )
+    for name in table.disguised:
+        if name not in taken:
+            raise DataError(
+                f"column '{name}' holds numbers that are stored as text or categories; make them numbers, give the "
+                "column another role, or name the quasi-identifiers with quasi"
             )
     names = [name for name in table.numeric if name not in taken]
     if not names:

@@ -3,12 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.scaling import Matrix, standardize
 from shoal.tables import Table
+from shoal.words import counted
+
+_NAMED = 5  # so many strata are named in a message; all of them might be the whole table
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,7 @@ class Strata:
     keep: NDArray[np.bool_]
     rows: list[NDArray[np.int64]]
     notes: list[str]
+    mixed: bool = False  # strata were merged, so that a group may hold records of several
 
 
 def stratify(table: Table, X: Matrix, plan: Plan) -> Strata:
@@ -30,34 +35,40 @@ def stratify(table: Table, X: Matrix, plan: Plan) -> Strata:
     small = np.flatnonzero(sizes < plan.k)
     if not len(small):
         return Strata(everything, _rows(codes), [])
-    named = [_name(table, plan.strata, codes, int(stratum)) for stratum in small]
     if plan.small_strata == "merge":
         merged = _merge(codes, standardize(X, plan.standardize), plan.k)
         note = (
-            f"merged with the nearest stratum, having fewer than k = {plan.k} records: {'; '.join(named)}. Groups "
-            "there mix strata, so k does not hold within them."
+            f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records joined the nearest; groups "
+            "there mix strata, so k does not hold within a stratum"
         )
-        return Strata(everything, _rows(merged), [note])
+        return Strata(everything, _rows(merged), [note], mixed=True)
     if plan.small_strata == "suppress":
         keep = ~np.isin(codes, small)
         if not keep.any():
             raise DataError(f"every stratum has fewer than k = {plan.k} records: nothing would be left to publish")
         note = (
-            f"left out, being in strata of fewer than k = {plan.k} records: {int((~keep).sum())} records of "
-            f"{len(small)} strata"
+            f"{counted(int((~keep).sum()), 'record')} left out, being in "
+            f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records"
         )
         return Strata(keep, _rows(codes[keep]), [note])
+    named = [_name(table, plan.strata, codes, int(stratum)) for stratum in small[:_NAMED]]
+    more = f" and {len(small) - _NAMED} strata more" if len(small) > _NAMED else ""
     raise DataError(
-        f"fewer than k = {plan.k} records in {'; '.join(named)}: "
+        f"fewer than k = {plan.k} records in {'; '.join(named)}{more}: "
         "merge such strata (small_strata = 'merge') or leave them out ('suppress')"
     )
 
 
 def _codes(table: Table, names: list[str]) -> NDArray[np.int64]:
-    """Give each stratum a number, 0, 1, ... in the order of their codes; a missing value is a value of its own."""
+    """Give each stratum a number, 0, 1, ...; a missing value is a value of its own."""
     codes = np.zeros(len(table), dtype=np.int64)
     for name in names:
-        level = table.column(name).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_nested(column.type):
+            raise DataError(f"column '{name}' is nested; strata must be texts, numbers or dates")
+        level = column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
         _, codes = np.unique(codes * (int(level.max()) + 1) + level, return_inverse=True)
     return codes
 

@@ -5,41 +5,56 @@ Nothing here knows how groups were formed. The counting is DuckDB's GROUP BY.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import measures
-from shoal.errors import CheckFailed
+from shoal.aggregation import Rescaling
+from shoal.errors import CheckFailed, DataError
+from shoal.scaling import Matrix
 from shoal.tables import Table
+from shoal.tables.arrow import Array
 from shoal.tables.database import cursor
+from shoal.words import counted, listed
 
 
-def class_sizes(columns: Mapping[str, Any]) -> NDArray[np.int64]:
-    """How many records share each combination of values that occurs in the columns; missing equals only missing."""
-    table = pa.table({f"c{j}": column for j, column in enumerate(columns.values())})
-    query = f"SELECT count(*) AS records FROM published GROUP BY {', '.join(table.column_names)}"  # noqa: S608 - c0, c1
+def class_sizes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """How many records share each combination of values that occurs in the columns.
+
+    Missing equals only missing, and in a CSV file numbers are what is written: 1.5 and 1.50 can be told apart.
+    """
+    columns = pa.table(
+        {f"c{j}": _countable(table.spelling.get(name, table.column(name))) for j, name in enumerate(names)}
+    )
+    query = f"SELECT count(*) AS records FROM published GROUP BY {', '.join(columns.column_names)}"  # noqa: S608 - c0, c1
     with cursor() as connection:
-        connection.register("published", table)
+        connection.register("published", columns)
         counts = connection.execute(query).fetchnumpy()
     return np.asarray(counts["records"], dtype=np.int64)
 
 
+def _countable(column: Array) -> Array:
+    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
+    if pa.types.is_float16(column.type):
+        return column.cast(pa.float32())
+    return column.cast(pa.string()) if pa.types.is_decimal256(column.type) else column
+
+
 def exposure(table: Table, names: Sequence[str]) -> dict[str, float]:
     """Describe how well the records hide in a table: see `shoal.measures.exposure`."""
-    return measures.exposure(class_sizes({name: table.column(name) for name in names}))
+    return measures.exposure(class_sizes(table, names))
 
 
 def too_small(table: Table, names: Sequence[str], k: int) -> Iterator[str]:
     """Yield a sentence if some combination of the attributes occurs fewer than k times."""
-    sizes = class_sizes({name: table.column(name) for name in names})
+    sizes = class_sizes(table, names)
     below = sizes[sizes < k]
     if len(below):
         yield (
-            f"{len(below)} of the {len(sizes)} combinations of {_listed(names)} occur fewer than {k} times; "
-            f"the smallest has {_records(int(below.min()))}"
+            f"{len(below)} of the {len(sizes)} combinations of {listed(names)} occur fewer than {k} times; "
+            f"the smallest has {counted(int(below.min()), 'record')}"
         )
 
 
@@ -49,9 +64,10 @@ class Promise:
 
     k: int
     blocks: list[list[str]]  # within each, every combination occurs at least k times
+    strata: list[str]  # also together with these
     masked: Mapping[str, pa.DataType]  # the type that each masked attribute was given
     identifiers: list[str]
-    inside: bool  # every published value lies within the range of the records that publish it
+    rescaled: Mapping[str, Rescaling]  # the attributes whose variance was restored
 
 
 def verify(published: Table, original: Table, promise: Promise) -> None:
@@ -67,9 +83,8 @@ def verify(published: Table, original: Table, promise: Promise) -> None:
         failures += _types(published, promise)
         failures += _untouched(published, original, promise)
         for block in promise.blocks:
-            failures += too_small(published, block, promise.k)
-            if promise.inside:
-                failures += _outside(published, original, block)
+            failures += too_small(published, [*block, *promise.strata], promise.k)
+            failures += _outside(published, original, block, promise)
     if failures:
         raise CheckFailed(failures)
 
@@ -81,7 +96,7 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
     if published.names != [name for name in original.names if name not in promise.identifiers]:
         yield "the columns are not those of the original, in their order, without the identifiers"
     if len(published) != len(original):
-        yield f"there are {_records(len(published))} where {len(original)} were expected"
+        yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
 
 
 def _types(published: Table, promise: Promise) -> Iterator[str]:
@@ -96,31 +111,37 @@ def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[
             yield f"column '{name}' was to stay as it is, and has changed"
 
 
-def _outside(published: Table, original: Table, block: list[str]) -> Iterator[str]:
+def _outside(published: Table, original: Table, block: list[str], promise: Promise) -> Iterator[str]:
     """Yield the columns in which a record publishes something outside the range of those it shares it with.
 
-    This ties the published rows to the original ones: rows out of order do not pass.
+    This ties the published rows to the original ones: rows out of order do not pass. Where a variance was restored,
+    the representative before that is looked at, which rounding has moved a little.
     """
-    X = original.matrix(block)
-    columns = {f"p{j}": published.column(name) for j, name in enumerate(block)}
-    columns |= {f"o{j}": pa.array(X[:, j]) for j in range(len(block))}
+    try:
+        X, Y = original.matrix(block), published.matrix(block)
+    except DataError as error:  # not a number, or not a finite one
+        yield from str(error).splitlines()
+        return
+    slack = np.zeros(len(block))
+    for j, name in enumerate(block):
+        if rescaling := promise.rescaled.get(name):
+            Y[:, j] = rescaling.undo(Y[:, j])
+            slack[j] = 1e-9 * np.abs(X[:, j]).max() + pa.types.is_integer(promise.masked[name]) / rescaling.slope
     outside = ", ".join(
-        f"count(*) FILTER (p{j} < least_{j} OR p{j} > most_{j}) AS outside_{j}" for j in range(len(block))
+        f"count(*) FILTER (y{j} < low{j} - {slack[j]} OR y{j} > high{j} + {slack[j]})" for j in _places(X)
     )
-    ranges = ", ".join(f"min(o{j}) AS least_{j}, max(o{j}) AS most_{j}" for j in range(len(block)))
-    keys = ", ".join(f"p{j}" for j in range(len(block)))
+    ranges = ", ".join(f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}" for j in _places(X))
+    keys = ", ".join(f"key{j}" for j in _places(X))
+    query = f"SELECT {outside} FROM (SELECT {ranges} FROM pairs GROUP BY {keys})"  # noqa: S608 - no names in it
+    columns = {f"key{j}": _countable(published.column(name)) for j, name in enumerate(block)}
+    columns |= {f"x{j}": pa.array(X[:, j]) for j in _places(X)} | {f"y{j}": pa.array(Y[:, j]) for j in _places(X)}
     with cursor() as connection:
         connection.register("pairs", pa.table(columns))
-        query = f"SELECT {outside} FROM (SELECT {keys}, {ranges} FROM pairs GROUP BY {keys})"  # noqa: S608 - no names
         counts = connection.execute(query).fetchone() or ()
     for name, count in zip(block, counts, strict=True):
         if count:
-            yield f"column '{name}' publishes {count} values outside the range of the records that share them"
+            yield f"column '{name}' publishes {counted(count, 'value')} outside the range of the records that share it"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
-
-
-def _records(count: int) -> str:
-    return "1 record" if count == 1 else f"{count} records"
+def _places(X: Matrix) -> range:
+    return range(X.shape[1])

@@ -70,7 +70,7 @@ def test_restoring_the_variance_gives_back_mean_and_variance_and_keeps_groups(ho
     original = rng.lognormal(size=600)
     labels = np.repeat(np.arange(200), 3)
     published = aggregate(original, labels, how)
-    restored = restore_variance(published, original)
+    restored = restore_variance(published, original).apply(published)
     np.testing.assert_allclose(restored.mean(), original.mean(), rtol=1e-13)
     np.testing.assert_allclose(restored.var(), original.var(), rtol=1e-13)
     assert len(np.unique(restored)) <= 200
@@ -79,4 +79,20 @@ def test_restoring_the_variance_gives_back_mean_and_variance_and_keeps_groups(ho
 def test_a_constant_attribute_stays_as_it_is():
     same = np.full(6, 0.1)
     labels = np.array([0, 0, 0, 1, 1, 1])
-    np.testing.assert_array_equal(restore_variance(aggregate(same, labels, "mean"), same), same)
+    published = aggregate(same, labels, "mean")
+    np.testing.assert_array_equal(restore_variance(published, same).apply(published), same)
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_restoring_the_variance_of_huge_and_tiny_values(unit):
+    original = np.array([1, 1.1, 1.2, 2, 2.1, 2.2, 3, 3.1, 3.2])
+    labels = np.repeat(np.arange(3), 3)
+    published = aggregate(original, labels, "mean")
+    expected = restore_variance(published, original).apply(published)
+    rescaling = restore_variance(published * unit, original * unit)
+    np.testing.assert_allclose(rescaling.apply(published * unit) / unit, expected)
+    np.testing.assert_allclose(rescaling.undo(expected * unit) / unit, published)
+
+
+def test_a_mean_that_exists_does_not_overflow():
+    assert aggregate(np.array([1.5e308, 1.7e308]), np.zeros(2, dtype=np.int64), "mean")[0] == 1.6e308

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -110,11 +111,50 @@ def test_a_column_without_a_name(file, content):
     assert "has no name" in refusal(file(content), error=DataError)
 
 
-@pytest.mark.parametrize("content", ["1,2\n3,4\n", "1.5;-2e3\n3;4\n", "17\n18\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1,2\n3,4\n",
+        "1.5;-2e3\n3;4\n",
+        "17\n18\n",
+        f"{SECRET},17,1000,3\nBob,35,1100,4\nCem,36,1200,5\n",
+        f"{SECRET},17\nBob,35\nCem,unknown\n",
+        f"{SECRET},00017\nBob,01234\nCem,01235\n",
+        f"{SECRET};1,7\nBob;3,5\nCem;3,6\n",
+        f"{SECRET},1917-01-02\nBob,1990-01-02\nCem,1991-01-02\n",
+        f"{SECRET},1917-01-02 10:00\nBob,1990-01-02 10:00:01.5\n",
+        f"{SECRET},TRUE\nBob,false\nCem,true\n",
+        f"{SECRET},2017,2018\nBob,35,36\n",
+    ],
+)
 def test_a_first_row_that_is_data(file, content):
     message = refusal(file(content), error=DataError)
-    assert "the first row holds numbers only" in message
-    assert "17" not in message.removeprefix(str(file("")))
+    assert "the first row looks like a record" in message
+    assert "as in y2019" in message
+    assert "17" not in message.removeprefix(f"'{file('')}'")
+
+
+@pytest.mark.parametrize("content", ["name,2019\nAnn,yes\nBob,no\n", "x1,y2019,1a\n1,2,3\n", "true,2020-01-01\nx,y\n"])
+def test_a_name_that_is_not_like_what_is_below_is_a_name(file, content):
+    assert open_table(file(content)).names == content.split("\n")[0].split(",")
+
+
+@pytest.mark.parametrize("column", [[1, 2], [1.5, 2.5], ["1", "2"], pa.array(["1", "2"]).dictionary_encode()])
+def test_a_name_like_a_number_is_not_written_where_it_could_not_be_read(tmp_path, column):
+    table = open_table(pa.table({"fine": ["x", "y"], "2019": column}))
+    with pytest.raises(DataError, match=r"column '2019' has a name like its values.*such as y2019"):
+        write_table(table, tmp_path / "out.csv", "csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_nul_is_refused_before_anything_is_written(tmp_path):
+    for column in (["x", f"{SECRET}\0"], pa.array(["x", f"{SECRET}\0"]).dictionary_encode()):
+        with pytest.raises(DataError, match="column 'text' holds a NUL character in record 2, which no CSV") as caught:
+            write_table(open_table(pa.table({"text": column})), tmp_path / "out.csv", "csv")
+        assert SECRET not in str(caught.value)
+        assert not (tmp_path / "out.csv").exists()
+    with pytest.raises(DataError, match="the name of a column holds a NUL"):
+        write_table(open_table(pa.table({"a\0": [1]})), tmp_path / "out.csv", "csv")
 
 
 @pytest.mark.parametrize(
@@ -229,6 +269,15 @@ def test_a_place_that_cannot_be_written(tmp_path):
     ("column", "problem"),
     [
         (["1", SECRET, "2"], "column 'x' is not a number in record 2; only numbers can be averaged so far"),
+        (
+            ["1", "nan", "2"],
+            "column 'x' misses a value in record 2, by the word there; fill it or leave the record out",
+        ),
+        (
+            ["1", "2", " N/A"],
+            "column 'x' misses a value in record 3, by the word there; fill it or leave the record out",
+        ),
+        (["1", "-Inf", "2"], "column 'x' is infinite in record 2; replace it by a number or leave the record out"),
         ([SECRET, SECRET, None], "column 'x' holds text; only numbers can be averaged so far"),
         (["1", "2", "3"], "column 'x' holds numbers that are stored as text; turn them into numbers first"),
         ([1, None, 2], "column 'x' misses a value in record 2; fill it or leave the record out"),
@@ -297,5 +346,25 @@ def test_numbers_of_every_width_can_be_averaged():
     np.testing.assert_array_equal(table.matrix(table.names), np.repeat([[1.0], [2.0], [3.0]], len(kinds), axis=1))
 
 
-def test_integers_beyond_the_precision_of_floats_become_the_nearest():
-    assert open_table(pa.table({"a": [2**53 + 1, 2**62 + 1]})).matrix(["a"]).tolist() == [[2.0**53], [2.0**62]]
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2**53 + 1]),
+        pa.array([1, -(2**53) - 1]),
+        pa.array([2**62, 2**63 - 1]),
+        pa.array([2**63, 2**64 - 1], pa.uint64()),
+        pa.array([2**63, 2**63 + 1], pa.uint64()),
+        pa.array([Decimal(1), Decimal(2**53 + 1)], pa.decimal128(30, 0)),
+    ],
+)
+def test_integers_that_no_float_equals_are_refused(column):
+    with pytest.raises(
+        DataError, match=r"^column 'a' holds integers beyond 2\^53 \(record 2\), which cannot be averaged"
+    ):
+        open_table(pa.table({"a": column})).matrix(["a"])
+
+
+def test_integers_that_a_float_equals_are_averaged_however_large():
+    wide = [2**53, -(2**60), -(2**63)]
+    assert open_table(pa.table({"a": wide})).matrix(["a"]).ravel().tolist() == wide
+    assert open_table(pa.table({"a": pa.array([2**63], pa.uint64())})).matrix(["a"]).tolist() == [[2.0**63]]

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 import tempfile
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def rows(draw):
     """Rows of text under a header that no one takes for data."""
     width = draw(st.integers(1, 4))
     names = draw(st.lists(NAMES, min_size=width, max_size=width, unique=True))
-    assume(any(name.strip("0123456789.,+-eE").strip() for name in names))
+    assume(not any(re.match(r"[\s\d.,+-]", name) or name.strip().lower() in ("true", "false") for name in names))
     kinds = [draw(st.sampled_from([TEXTS, NUMBERS, DATES, NUMBERS | TEXTS])) for _ in names]
     return [names, *draw(st.lists(st.tuples(*kinds).map(list), min_size=1, max_size=6))]
 
@@ -157,6 +158,12 @@ def test_numbers_that_are_replaced_read_back_from_csv_as_the_same(whole, floats,
         assert [math.copysign(1, value) for value in back.column("c").to_pylist()] == signs
 
 
+def with_levels_in_use(frame, keep):
+    """Levels that nobody has any more go where records are left out."""
+    levels = {} if keep.all() else frame.select_dtypes("category")
+    return frame.assign(**{name: levels[name].cat.remove_unused_categories() for name in levels})
+
+
 @given(tables(), st.data())
 @settings(max_examples=50)
 def test_frames_in_memory_keep_what_is_not_touched(table, data):
@@ -168,7 +175,7 @@ def test_frames_in_memory_keep_what_is_not_touched(table, data):
 
     pandas = table.to_pandas().set_axis(pd.Index(labels, dtype=object), axis=0)
     published = open_table(pandas).publish({target: replaced}, drop, keep).native
-    rest = pandas.iloc[np.flatnonzero(keep)].drop(columns=[*drop, target])
+    rest = with_levels_in_use(pandas.iloc[np.flatnonzero(keep)].drop(columns=[*drop, target]), keep)
     pd.testing.assert_frame_equal(published.drop(columns=target), rest, check_exact=True)
 
     frame = pl.from_arrow(table)

@@ -1,6 +1,6 @@
 """What a group publishes: one value for all of its records."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,24 @@ def aggregate(X: Matrix, labels: Labels, how: Literal["mean", "median", "trimmed
     return np.stack([trimmed_means(column[order], starts, skip)[labels] for column in X.T], axis=1)
 
 
-def restore_variance(masked: Column, original: Column) -> Column:
-    """Rescale a masked attribute so that it has the mean and the variance of the original.
+class Rescaling(NamedTuple):
+    """The map x'' = (x' - m1) * slope + mu1 that gives a masked attribute the mean and variance of the original."""
+
+    m1: float
+    slope: float
+    mu1: float
+
+    def apply(self, masked: Column) -> Column:
+        """Rescale; equal values stay equal."""
+        return (masked - self.m1) * self.slope + self.mu1
+
+    def undo(self, restored: Column) -> Column:
+        """Return to the representatives, up to rounding."""
+        return (restored - self.mu1) / self.slope + self.m1
+
+
+def restore_variance(masked: Column, original: Column) -> Rescaling:
+    """Find the rescaling after which a masked attribute has the mean and the variance of the original.
 
     x'' = (x' - m1) * sqrt(mu2 / m2) + mu1, with mean m1 and variance m2 of the masked attribute, mu1 and mu2 of the
     original. Records that were published alike still are. Representatives may leave the range of their group.
@@ -51,7 +67,8 @@ def restore_variance(masked: Column, original: Column) -> Column:
     Mining and Knowledge Discovery 11.
     """
     if original.min() == original.max():
-        return masked
-    scale = np.sqrt(original.var() / masked.var())
-    rescaled: Column = (masked - masked.mean()) * scale + original.mean()
-    return rescaled
+        return Rescaling(0.0, 1.0, 0.0)
+    # Near one, squares neither overflow nor vanish; a power of two changes no digit.
+    _, exponent = np.frexp(np.abs(original).max())
+    x, y = np.ldexp(original, -exponent), np.ldexp(masked, -exponent)
+    return Rescaling(float(masked.mean()), float(x.std() / y.std()), float(original.mean()))

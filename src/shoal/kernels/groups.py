@@ -23,6 +23,8 @@ def trimmed_means(values: NDArray[np.float64], starts: NDArray[np.int64], trim: 
             lost += (total - new) + x if abs(total) >= abs(x) else (x - new) + total
             total = new
         mean = (total + lost) / kept.size
+        if not np.isfinite(mean):  # the sum overflowed, the mean does not
+            mean = (kept / kept.size).sum()
         # Rounding must not push a mean outside its group: equal members publish their own value, to the bit.
         means[g] = min(max(mean, kept[0]), kept[-1])
     return means

@@ -79,7 +79,7 @@ def loss(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
     for j, name in enumerate(names):
         varies = total[j] > 0
         attributes[name] = {
-            "IL": 100 * squared[j] / total[j] if varies else None,
+            "IL": float(100 * squared[j] / total[j]) if varies else None,
             "mean_change": float(Y[:, j].mean() - Z[:, j].mean()) if varies else None,
             "variance_ratio": float(Y[:, j].var() / Z[:, j].var()) if varies else None,
             "correlation_change": float(change[j].max()) if len(names) > 1 else None,

@@ -9,8 +9,22 @@ from pathlib import Path
 from shoal.errors import FileError
 
 
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+_LONGEST = 255  # bytes in a file name, on all common disks
+
+# Asked for once: the only way to read it is to set it, for all threads.
+_MODE = 0o666 & ~_umask()
+
+
 def refuse_unwritable(path: Path, overwrite: bool) -> None:
     """Say what stands in the way of writing `path`, before any work is done."""
+    if "\0" in path.name or len(os.fsencode(path.name)) > _LONGEST:
+        raise FileError("the name of the output is too long, or holds a NUL character; choose another")
     if path.is_dir():
         raise FileError(f"'{path}' is a folder; name a file")
     if not path.parent.is_dir():
@@ -29,13 +43,13 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
     whoever finds a file under that name finds all of it, also after a crash.
     """
     refuse_unwritable(path, overwrite)
-    partial = path.with_name(f".{path.stem}-{secrets.token_hex(4)}.partial{path.suffix}")
+    partial = path.with_name(f".{path.stem[:100]}-{secrets.token_hex(4)}.partial{path.suffix}")
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield partial
         with partial.open("rb+") as file:
             os.fsync(file.fileno())
-        partial.chmod(0o666 & ~_umask())
+        partial.chmod(_MODE)
         if overwrite:
             partial.replace(path)
         else:
@@ -46,7 +60,8 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
             raise
         raise FileError(f"'{path}' cannot be written: {error.strerror or type(error).__name__}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
 
 
 def _rename_unless_taken(partial: Path, path: Path) -> None:
@@ -55,6 +70,9 @@ def _rename_unless_taken(partial: Path, path: Path) -> None:
         path.hardlink_to(partial)
     except FileExistsError:
         raise FileError(f"'{path}' exists already; choose another name or ask to overwrite it") from None
+    except OSError:  # no hard links on this kind of disk: nothing guards the moment between the two lines
+        refuse_unwritable(path, overwrite=False)
+        partial.replace(path)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -63,9 +81,3 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -1,5 +1,6 @@
 """Between the text of a cell and its value, whole columns at a time, in both directions."""
 
+import re
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -7,6 +8,7 @@ import pyarrow as pa
 
 from shoal.tables.arrow import Array, ChunkedArray
 from shoal.tables.arrow import compute as pc
+from shoal.tables.kinds import is_number, is_text
 
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
 _NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -16,6 +18,8 @@ _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 _FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
 _BOOLEAN = r"^(?i:true|false)$"
+_MISSING = r"^(?i:nan|na|n/a|null|none)$"
+_INFINITE = r"^[+-]?(?i:inf|infinity)$"
 _SAMPLE = 1000
 
 
@@ -64,13 +68,7 @@ def first_text(cells: Array, decimal: str) -> int | None:
 
     A column of digits in which some start with a zero holds codes, and is none.
     """
-    values = pc.value_counts(cells)  # text repeats itself: look at each cell once
-    plain, counts = _without_blanks(values.field("values")), values.field("counts")
-    figures = pc.and_(pc.match_substring_regex(plain, _FIGURE), pc.invert(pc.match_substring_regex(plain, _CODE)))
-    numbers = pc.sum(counts.filter(figures)).as_py() or 0
-    if numbers == 0 or 2 * numbers < pc.sum(counts.filter(plain.is_valid())).as_py():
-        return None
-    return first_not_number(cells, decimal, codes=True)
+    return first_not_number(cells, decimal, codes=True) if _is_mostly_figures(cells, codes=False) else None
 
 
 def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int | None:
@@ -83,6 +81,56 @@ def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int 
     return None if at < 0 else at + 1
 
 
+def is_all_numbers(cells: Array, decimal: str) -> bool:
+    """Tell whether a text column holds nothing but numbers, and at least one; a code is none."""
+    plain = _without_blanks(cells)
+    return plain.null_count < len(plain) and _all_match(_pointed(plain, decimal), _NUMBER)
+
+
+def looks_missing(cell: str) -> bool:
+    """Tell whether a cell says in words that there is no value."""
+    return re.match(_MISSING, cell.strip()) is not None
+
+
+def looks_infinite(cell: str) -> bool:
+    """Tell whether a cell says in words that the value is infinite."""
+    return re.match(_INFINITE, cell.strip()) is not None
+
+
+def is_like_name(values: Array, name: str, decimal: str) -> bool:
+    """Tell whether a column holds what its name looks like, so that a header could be taken for a record or be one.
+
+    Parameters
+    ----------
+    values
+        The column, typed or as text, without a dictionary.
+    name
+        Its name: a number, a date, a time or a boolean, or else the answer is no.
+    decimal
+        The decimal sign.
+    """
+    head = pa.array([name], pa.large_string())
+    if pc.match_substring_regex(_without_blanks(head), _FIGURE)[0].as_py():
+        if is_text(values.type):
+            return _is_mostly_figures(values.cast(pa.large_string()), codes=True)
+        return is_number(values.type)
+    kind = infer(head, decimal).type
+    if is_text(kind):
+        return False
+    return bool((infer(values, decimal) if is_text(values.type) else values).type.id == kind.id)
+
+
+def _is_mostly_figures(cells: Array, *, codes: bool) -> bool:
+    """Tell whether at least half of the cells that are not blank are figures; codes count where `codes` says so."""
+    values = pc.value_counts(cells)  # text repeats itself: look at each cell once
+    plain, counts = _without_blanks(values.field("values")), values.field("counts")
+    figures = pc.match_substring_regex(plain, _FIGURE)
+    if not codes:
+        figures = pc.and_(figures, pc.invert(pc.match_substring_regex(plain, _CODE)))
+    numbers = pc.sum(counts.filter(figures)).as_py() or 0
+    return bool(numbers and 2 * numbers >= pc.sum(counts.filter(plain.is_valid())).as_py())
+
+
 def count_numbers(cells: Array, decimal: str) -> int:
     """Count the cells of a text column that are numbers."""
     found = pc.sum(pc.match_substring_regex(_pointed(_without_blanks(cells), decimal), _NUMBER)).as_py()
@@ -90,7 +138,10 @@ def count_numbers(cells: Array, decimal: str) -> int:
 
 
 def render(values: Array, decimal: str) -> Array:
-    """Write a column as text; floats as the shortest text that reads back as the same number, never as integers.
+    """Write a column as text; floats as the shortest text that reads back as the same double, never as integers.
+
+    Floats of any width are written as the doubles that they equal, because doubles is what a reader will take them
+    for. Moments have all the digits of their unit: see `coarsest`.
 
     Parameters
     ----------
@@ -101,13 +152,12 @@ def render(values: Array, decimal: str) -> Array:
     """
     kind: Any = values.type
     text: Array
-    if pa.types.is_dictionary(kind):
-        return render(values.cast(kind.value_type), decimal)
+    if isinstance(values, pa.DictionaryArray):
+        return render(decoded(values), decimal)
     if pa.types.is_floating(kind):
-        values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
-        text = pc.replace_substring_regex(values.cast(pa.large_string()), r"^(-?[0-9]+)$", r"\1.0")
-    elif pa.types.is_timestamp(kind):
-        text = _coarsest(values).cast(pa.large_string())
+        doubles = values.cast(pa.float64())
+        doubles = pc.if_else(pc.is_nan(doubles), pa.scalar(None, pa.float64()), doubles)
+        text = pc.replace_substring_regex(doubles.cast(pa.large_string()), r"^(-?[0-9]+)$", r"\1.0")
     else:
         text = values.cast(pa.large_string())
     if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
@@ -115,12 +165,27 @@ def render(values: Array, decimal: str) -> Array:
     return text
 
 
-def same_values(one: Array, two: Array) -> bool:
-    """Tell whether two columns of one type hold the same, to the bit; not a number equals itself here."""
-    if pa.types.is_floating(one.type):
-        bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[one.type.bit_width]
-        one, two = one.view(bits), two.view(bits)
-    return one.equals(two)
+def coarsest(values: Array) -> Array:
+    """Give moments in the coarsest unit that holds all of them; other columns stay as they are.
+
+    To be called with a whole column: parts of it may need less.
+    """
+    kind: Any = values.type
+    if isinstance(values, pa.DictionaryArray) and pa.types.is_timestamp(kind.value_type):
+        return coarsest(decoded(values))
+    if pa.types.is_timestamp(kind):
+        for unit in ("s", "ms", "us"):
+            found = _cast(values, pa.timestamp(unit, kind.tz))
+            if found is not None:
+                return found
+    return values
+
+
+def decoded(values: Array) -> Array:
+    """Give the values behind a dictionary or run lengths, one a record."""
+    if isinstance(values, pa.DictionaryArray):
+        return decoded(values.dictionary_decode())
+    return decoded(pc.run_end_decode(values)) if pa.types.is_run_end_encoded(values.type) else values
 
 
 def one_chunk(column: Array | ChunkedArray) -> Array:
@@ -187,11 +252,3 @@ def _sample(cells: Array) -> Array:
     if len(cells) <= _SAMPLE:
         return cells
     return cells.take(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64))
-
-
-def _coarsest(moments: Array) -> Array:
-    for unit in ("s", "ms", "us"):
-        found = _cast(moments, pa.timestamp(unit, moments.type.tz))
-        if found is not None:
-            return found
-    return moments

@@ -12,11 +12,11 @@ import pyarrow.csv as pacsv
 from shoal.errors import DataError
 from shoal.plan import Csv
 from shoal.tables.arrow import Array
-from shoal.tables.cells import count_numbers, find_decimal, infer, one_chunk
+from shoal.tables.cells import find_decimal, infer, is_like_name, one_chunk
 from shoal.tables.characters import to_utf8
 from shoal.tables.dialect import Dialect, check_options, find_dialect
 from shoal.tables.names import check_names
-from shoal.tables.numbers import find_spoiled
+from shoal.tables.numbers import find_disguised, find_spoiled
 from shoal.tables.quoting import first_stray_quote
 from shoal.tables.table import Table
 
@@ -49,6 +49,12 @@ def read_csv(path: Path, csv: Csv) -> Table:
     columns = _columns(data, dialect, path)
     dialect = replace(dialect, decimal=csv.decimal or find_decimal(list(columns.values()), dialect.delimiter))
     values = {name: infer(cells, dialect.decimal) for name, cells in columns.items()}
+    for position, (name, column) in enumerate(values.items(), start=1):
+        if is_like_name(column, name, dialect.decimal):
+            raise DataError(
+                f"'{path}': the first row looks like a record, in column {position} at least; the first row must name "
+                "the columns, and a year or another number needs a letter in such a name, as in y2019"
+            )
     native = pa.table(values)
     return Table(
         native=native,
@@ -56,6 +62,7 @@ def read_csv(path: Path, csv: Csv) -> Table:
         # integers without a sign or zeros in front are spelt in one way only; keeping others costs less than comparing
         spelling={name: columns[name] for name, column in values.items() if not _is_plain(column, columns[name])},
         spoiled=find_spoiled(native, dialect.decimal),
+        disguised=find_disguised(native, dialect.decimal),
     )
 
 
@@ -86,8 +93,6 @@ def _columns(data: bytes, dialect: Dialect, path: Path) -> dict[str, Array]:
         )
     names = [cell.as_py() or "" for cell in (column[0] for column in rows.columns)]
     check_names(names, f"'{path}'")
-    if count_numbers(pa.array(names), dialect.decimal) == width:
-        raise DataError(f"'{path}': the first row holds numbers only; the first row must name the columns")
     if rows.num_rows == 1:
         raise DataError(f"'{path}' holds no records, only a header")
     return {name: one_chunk(column.slice(1)) for name, column in zip(names, rows.columns, strict=True)}

@@ -9,20 +9,13 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import one_chunk, render
+from shoal.tables.cells import coarsest, decoded, is_like_name, render
 from shoal.tables.dialect import Dialect
+from shoal.tables.frames import column_of
+from shoal.tables.kinds import has_text, inner, is_text
 from shoal.tables.table import Table
 
 _BATCH = 100_000
-_NOT_TEXT = (
-    pa.types.is_nested,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-    pa.types.is_fixed_size_binary,
-    pa.types.is_duration,
-    pa.types.is_interval,
-)
 
 
 def write_csv(table: Table, path: Path) -> None:
@@ -38,23 +31,39 @@ def write_csv(table: Table, path: Path) -> None:
     Raises
     ------
     DataError
-        If a column is nested or binary.
+        If a column is nested or binary, or holds what would not read back as it is; nothing is written then.
     """
     arrow = table.to_arrow()
-    _check(arrow.schema)
     dialect = table.dialect or Dialect()
-    columns = [table.spelling.get(name, arrow.column(name)) for name in arrow.column_names]
+    columns = []
+    for name, kind in zip(arrow.column_names, arrow.schema.types, strict=True):
+        if not has_text(kind):
+            raise DataError(f"column '{name}' is of type {inner(kind)}; CSV cannot hold it, Parquet can")
+        column = coarsest(column_of(arrow, name))
+        _refuse_misread(column, name, dialect.decimal)
+        columns.append(table.spelling.get(name, column))
     with path.open("wb") as file:
         file.write(_lines([pa.array([name]) for name in arrow.column_names], dialect))
         for start in range(0, arrow.num_rows, _BATCH):
-            file.write(_lines([one_chunk(column.slice(start, _BATCH)) for column in columns], dialect))
+            file.write(_lines([column.slice(start, _BATCH) for column in columns], dialect))
 
 
-def _check(schema: pa.Schema) -> None:
-    for field in schema:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if any(is_such(kind) for is_such in _NOT_TEXT) or isinstance(kind, pa.BaseExtensionType):
-            raise DataError(f"column '{field.name}' is of type {kind}; CSV cannot hold it, Parquet can")
+def _refuse_misread(column: Array, name: str, decimal: str) -> None:
+    values = decoded(column)
+    if "\0" in name:
+        raise DataError("the name of a column holds a NUL character, which no CSV file can hold; take it out")
+    if is_text(values.type):
+        record = pc.index(pc.match_substring(values.cast(pa.large_string()), "\0"), pa.scalar(True)).as_py() + 1
+        if record:
+            raise DataError(
+                f"column '{name}' holds a NUL character in record {record}, which no CSV file can hold; "
+                "take it out or write Parquet"
+            )
+    if is_like_name(values, name, decimal):
+        raise DataError(
+            f"column '{name}' has a name like its values, so that a CSV file would seem to have no header; "
+            "give it a name with a letter, such as y2019, or write Parquet"
+        )
 
 
 def _lines(columns: list[Array], dialect: Dialect) -> memoryview:

@@ -1,7 +1,13 @@
 """How a CSV file is written: delimiter, quote, escape, decimal sign, line end. Found by looking, unless given."""
 
+import contextlib
+import csv as pycsv
+import io
+import os
 import re
+import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,6 +21,7 @@ from shoal.tables.quoting import first_stray_quote
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 20
+_BACKSLASH = "\\"
 _NOTHING = "(empty)"  # what DuckDB says where it found no such character
 
 
@@ -85,11 +92,10 @@ def find_dialect(data: bytes, csv: Csv) -> Dialect:
     header = re.split(r"[\r\n]", bare, maxsplit=1)[0]
     sniffed = _sniff(sample, csv)
     delimiter = csv.delimiter or _delimiter(sniffed.get("Delimiter", ","), header)
-    quote = csv.quote or _quote(sniffed.get("Quote", '"'), bare, delimiter)
-    escape = sniffed.get("Escape", quote)
-    if escape == quote or first_stray_quote(data, delimiter, quote, None) is None:
+    quote = csv.quote or _quote(sniffed.get("Quote", '"'), data, sample, delimiter)
+    if sniffed.get("Escape") != _BACKSLASH or first_stray_quote(data, delimiter, quote, None) is None:
         return Dialect(delimiter, quote, newline=_newline(bare))
-    return Dialect(delimiter, quote, escape, newline=_newline(bare))
+    return Dialect(delimiter, quote, _BACKSLASH, newline=_newline(bare))
 
 
 def _sample(data: bytes) -> bytes:
@@ -112,15 +118,30 @@ def _sniff(sample: bytes, csv: Csv) -> dict[str, str]:
     query = f"SELECT Delimiter, Quote, Escape FROM sniff_csv({arguments})"  # noqa: S608 (no text from outside)
     # the names of files may hold DuckDB's wildcards and the text may have been recoded, so DuckDB sees a copy
     try:
-        with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-            copy = Path(folder, "sample.csv")
-            copy.write_bytes(sample)
-            with cursor() as connection:
-                row = connection.execute(query, [str(copy), *given.values()]).fetchone()
+        with _nameless(sample) as copy, cursor() as connection:
+            row = connection.execute(query, [copy, *given.values()]).fetchone()
     except (duckdb.Error, OSError):
         return {}
     found = zip(("Delimiter", "Quote", "Escape"), row or (), strict=False)
     return {name: value for name, value in found if value not in (_NOTHING, "")}
+
+
+@contextlib.contextmanager
+def _nameless(content: bytes) -> Iterator[str]:
+    """Give a path to read the content from that is in no folder, so that nothing of it stays behind after a crash.
+
+    Systems other than Linux have no such files; there it lies in a temporary folder for as long as it is read.
+    """
+    if sys.platform == "linux":
+        with os.fdopen(os.memfd_create("sample"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+            path = Path(folder, "sample.csv")
+            path.write_bytes(content)
+            yield str(path)
 
 
 def _delimiter(sniffed: str, header: str) -> str:
@@ -131,11 +152,34 @@ def _delimiter(sniffed: str, header: str) -> str:
     return best if best in header else sniffed
 
 
-def _quote(sniffed: str, bare: str, delimiter: str) -> str:
-    """Take an apostrophe for a quote only where the header has it or a cell needs it: it may be part of a text."""
-    edge = f"[{re.escape(delimiter)}\r\n]"
-    cells = re.finditer(f"{edge}{sniffed}([^{sniffed}]*){sniffed}(?={edge}|$)", bare)
-    return sniffed if bare.startswith(sniffed) or any(re.search(edge, cell[1]) for cell in cells) else '"'
+def _quote(sniffed: str, data: bytes, sample: bytes, delimiter: str) -> str:
+    """Take an apostrophe for a quote only where all names have it or rows come apart without it.
+
+    It may be part of a text, as in 's-Gravenhage or dogs', and must never join two records: no line may end within.
+    """
+    if sniffed == '"' or _quotes_a_line_end(data, delimiter, sniffed):
+        return '"'
+    text = sample.decode(errors="replace")
+    header = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    cell = f"{sniffed}[^{sniffed}]+{sniffed}"
+    named = re.fullmatch(f"{cell}(?:{re.escape(delimiter)}{cell})*", header) is not None
+    needed = named or not _is_even(text, delimiter, '"')
+    return sniffed if needed and _is_even(text, delimiter, sniffed) else '"'
+
+
+def _quotes_a_line_end(data: bytes, delimiter: str, quote: str) -> bool:
+    edge = f"[^{re.escape(delimiter)}\r\n]"
+    cell = f"(?<!{edge}){quote}((?:[^{quote}]|{quote}{quote})*+)(?:{quote}(?!{edge})|$)"
+    return any(re.search(rb"[\r\n]", found[1]) for found in re.finditer(cell.encode(), data))
+
+
+def _is_even(text: str, delimiter: str, quote: str) -> bool:
+    """Tell whether all rows have as many cells as the first."""
+    try:
+        rows = pycsv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
+        return len({len(row) for row in rows if row}) == 1
+    except pycsv.Error:
+        return False
 
 
 def _newline(bare: str) -> str:

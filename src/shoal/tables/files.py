@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
+from shoal.tables.cells import decoded, one_chunk
 from shoal.tables.csv_reading import read_csv
 from shoal.tables.csv_writing import write_csv
 from shoal.tables.frames import adopt
-from shoal.tables.numbers import find_spoiled
+from shoal.tables.kinds import inner, is_text
+from shoal.tables.numbers import find_disguised, find_spoiled
 from shoal.tables.table import Table
 
 Kind = Literal["csv", "parquet", "arrow"]
@@ -51,7 +53,8 @@ def open_table(source: Any, csv: Csv | None = None) -> Table:
     ----------
     source
         The path of a CSV, Parquet or Arrow file, or a dataframe: pandas, Polars, a PyArrow table, any that narwhals
-        knows, anything with `__arrow_c_stream__`.
+        knows, anything with `__arrow_c_stream__`. What only streams, such as a PyArrow RecordBatch or
+        RecordBatchReader, comes back as a PyArrow table.
     csv
         How a CSV file is written; what is left out is found by looking at it.
 
@@ -88,7 +91,7 @@ def _open_file(path: Path, csv: Csv) -> Table:
 
 def _adopted(source: Any) -> Table:
     native = adopt(source)
-    return Table(native, spoiled=find_spoiled(native))
+    return Table(native, spoiled=find_spoiled(native), disguised=find_disguised(native))
 
 
 def _refuse(csv: Csv) -> None:
@@ -159,6 +162,11 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
+    for at, field in enumerate(table.schema):
+        # Parquet has dictionaries of text only: those of others would lose their type, and runs are not known at all
+        if inner(field.type) != field.type and not is_text(inner(field.type)):
+            column = decoded(one_chunk(table.column(at)))
+            table = table.set_column(at, field.with_type(column.type), column)
     for field in table.schema:
         try:
             pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
@@ -168,6 +176,7 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def _write_arrow(table: pa.Table, path: Path) -> None:
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    # a file, unlike a stream, has one dictionary for all chunks of a column
+    options = pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
         writer.write_table(table)

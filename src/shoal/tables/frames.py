@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import one_chunk
+from shoal.tables.cells import decoded, one_chunk
+from shoal.tables.levels import keep_in_arrow, keep_in_pandas, keep_in_polars
 from shoal.tables.names import check_names
 
 # Arrow's types and what pandas calls its own that can miss values
@@ -67,7 +67,7 @@ def column_of(native: Any, name: str) -> Array:
     """
     if isinstance(native, pa.Table):
         column = one_chunk(native.column(name))
-        return cast("Array", pc.run_end_decode(column)) if pa.types.is_run_end_encoded(column.type) else column
+        return decoded(column) if pa.types.is_run_end_encoded(column.type) else column
     series = nw.from_native(native, eager_only=True)[name]
     if series.dtype == nw.Object and not is_pandas_dataframe(native):
         raise DataError(f"column '{name}' holds Python objects; give it a type of its own")
@@ -115,7 +115,8 @@ def to_arrow(native: Any) -> pa.Table:
         return native
     if is_pandas_dataframe(native):
         try:
-            return pa.Table.from_pandas(native, preserve_index=False)
+            table = pa.Table.from_pandas(native, preserve_index=False)
+            return table.replace_schema_metadata(_forget(table.schema.metadata, set(), same_records=True))
         except (pa.ArrowException, TypeError):
             pass  # one of the columns will say what is wrong
     return pa.table({name: column_of(native, name) for name in native.columns})
@@ -125,10 +126,14 @@ def rebuild(
     native: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None = None
 ) -> Any:
     """Give a new dataframe of the same kind with some records, columns replaced in their place, and columns gone."""
+    if keep is not None and keep.all():
+        keep = None
     if isinstance(native, pa.Table):
         return _rebuild_arrow(native, replace, drop, keep)
     if is_pandas_dataframe(native):
         return _rebuild_pandas(native, replace, drop, keep)
+    if keep is not None and nw.dependencies.is_polars_dataframe(native):
+        native, keep = keep_in_polars(native, keep), None
     frame = nw.from_native(native, eager_only=True)
     if keep is not None:
         frame = frame.filter(keep.tolist())
@@ -142,27 +147,41 @@ def _rebuild_arrow(
     table: pa.Table, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None
 ) -> pa.Table:
     if keep is not None:
-        table = table.filter(pa.array(keep))
+        table = keep_in_arrow(table, keep)
     for name, values in replace.items():
         at = table.column_names.index(name)
         table = table.set_column(at, table.schema.field(at).with_type(values.type), values)
-    metadata = _forget(table.schema.metadata, {*replace, *drop})
+    metadata = _forget(table.schema.metadata, {*replace, *drop}, same_records=keep is None)
     return table.drop_columns(list(drop)).replace_schema_metadata(metadata)
 
 
-def _forget(metadata: dict[bytes, bytes] | None, names: set[str]) -> dict[bytes, bytes] | None:
-    """Take columns out of what pandas noted on their types: it would insist on the old type when reading."""
-    if not metadata or b"pandas" not in metadata:
+def _forget(metadata: dict[bytes, bytes] | None, names: set[str], *, same_records: bool) -> dict[bytes, bytes] | None:
+    """Take columns out of what pandas noted on their types, on which it would insist when reading, and free notes.
+
+    The free notes, `attrs` in pandas, may hold anything, the original's records included.
+    """
+    if not metadata:
         return metadata
-    notes = json.loads(metadata[b"pandas"])
-    notes["columns"] = [column for column in notes["columns"] if column["field_name"] not in names]
-    return {**metadata, b"pandas": json.dumps(notes).encode()}
+    rest = {key: value for key, value in metadata.items() if key not in (b"pandas", b"PANDAS_ATTRS")}
+    try:
+        notes = json.loads(metadata[b"pandas"])
+        notes["columns"] = [column for column in notes["columns"] if column["field_name"] not in names]
+        # the name of a column, or the description of a range that does not fit when records are gone
+        notes["index_columns"] = [
+            index
+            for index in notes["index_columns"]
+            if (index not in names if isinstance(index, str) else same_records)
+        ]
+        notes.pop("attributes", None)
+    except (KeyError, TypeError, ValueError):
+        return rest or None  # nothing of pandas, or nothing that pandas would understand
+    return {**rest, b"pandas": json.dumps(notes).encode()}
 
 
 def _rebuild_pandas(
     frame: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None
 ) -> Any:
-    rest = (frame if keep is None else frame.loc[keep]).drop(columns=list(drop)).copy()
+    rest = (frame if keep is None else keep_in_pandas(frame, keep)).drop(columns=list(drop)).copy()
     for name, values in replace.items():
         rest[name] = values.to_pandas(types_mapper=_family(frame, name)).array
     return rest

@@ -11,15 +11,23 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import count_numbers, first_not_number, first_text
+from shoal.tables.cells import (
+    count_numbers,
+    decoded,
+    first_not_number,
+    first_text,
+    is_all_numbers,
+    looks_infinite,
+    looks_missing,
+)
 from shoal.tables.frames import column_of, first_odd_object
+from shoal.tables.kinds import is_number, is_text
 
 _ONLY = "only numbers can be averaged so far"
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a type is an integer, a float or a decimal."""
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+_FILL = "fill it or leave the record out"
+_REPLACE = "replace it by a number or leave the record out"
+# what may hold text: narwhals does not look into run lengths and objects
+_TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object, nw.Unknown)
 
 
 def numeric_names(native: Any) -> list[str]:
@@ -55,19 +63,60 @@ def find_spoiled(native: Any, decimal: str = ".") -> dict[str, int]:
     records = {}
     for name, dtype in nw.from_native(native, eager_only=True).schema.items():
         record = first_odd_object(native, name)
-        if record is None and dtype == nw.String:
+        if record is None and dtype in _TEXTS:
             record = _first_text(native, name, decimal)
         if record is not None:
             records[name] = record
     return records
 
 
+def find_disguised(native: Any, decimal: str = ".") -> list[str]:
+    """Name the columns that hold nothing but numbers, stored as text or as categories; codes are no numbers.
+
+    Parameters
+    ----------
+    native
+        The dataframe.
+    decimal
+        The decimal sign of numbers that are written as text.
+    """
+    frame = nw.from_native(native, eager_only=True)
+    return [name for name, dtype in frame.schema.items() if _is_disguised(native, name, dtype, decimal)]
+
+
+def _is_disguised(native: Any, name: str, dtype: nw.dtypes.DType, decimal: str) -> bool:
+    column = _column(native, name) if dtype in _TEXTS else None
+    if column is None:
+        return False
+    if isinstance(column, pa.DictionaryArray) and is_number(column.type.value_type):
+        return column.null_count < len(column)
+    text = _as_text(column)
+    return text is not None and is_all_numbers(text, decimal)
+
+
 def _first_text(native: Any, name: str, decimal: str) -> int | None:
+    column = _column(native, name)
+    text = None if column is None else _as_text(column)
+    return None if text is None else first_text(text, decimal)
+
+
+def _column(native: Any, name: str) -> Array | None:
     try:
-        column = column_of(native, name)
+        return column_of(native, name)
     except DataError:
         return None
-    return first_text(column.cast(pa.large_string()), decimal) if _is_text(column.type) else None
+
+
+def _as_text(column: Array) -> Array | None:
+    """Give text, of categories and of bytes too, or nothing for all else."""
+    column = decoded(column)
+    kind = column.type
+    if not (is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        return None
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:  # bytes that are no text
+        return None
 
 
 def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.float64]:
@@ -102,28 +151,45 @@ def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.flo
 def _to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     if not is_number(column.type):
         raise DataError(_what_it_is(column, name, decimal))
-    floats = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 become the nearest float
+    floats = column.cast(pa.float64(), safe=False)  # safe casts refuse all integers beyond 2^53, exact or not
     missing = pc.is_null(floats, nan_is_null=True)
     if (count := pc.sum(missing).as_py()) > 0:
-        raise DataError(
-            f"column '{name}' misses a value in record {_first(missing)}{_in_all(count)}; "
-            "fill it or leave the record out"
-        )
+        raise DataError(f"column '{name}' misses a value in record {_first(missing)}{_in_all(count)}; {_FILL}")
     infinite = pc.is_inf(floats)
     if (count := pc.sum(infinite).as_py()) > 0:
-        raise DataError(
-            f"column '{name}' is infinite in record {_first(infinite)}{_in_all(count)}; "
-            "replace it by a number or leave the record out"
-        )
+        raise DataError(f"column '{name}' is infinite in record {_first(infinite)}{_in_all(count)}; {_REPLACE}")
     values: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
+    record = _first_inexact(column, values)
+    if record is not None:
+        raise DataError(
+            f"column '{name}' holds integers beyond 2^53 (record {record}), which cannot be averaged exactly; "
+            "divide them or make them text"
+        )
     return values
+
+
+def _first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
+    """Find the first record (from 1) of integers that is not what its float is."""
+    kind: Any = column.type
+    if np.abs(floats).max() < 2.0**53:
+        return None
+    if pa.types.is_integer(kind):
+        integers = column.to_numpy(zero_copy_only=False)
+        limit = 2.0**63 if pa.types.is_signed_integer(kind) else 2.0**64
+        fits = floats < limit  # the limit itself is a float and no integer of the type
+        inexact = ~fits | (np.where(fits, floats, 0).astype(integers.dtype) != integers)
+    elif pa.types.is_decimal(kind) and kind.scale <= 0:
+        inexact = np.array([value.as_py() != int(x) for value, x in zip(column, floats, strict=True)])
+    else:
+        return None
+    return int(np.argmax(inexact)) + 1 if inexact.any() else None
 
 
 def _what_it_is(column: Array, name: str, decimal: str) -> str:
     kind = column.type
     if column.null_count == len(column):
         return f"column '{name}' is empty: no record has a value"
-    if _is_text(kind):
+    if is_text(kind):
         return _what_text(column.cast(pa.large_string()), name, decimal)
     if pa.types.is_dictionary(kind):
         return f"column '{name}' is categorical; {_ONLY}"
@@ -142,11 +208,12 @@ def _what_text(column: Array, name: str, decimal: str) -> str:
     record = first_not_number(column, decimal)
     if record is None:
         return f"column '{name}' holds numbers that are stored as text; turn them into numbers first"
+    cell = column[record - 1].as_py()
+    if looks_missing(cell):
+        return f"column '{name}' misses a value in record {record}, by the word there; {_FILL}"
+    if looks_infinite(cell):
+        return f"column '{name}' is infinite in record {record}; {_REPLACE}"
     return f"column '{name}' is not a number in record {record}; {_ONLY}"
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def _first(flags: Array) -> int:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
-from shoal.tables.cells import render, same_values
+from shoal.tables.cells import coarsest, render
 from shoal.tables.dialect import Dialect
 from shoal.tables.frames import column_of, rebuild, to_arrow
+from shoal.tables.kinds import has_text
 from shoal.tables.numbers import numeric_names, to_matrix
+from shoal.tables.sameness import same_values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,12 +35,16 @@ class Table:
     spoiled
         Columns of which at least half of the cells are numbers but that hold text too, with the first record (from 1)
         that is text; nobody should take such a column for text without a word. Known of what was opened only.
+    disguised
+        Columns that hold nothing but numbers, stored as text or as categories; codes with zeros in front, such as post
+        codes, are none. Known of what was opened only.
     """
 
     native: Any
     dialect: Dialect | None = None
     spelling: Mapping[str, Array] = field(default_factory=dict)
     spoiled: Mapping[str, int] = field(default_factory=dict)
+    disguised: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -77,17 +83,22 @@ class Table:
         return to_matrix(self.native, names, self.dialect.decimal if self.dialect else ".")
 
     def same_column(self, other: "Table", name: str) -> bool:
-        """Tell whether a column holds the same in two tables: the same values or, where types differ, the same text."""
+        """Tell whether a column holds the same in two tables: the same values or, with CSV, the same text."""
         try:
             one, two = self.column(name), other.column(name)
         except DataError:  # objects of Python that Arrow has no type for
             return repr(self._frame[name].to_list()) == repr(other._frame[name].to_list())
-        if one.type != two.type or (name in self.spelling and name in other.spelling):
+        if name in self.spelling and name in other.spelling:
             return self._text(name).equals(other._text(name))
-        return same_values(one, two)
+        if same_values(one, two):
+            return True
+        return has_text(one.type) and has_text(two.type) and self._text(name).equals(other._text(name))
 
     def _text(self, name: str) -> Array:
-        return self.spelling.get(name, render(self.column(name), self.dialect.decimal if self.dialect else "."))
+        """Give a column as CSV has it, or would have it."""
+        if name in self.spelling:
+            return self.spelling[name].cast(pa.large_string())
+        return render(coarsest(self.column(name)), self.dialect.decimal if self.dialect else ".")
 
     def publish(
         self,
@@ -96,6 +107,9 @@ class Table:
         keep: NDArray[np.bool_] | None = None,
     ) -> "Table":
         """Give the table as it will be published; what is neither replaced nor dropped stays exactly as it is.
+
+        Where records are left out, levels of categories that nobody has any more go with them. Metadata of Arrow's
+        schema stays, but for what pandas noted on columns that are gone and the free notes of pandas (`attrs`).
 
         Parameters
         ----------

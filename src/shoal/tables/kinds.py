@@ -1,0 +1,36 @@
+"""What Arrow's types are to us: numbers, text, or something that has no text."""
+
+import pyarrow as pa
+
+_NO_TEXT = (
+    pa.types.is_nested,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_duration,
+    pa.types.is_interval,
+)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a type is an integer, a float or a decimal."""
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type is text, however it lies in memory."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def inner(kind: pa.DataType) -> pa.DataType:
+    """Give the type of the values behind a dictionary or run lengths."""
+    if isinstance(kind, pa.DictionaryType | pa.RunEndEncodedType):
+        return inner(kind.value_type)
+    return kind
+
+
+def has_text(kind: pa.DataType) -> bool:
+    """Tell whether values of a type can be written as text that a person would recognise."""
+    kind = inner(kind)
+    return not (isinstance(kind, pa.BaseExtensionType) or any(is_such(kind) for is_such in _NO_TEXT))
