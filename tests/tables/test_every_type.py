@@ -130,12 +130,18 @@ def test_every_type_is_the_same_after_a_record_was_left_out(name):
     assert one.same_column(other, "x")
 
 
-@pytest.mark.parametrize("kind", ["memory", "csv", "parquet", "arrow"])
-@pytest.mark.parametrize("name", [*FLAT, *ODD])
+# without the columns whose records are all alike, and those that text cannot hold
+ORDERED = [
+    (name, kind)
+    for name in [*FLAT, *ODD]
+    for kind in ["memory", "csv", "parquet", "arrow"]
+    if not ("null" in name or "all NaN" in name or (kind == "csv" and name in ODD))
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), ORDERED)
 def test_another_order_is_not_the_same(tmp_path, name, kind):
     column = pa.table({"x": (FLAT | ODD)[name]}).column("x")
-    if "null" in name or "all NaN" in name or (kind == "csv" and name in ODD):
-        pytest.skip("all records are alike, or text cannot hold them")
     decoded = open_table(pa.table({"x": column})).column("x")
     turned = open_table(pa.table({"x": pa.concat_arrays([decoded[1:], decoded[:1]])}))
     original = open_table(pa.table({"x": decoded}))
