@@ -18,23 +18,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from bench.samples import DISTRIBUTIONS, distributed
 from numba import njit
 
 from shoal.kernels.mdav_scan import mdav_scan
 from shoal.kernels.mdav_tree import mdav_tree
-
-DISTRIBUTIONS = ["uniform", "clustered", "skewed"]
-
-
-def sample(kind: str, n: int, d: int) -> np.ndarray:
-    """Draw records spread evenly, in fifty clusters of different width, or with long tails."""
-    rng = np.random.default_rng(0)
-    if kind == "uniform":
-        return rng.random((n, d))
-    if kind == "clustered":
-        centres = 10 * rng.random((50, d))
-        return centres[rng.integers(0, 50, n)] + rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, -0.5, (n, 1))
-    return np.exp(1.5 * rng.normal(size=(n, d)))
 
 
 @njit(cache=True)
@@ -116,7 +104,7 @@ def timed(search: Search, X: np.ndarray, k: int) -> tuple[float, np.ndarray]:
 def run(case: tuple[str, int, int, int, int, int]) -> dict[str, Any]:
     """Measure one case; the slow searches only up to their own limits."""
     kind, d, k, n, most_textbook, most_scan = case
-    X = sample(kind, n, d)
+    X = distributed(kind, n, d)
     tree, labels = timed(mdav_tree, X, k)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     result: dict[str, Any] = {"tree": tree, "peak": peak, "scan": math.nan, "same": []}

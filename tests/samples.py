@@ -4,17 +4,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 
-def distributed(kind: str, n: int, d: int) -> np.ndarray:
-    """Records spread evenly, in fifty clusters of different width, or with long tails."""
-    rng = np.random.default_rng(0)
-    if kind == "uniform":
-        return rng.random((n, d))
-    if kind == "clustered":
-        centres = 10 * rng.random((50, d))
-        return centres[rng.integers(0, 50, n)] + rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, -0.5, (n, 1))
-    return np.exp(1.5 * rng.normal(size=(n, d)))
-
-
 @st.composite
 def matrices(draw: st.DrawFn, most: int = 70) -> np.ndarray:
     """Matrices with what breaks a search: ties, duplicates, lattices, constant columns, all scales, outliers."""

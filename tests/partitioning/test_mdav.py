@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from bench.samples import distributed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from samples import distributed, loss, matrices
+from samples import loss, matrices
 from shoal.kernels.mdav_scan import mdav_scan
 from shoal.kernels.mdav_tree import mdav_tree
 from shoal.partitioning.mdav import mdav

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from bench.samples import distributed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from samples import distributed, loss, matrices
+from samples import loss, matrices
 from shoal.partitioning.vmdav import vmdav
 
 GAINS = [0.0, 0.2, 1.0, 1.1, 3.0]
