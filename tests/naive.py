@@ -141,3 +141,182 @@ def exact_cut_cost(line: np.ndarray, k: int) -> Fraction:
                 costs.append(f[i - m] + squares[i] - squares[i - m] - moved / m)
         f.append(min(costs, default=None))
     return f[n]
+
+
+def equal_cut(order: np.ndarray, k: int) -> np.ndarray:
+    """Labels of a line divided without looking: floor(n / k) groups of k, the rest inside the last."""
+    labels = np.empty(len(order), np.int64)
+    for place, record in enumerate(order):
+        labels[record] = min(place // k, len(order) // k - 1)
+    return labels
+
+
+def mic1d(X: np.ndarray, k: int) -> np.ndarray:
+    """Mic1D-k (Nin) step by step; equal values come out of a sorting in the opposite order of that they came in."""
+
+    def reverse_stable(places: list[int], value: dict[int, float]) -> list[int]:
+        backwards = places[::-1]
+        return sorted(backwards, key=lambda place: value[place])
+
+    def parts(places: list[int]) -> list[list[int]]:
+        return [places[start : start + k] for start in range(0, len(places), k)]
+
+    value = {place: float(x) for place, x in enumerate(X.flatten())}
+    in_order = reverse_stable(list(value), value)
+    ends, normalised = {}, {}
+    for part in parts(in_order):
+        low, high = min(value[place] for place in part), max(value[place] for place in part)
+        for place in part:
+            ends[place] = low, high
+            normalised[place] = 0.5 if low == high else (value[place] - low) / (high - low)
+    masked = {}
+    for part in parts(reverse_stable(in_order, normalised)):
+        mu = math.fsum(normalised[place] for place in part) / len(part)
+        for place in part:
+            low, high = ends[place]
+            masked[place] = low + mu * (high - low)
+    return np.array([masked[place] for place in range(X.size)]).reshape(X.shape)
+
+
+def published_alike(masked: np.ndarray, columns: tuple[int, ...]) -> list[int]:
+    """How many records share each combination of values that occurs in the columns."""
+    counts: dict[tuple[float, ...], int] = {}
+    for row in masked.tolist():
+        key = tuple(row[j] for j in columns)
+        counts[key] = counts.get(key, 0) + 1
+    return list(counts.values())
+
+
+def linked_by_distance(Z: np.ndarray, Y: np.ndarray) -> tuple[float, float]:
+    """Percent of records of Z whose nearest record of Y has their index: the first of the nearest, or one drawn."""
+    first, drawn = 0, 0.0
+    for i in range(len(Z)):
+        distances = [squared_distance(Z[i], y) for y in Y]
+        least = min(distances)
+        first += distances.index(least) == i
+        drawn += (distances[i] == least) / distances.count(least)
+    return 100 * first / len(Z), 100 * drawn / len(Z)
+
+
+def linked_by_weight(Z: np.ndarray, Y: np.ndarray, within: float, m: list[float], u: list[float]) -> float:
+    """Percent of records expected to be linked rightly by the weights of Fellegi & Sunter (1969)."""
+    right = 0.0
+    for i in range(len(Z)):
+        weights = []
+        for y in Y:
+            agrees = [abs(a - b) <= within for a, b in zip(Z[i], y, strict=True)]
+            ratios = [math.log2(p / q if yes else (1 - p) / (1 - q)) for yes, p, q in zip(agrees, m, u, strict=True)]
+            weights.append(sum(ratios))
+        tied = [w > max(weights) - 1e-8 for w in weights]
+        right += tied[i] / sum(tied)
+    return 100 * right / len(Z)
+
+
+def inside_ranks(original: np.ndarray, masked: np.ndarray) -> float:
+    """Interval disclosure by rank, p = 1..10 percent (Domingo-Ferrer & Torra 2001)."""
+    n, d = original.shape
+    inside = 0
+    for j in range(d):
+        line = sorted(masked[:, j])
+        for i in range(n):
+            first = sum(y < masked[i, j] for y in line)
+            last = sum(y <= masked[i, j] for y in line) - 1
+            for p in range(1, 11):
+                reach = math.floor(Fraction(p * n, 100))
+                inside += line[max(first - reach, 0)] <= original[i, j] <= line[min(last + reach, n - 1)]
+    return 100 * inside / (n * d * 10)
+
+
+def inside_deviations(original: np.ndarray, masked: np.ndarray) -> float:
+    """Interval disclosure by p = 1..10 percent of the masked attribute's standard deviation."""
+    n, d = original.shape
+    inside = 0
+    for j in range(d):
+        mean = math.fsum(masked[:, j]) / n
+        sd = math.sqrt(math.fsum((y - mean) ** 2 for y in masked[:, j]) / n)
+        for i in range(n):
+            inside += sum(abs(original[i, j] - masked[i, j]) <= p * sd / 100 for p in range(1, 11))
+    return 100 * inside / (n * d * 10)
+
+
+def diversity(classes: list[int], values: list[int]) -> tuple[int, float]:
+    """Distinct and entropy l (Machanavajjhala et al. 2007), of the worst class."""
+    distinct, entropy = [], []
+    for c in set(classes):
+        members = [v for v, label in zip(values, classes, strict=True) if label == c]
+        shares = [members.count(v) / len(members) for v in set(members)]
+        distinct.append(len(shares))
+        entropy.append(math.exp(-sum(p * math.log(p) for p in shares)))
+    return min(distinct), min(entropy)
+
+
+def closeness(classes: list[int], values: list[int], ordered: bool) -> float:
+    """The largest earth mover's distance of a class from the file (Li, Li & Venkatasubramanian 2007)."""
+    different = sorted(set(values))
+    distances = [Fraction(0)]
+    for c in set(classes):
+        members = [v for v, label in zip(values, classes, strict=True) if label == c]
+        r = [Fraction(members.count(v), len(members)) - Fraction(values.count(v), len(values)) for v in different]
+        if not ordered:
+            distances.append(sum(map(abs, r)) / 2)
+        elif len(different) > 1:
+            distances.append(sum(abs(sum(r[: i + 1])) for i in range(len(r))) / (len(different) - 1))
+    return float(max(distances))
+
+
+def own_range_sse(X: np.ndarray, Y: np.ndarray) -> float:
+    """Squared differences of values that each file scales by its own ranges; a constant attribute is 0 (Nin)."""
+
+    def scaled(M: np.ndarray, i: int, j: int) -> float:
+        low, high = min(M[:, j]), max(M[:, j])
+        return (M[i, j] - low) / (high - low) if high > low else 0.0
+
+    return sum((scaled(X, i, j) - scaled(Y, i, j)) ** 2 for i in range(X.shape[0]) for j in range(X.shape[1]))
+
+
+def gcp(X: np.ndarray, classes: np.ndarray) -> float:
+    """Each record's group's range over the whole range, averaged over records and attributes that vary."""
+    terms = []
+    for i in range(len(X)):
+        group = X[classes == classes[i]]
+        for j in range(X.shape[1]):
+            if max(X[:, j]) > min(X[:, j]):
+                terms.append((max(group[:, j]) - min(group[:, j])) / (max(X[:, j]) - min(X[:, j])))
+    return sum(terms) / len(terms)
+
+
+def il1s(X: np.ndarray, Y: np.ndarray) -> float:
+    """Mean of |x - x'| / (sqrt(2) sd), over attributes that vary (Mateo-Sanz et al. 2004)."""
+    terms = []
+    for j in range(X.shape[1]):
+        mean = sum(X[:, j]) / len(X)
+        sd = math.sqrt(sum((x - mean) ** 2 for x in X[:, j]) / (len(X) - 1))
+        if max(X[:, j]) > min(X[:, j]):
+            terms += [abs(X[i, j] - Y[i, j]) / (math.sqrt(2) * sd) for i in range(len(X))]
+    return sum(terms) / len(terms)
+
+
+def variations(X: np.ndarray, Y: np.ndarray) -> dict[str, float]:
+    """Mean variations in percent (Domingo-Ferrer & Torra 2001), for data without zeros or constant attributes."""
+    d = X.shape[1]
+
+    def covariance(M: np.ndarray, a: int, b: int) -> float:
+        return float(((M[:, a] - M[:, a].mean()) * (M[:, b] - M[:, b].mean())).mean())
+
+    def correlation(M: np.ndarray, a: int, b: int) -> float:
+        return covariance(M, a, b) / math.sqrt(covariance(M, a, a) * covariance(M, b, b))
+
+    def mean_variation(terms: list[tuple[float, float]]) -> float:
+        return 100 * sum(abs(x - y) / abs(x) for x, y in terms) / len(terms)
+
+    triangle = [(a, b) for a in range(d) for b in range(a, d)]
+    pairs = [(a, b) for a, b in triangle if a < b]
+    parts = {
+        "values": mean_variation(list(zip(X.ravel(), Y.ravel(), strict=True))),
+        "means": mean_variation([(X[:, a].mean(), Y[:, a].mean()) for a in range(d)]),
+        "covariances": mean_variation([(covariance(X, a, b), covariance(Y, a, b)) for a, b in triangle]),
+        "variances": mean_variation([(covariance(X, a, a), covariance(Y, a, a)) for a in range(d)]),
+        "correlations": 100 * sum(abs(correlation(X, a, b) - correlation(Y, a, b)) for a, b in pairs) / len(pairs),
+    }
+    parts["IL"] = sum(parts[name] for name in ("values", "covariances", "variances", "correlations")) / 4
+    return parts

@@ -54,6 +54,11 @@ def test_blocks_must_cover_the_quasi_identifiers():
         ({"method": "univariate", "quasi": ["a", "b"]}, "method"),
         ({"method": "univariate", "blocks": [["a", "b"]]}, "method"),
         ({"weights": "w"}, "weights"),
+        ({"block_size": 2}, "block_size"),
+        ({"blocks": "other"}, "blocks"),
+        ({"method": "mic1d", "strata": ["a"]}, "strata"),
+        ({"method": "mic1d", "aggregate": "median"}, "aggregate"),
+        ({"method": "mic1d", "standardize": "minmax"}, "standardize"),
         ({"edits": "rules.sch"}, "edits"),
     ],
 )

@@ -124,7 +124,9 @@ def test_integers_become_floats_only_where_they_must_and_the_release_says_so():
     release = shoal.protect(table, k=3)
     assert release.table["a"].type == pa.float64()
     assert release.table["b"].type == pa.int64()
-    assert any("'a' is now of type double" in note for note in release.notes)
+    assert any(
+        "now of type double, values not being whole (round = true keeps integers): a" in note for note in release.notes
+    )
 
 
 def test_rounding_keeps_integers_without_breaking_groups():
@@ -147,6 +149,41 @@ def test_vmdav_lets_groups_grow_where_records_are_dense():
     dense = shoal.protect(table, k=3, method="vmdav", gain=1.1)
     assert np.bincount(dense.groups).tolist() == [4] * 20
     assert dense.loss()["IL"] < shoal.protect(table, k=3).loss()["IL"]
+
+
+@pytest.mark.parametrize("method", ["pca", "zscores"])
+def test_a_line_is_cut_into_groups_of_k(method):
+    release = shoal.protect(random_table(2, 50, 3), k=4, quasi=["x0", "x1", "x2"], method=method)
+    assert release.plan.method == method
+    assert np.bincount(release.groups).min() >= 4
+    assert np.bincount(release.groups).max() <= 7
+
+
+def test_mic1d_promises_no_groups_and_says_so(tmp_path):
+    release = shoal.protect(random_table(2, 50, 3), k=30, quasi=["x0", "x1", "x2"], method="mic1d")
+    assert "guarantees no group of k" in release.notes[0]
+    published = set(zip(*(release.table[name].to_pylist() for name in ("x0", "x1", "x2")), strict=True))
+    assert release.risk()["after"]["real_k"] == 50 / len(published)
+    assert len(np.unique(release.groups)) == len(published)
+    release.save(tmp_path / "masked.csv")
+
+
+def test_mic1d_counts_values_and_not_records():
+    table = random_table(2, 50, 3)
+    assert shoal.protect(table, k=150, quasi=["x0", "x1", "x2"], method="mic1d").plan.k == 150
+    with pytest.raises(shoal.DataError, match="150 values"):
+        shoal.protect(table, k=151, quasi=["x0", "x1", "x2"], method="mic1d")
+
+
+def test_blocks_can_be_chosen_by_correlation(tmp_path):
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=(2, 60))
+    table = pa.table({"a": one, "b": other, "c": one + 0.1, "d": other * 2})
+    assert shoal.protect(table, k=3, blocks="correlated", block_size=2).plan.blocks == [["a", "c"], ["b", "d"]]
+    apart = shoal.protect(table, k=3, blocks="uncorrelated", block_size=2)
+    assert sorted(map(sorted, apart.plan.blocks)) in ([["a", "b"], ["c", "d"]], [["a", "d"], ["b", "c"]])
+    with pytest.raises(shoal.PlanError, match="block_size: is more than the 4 attributes"):
+        shoal.protect(table, k=3, blocks="correlated", block_size=5)
 
 
 def test_blocks_are_partitioned_on_their_own_and_the_real_k_is_told():

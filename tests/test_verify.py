@@ -109,9 +109,9 @@ def test_assess_measures_any_masked_table():
     original = pa.table({"a": rng.normal(size=20), "b": rng.normal(size=20)})
     release = shoal.protect(original, k=4)
     assessed = shoal.assess(original, release.table)
-    assert assessed["loss"] == release.loss()
-    assert assessed["risk"] == release.risk()
+    assert release.loss().items() <= assessed["loss"].items()
+    assert release.risk().items() <= assessed["risk"].items()
     with pytest.raises(shoal.DataError, match="20 records and the masked table 19"):
         shoal.assess(original, release.table.slice(1))
     with pytest.raises(shoal.PlanError, match="'b' is not a column of the masked table"):
-        shoal.assess(original, release.table.select(["a"]))
+        shoal.assess(original, release.table.select(["a"]), ["a", "b"])

@@ -61,7 +61,7 @@ def protect(
     identifiers: Annotated[
         list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="auto, mdav, vmdav or univariate.")] = None,
+    method: Annotated[str | None, typer.Option(help="auto, mdav, vmdav, univariate, pca, zscores or mic1d.")] = None,
     gain: Annotated[
         str | None, typer.Option(help="With vmdav: how readily groups grow, such as 0.2.", metavar="X")
     ] = None,
@@ -85,6 +85,12 @@ def protect(
     block: Annotated[
         list[str] | None,
         typer.Option(help="An attribute block, partitioned on its own; once for each block.", metavar="A,B,..."),
+    ] = None,
+    blocks: Annotated[
+        str | None, typer.Option(help="Attribute blocks chosen for you: correlated or uncorrelated.")
+    ] = None,
+    block_size: Annotated[
+        str | None, typer.Option(help="With --blocks: how many attributes a block has.", metavar="N")
     ] = None,
     strata: Annotated[
         list[str] | None, typer.Option(help="Attributes whose combinations are never mixed.", metavar="A,B,...")
@@ -123,7 +129,8 @@ def protect(
         restore_variance=restore_variance,
         standardize=standardize,
         round=round_,
-        blocks=None if block is None else [_names([names]) for names in block],
+        blocks=_blocks(block, blocks),
+        block_size=block_size,
         strata=_names(strata),
         small_strata=small_strata,
         seed=seed,
@@ -192,26 +199,45 @@ def check(
         )
 
 
-@app.command(epilog="Example:  shoal assess data.csv masked.csv --quasi age,income")
+@app.command(epilog="Example:  shoal assess data.csv masked.csv --quasi age,income --confidential illness")
 def assess(
     original: Annotated[str, typer.Argument(help="The original file.")],
-    masked: Annotated[str, typer.Argument(help="The masked file, whoever made it: the same records in order.")],
+    masked: Annotated[str, typer.Argument(help="The masked file, whoever made it: the same records.")],
     quasi: Quasi = None,
+    confidential: Annotated[
+        list[str] | None, typer.Option(help="Attributes whose diversity within groups counts.", metavar="A,B,...")
+    ] = None,
+    intruder: Annotated[
+        list[str] | None, typer.Option(help="One scenario: what an intruder knows.", metavar="A,B,...")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="A column that tells records, if the rows are not in the same order.")
+    ] = None,
+    seed: Annotated[str, typer.Option(help="For what is measured on a sample.", metavar="N")] = "0",
     delimiter: Delimiter = None,
     quote: Quote = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
-    """Measure what a masked file costs its users and what it gives an intruder."""
-    from shoal import screen
+    """Measure what a masked file costs its users and what it gives an intruder, by every measure there is."""
+    from shoal.assess_screen import assessment
     from shoal.assessment import assess
 
-    result = assess(original, masked, _names(quasi), _csv(delimiter, quote, decimal, encoding))
+    result = assess(
+        original,
+        masked,
+        _names(quasi),
+        _names(confidential) or [],
+        _names(intruder),
+        key,
+        seed,  # type: ignore[arg-type] # a number, as the plan will see
+        _csv(delimiter, quote, decimal, encoding),
+    )
     if as_json:
         _print_json(result)
     else:
-        _stdout().print(screen.risk(result["risk"]), screen.loss(result["loss"]), sep="\n")
+        _stdout().print(assessment(result))
 
 
 @app.command(epilog="Example:  shoal demo --folder try-shoal")
@@ -240,6 +266,14 @@ def _names(given: list[str] | None) -> list[str] | None:
         return None
     split = [[part] if "," not in part else [name.strip() for name in part.split(",")] for part in given]
     return [name for names in split for name in names if name]
+
+
+def _blocks(given: list[str] | None, word: str | None) -> list[list[str] | None] | str | None:
+    from shoal.errors import PlanError
+
+    if given is not None and word is not None:
+        raise PlanError([("blocks", "are given by --block or chosen by --blocks, not both")])
+    return word if given is None else [_names([names]) for names in given]
 
 
 def _given(**options: Any) -> dict[str, Any]:

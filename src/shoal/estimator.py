@@ -27,7 +27,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     ----------
     k : int
         The least number of rows in a group.
-    method : {"auto", "mdav", "vmdav", "univariate"}
+    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores"}
         How rows are put into groups; see `shoal.partition`.
     standardize : bool or {"zscore", "minmax", "none"}
         How columns are brought to one scale first.

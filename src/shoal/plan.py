@@ -19,8 +19,10 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     ModelWrapValidatorHandler,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -32,7 +34,7 @@ Problem = tuple[str, str]
 
 ONE_ATTRIBUTE = "'univariate' takes one attribute; give each a block of its own with blocks"
 
-Method = Literal["auto", "mdav", "vmdav", "univariate"]
+Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "mic1d"]
 Aggregate = Literal["mean", "median", "trimmed_mean"]
 Standardize = Literal["zscore", "minmax", "none"]
 
@@ -66,6 +68,12 @@ def _path(value: object) -> object:
 Names = Annotated[list[str], BeforeValidator(_listed)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 PathText = Annotated[str, BeforeValidator(_path)]
+# A word or lists of names; told apart beforehand, so that a mistake is reported for the one that was meant.
+Blocks = Annotated[
+    Annotated[Literal["correlated", "uncorrelated"], Tag("word")]
+    | Annotated[list[Annotated[Names, Field(min_length=1)]], Field(min_length=1), Tag("lists")],
+    Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
+]
 NotYet = Annotated[None, BeforeValidator(_nothing)]
 
 
@@ -87,7 +95,9 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    k: Annotated[Whole, Field(ge=2)] = Field(description="the least number of records in a group")
+    k: Annotated[Whole, Field(ge=2)] = Field(
+        description="the least number of records in a group (with mic1d: of values in a part of the whole table)"
+    )
     quasi: Names | None = Field(
         None, min_length=1, description="quasi-identifiers, the attributes to mask; every numeric one if left out"
     )
@@ -104,8 +114,12 @@ class Plan(BaseModel):
     restore_variance: bool = Field(False, description="rescale so that each attribute keeps its variance exactly")
     standardize: Standardize = Field("zscore", description="how attributes are brought to one scale for distances")
     round: bool = Field(False, description="publish whole numbers in integer attributes")
-    blocks: Annotated[list[Annotated[Names, Field(min_length=1)]], Field(min_length=1)] | None = Field(
-        None, description="attribute blocks, each partitioned on its own"
+    blocks: Blocks | None = Field(
+        None,
+        description="attribute blocks, each partitioned on its own; or 'correlated', 'uncorrelated': chosen for you",
+    )
+    block_size: Annotated[Whole, Field(ge=1)] | None = Field(
+        None, description="with chosen blocks: how many attributes a block has (3 if not given)"
     )
     strata: Names | None = Field(
         None, min_length=1, description="attributes whose combinations are never mixed in a group"
@@ -148,14 +162,19 @@ class Plan(BaseModel):
         return type(self)(**{**mine, **options})
 
     @property
+    def given_blocks(self) -> list[list[str]]:
+        """The attribute blocks that were given by hand."""
+        return self.blocks if isinstance(self.blocks, list) else []
+
+    @property
     def masked(self) -> list[str]:
         """The attributes to mask; none yet if the plan leaves them to the table."""
-        return self.quasi or [name for block in self.blocks or [] for name in block]
+        return self.quasi or [name for block in self.given_blocks for name in block]
 
     @property
     def in_blocks(self) -> list[list[str]]:
         """The attributes to mask, as they are partitioned together."""
-        return self.blocks or [self.masked]
+        return self.given_blocks or [self.masked]
 
     @property
     def trimmed(self) -> int:
@@ -190,7 +209,7 @@ class Plan(BaseModel):
 
 def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     """Say one of pydantic's errors in the words of the person who made it."""
-    path = [part for part in detail["loc"] if isinstance(part, str)]
+    path = [str(part) for part in detail["loc"][: 2 if detail["loc"][:1] == ("csv",) else 1]]
     fields = Csv.model_fields if path[:1] == ["csv"] else cls.model_fields
     context = detail.get("ctx", {})
     match detail["type"]:
@@ -231,10 +250,21 @@ def _contradictions(plan: Plan) -> Iterator[Problem]:
         yield "trim", f"does not apply to aggregate '{plan.aggregate}'; it goes with 'trimmed_mean'"
     if 2 * plan.trimmed >= plan.k:
         yield "trim", f"leaves no record of a group of k = {plan.k}; it takes {plan.trimmed} from each end"
+    if plan.block_size is not None and not isinstance(plan.blocks, str):
+        yield "block_size", "applies only to blocks = 'correlated' or 'uncorrelated'"
+    if plan.method == "mic1d":
+        yield from _mic1d(plan)
     if plan.gain is not None and plan.method != "vmdav":
         yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
     if plan.strata is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata; name them with strata"
+
+
+def _mic1d(plan: Plan) -> Iterator[Problem]:
+    """Mic1D forms no groups of records, so that what groups have or publish does not apply."""
+    for field in ("blocks", "strata", "aggregate", "standardize", "restore_variance"):
+        if getattr(plan, field) != Plan.model_fields[field].default:
+            yield field, "does not apply to method 'mic1d', which forms no groups of records"
 
 
 def _roles(plan: Plan) -> Iterator[Problem]:
@@ -250,11 +280,11 @@ def _roles(plan: Plan) -> Iterator[Problem]:
 
 
 def _blocks(plan: Plan) -> Iterator[Problem]:
-    if plan.blocks is None:
-        if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1:
+    if not plan.given_blocks:
+        if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1 and plan.blocks is None:
             yield "method", ONE_ATTRIBUTE
         return
-    named = [name for block in plan.blocks for name in block]
+    named = [name for block in plan.given_blocks for name in block]
     for name in sorted({name for name in named if named.count(name) > 1}):
         yield "blocks", f"names '{name}' more than once; an attribute belongs to one block"
     if plan.quasi is not None:
@@ -264,5 +294,5 @@ def _blocks(plan: Plan) -> Iterator[Problem]:
         for name in plan.quasi:
             if name not in named:
                 yield "blocks", f"leaves out '{name}', which is in quasi and would stay unmasked"
-    if plan.method == "univariate" and any(len(block) > 1 for block in plan.blocks):
+    if plan.method == "univariate" and any(len(block) > 1 for block in plan.given_blocks):
         yield "method", ONE_ATTRIBUTE

@@ -27,6 +27,8 @@ from shoal.verify import Promise, exposure, verify
 from shoal.words import counted
 from shoal.work import Progress, Task, side_by_side
 
+_BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
+
 Labels = NDArray[np.int64]
 AnyPath = str | os.PathLike[str]
 
@@ -80,13 +82,12 @@ def protect(
     strata = stratify(source, source.matrix(plan.masked), plan)
     original = source if strata.keep.all() else source.publish({}, keep=strata.keep)
     X = original.matrix(plan.masked)
-    partitions = _partitions(X, strata, plan, progress)
-    masked, rescaled = _restored(_aggregated(X, partitions, plan), X, plan)
+    masked, partitions, rescaled = _masked(X, strata, plan, progress)
     columns = {name: _decoded(masked[:, j], original, name, plan) for j, name in enumerate(plan.masked)}
     published = original.publish(columns, drop=plan.identifiers)
     promise = Promise(
         k=plan.k,
-        blocks=plan.in_blocks,
+        blocks=plan.in_blocks if partitions else [],
         strata=[] if strata.mixed else plan.strata or [],
         masked={name: column.type for name, column in columns.items()},
         identifiers=plan.identifiers,
@@ -116,7 +117,7 @@ def _opened(source: Any, plan: Plan) -> Table:
     if source is None:
         raise PlanError([("input", "is missing; give a table or name a file")])
     table = open_table(source, plan.csv)
-    if plan.k > len(table):
+    if plan.method != "mic1d" and plan.k > len(table):
         raise DataError(
             f"k = {plan.k} asks for groups larger than the table, which has {counted(len(table), 'record')}"
         )
@@ -128,12 +129,39 @@ def _settled(plan: Plan, table: Table) -> Plan:
     others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
     refuse_unknown(table, {"quasi": plan.masked, **others})
     quasi = plan.masked or numeric_attributes(table, {name for names in others.values() for name in names})
-    widest = max(len(block) for block in plan.blocks or [quasi])
+    if plan.method == "mic1d" and plan.k > len(table) * len(quasi):
+        raise DataError(
+            f"k = {plan.k} asks for parts larger than the table, which has {len(table) * len(quasi)} values"
+        )
+    blocks = plan.blocks if not isinstance(plan.blocks, str) else _chosen_blocks(table.matrix(quasi), quasi, plan)
+    widest = max(len(block) for block in blocks or [quasi])
     if plan.method == "univariate" and widest > 1:
         raise PlanError([("method", ONE_ATTRIBUTE)])
     if plan.round and not any(pa.types.is_integer(table.column(name).type) for name in quasi):
         raise PlanError([("round", "does not apply: no quasi-identifier is of an integer type")])
-    return plan.updated(quasi=quasi, method=choose(plan.method, widest))
+    return plan.updated(quasi=quasi, method=choose(plan.method, widest), blocks=blocks, block_size=None)
+
+
+def _chosen_blocks(X: Matrix, quasi: list[str], plan: Plan) -> list[list[str]]:
+    from shoal.partitioning.attribute_blocks import choose_blocks
+
+    size = plan.block_size or _BLOCK_SIZE
+    if size > len(quasi):
+        raise PlanError([("block_size", f"is more than the {counted(len(quasi), 'attribute')} to mask")])
+    return [[quasi[j] for j in block] for block in choose_blocks(X, size, str(plan.blocks))]
+
+
+def _masked(
+    X: Matrix, strata: Strata, plan: Plan, progress: Progress
+) -> tuple[Matrix, list[Labels], dict[str, Rescaling]]:
+    """Return what is published, the groups it comes from (none for mic1d), and how variances were restored."""
+    if plan.method == "mic1d":
+        from shoal.masking import mic1d
+
+        return mic1d(X, plan.k), [], {}
+    partitions = _partitions(X, strata, plan, progress)
+    masked, rescaled = _restored(_aggregated(X, partitions, plan), X, plan)
+    return masked, partitions, rescaled
 
 
 def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> list[Labels]:
@@ -189,11 +217,13 @@ def _decoded(values: NDArray[np.float64], original: Table, name: str, plan: Plan
 def _notes(plan: Plan, original: Table, columns: dict[str, Array]) -> list[str]:
     """Say what a user might not expect, or must know before publishing."""
     notes = [_preserved(plan)]
+    changed: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.type != original.column(name).type:
             whole = pa.types.is_integer(original.column(name).type) and not plan.round
-            hint = ", its representatives not being whole (round = true keeps integers)" if whole else ""
-            notes.append(f"'{name}' is now of type {column.type}{hint}")
+            hint = ", values not being whole (round = true keeps integers)" if whole else ""
+            changed.setdefault(f"now of type {column.type}{hint}", []).append(name)
+    notes += [f"{what}: {', '.join(names)}" for what, names in changed.items()]
     roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
     if others := [name for name in original.names if name not in roles]:
         notes.append(f"published as they are, having no role: {', '.join(others)}")
@@ -207,6 +237,11 @@ def _notes(plan: Plan, original: Table, columns: dict[str, Array]) -> list[str]:
 
 
 def _preserved(plan: Plan) -> str:
+    if plan.method == "mic1d":
+        return (
+            "mic1d guarantees no group of k records: how many share a combination is in the risk, and may be one; "
+            "no moment is preserved exactly"
+        )
     about = " up to rounding" if plan.round else ""
     if plan.restore_variance:
         return f"preserved{about}: the mean and the variance of every masked attribute"
@@ -247,6 +282,9 @@ class Release:
         """One label a published record; with several attribute blocks, records alike in all of them share one."""
         if len(self.partitions) == 1:
             return self.partitions[0]
+        if not self.partitions:  # no groups were formed: those that happen to be alike
+            X = self._published.matrix(self.plan.masked)
+            return np.asarray(np.unique(X, axis=0, return_inverse=True)[1], dtype=np.int64)
         groups: Labels = np.unique(np.stack(self.partitions, axis=1), axis=0, return_inverse=True)[1]
         return groups
 
@@ -268,8 +306,9 @@ class Release:
         """
         names = self.plan.masked
         risk: dict[str, Any] = {"before": exposure(self._source, names), "after": exposure(self._published, names)}
-        if self.plan.blocks:
-            risk["blocks"] = [{"attributes": block, **exposure(self._published, block)} for block in self.plan.blocks]
+        if self.plan.given_blocks:
+            blocks = self.plan.given_blocks
+            risk["blocks"] = [{"attributes": block, **exposure(self._published, block)} for block in blocks]
         if self.plan.strata:
             risk["strata"] = exposure(self._published, [*names, *self.plan.strata])
         return risk

@@ -77,8 +77,12 @@ def release(summary: dict[str, Any]) -> RenderableType:
     plan = summary["plan"]
     after = summary["risk"]["after"]
     masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
+    unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
     head = Text.assemble(
-        (f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {plan['k']}", "bold"),
+        (
+            f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {_number(plan['k'])}{unit}",
+            "bold",
+        ),
         f": {_number(after['groups'])} groups of {after['smallest']} to {after['largest']}.",
     )
     parts: list[RenderableType] = [head, "", risk(summary["risk"]), "", loss(summary["loss"]), ""]

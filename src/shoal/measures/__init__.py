@@ -1,6 +1,40 @@
 """Loss and risk: pure functions of arrays."""
 
-from shoal.measures.loss import loss
-from shoal.measures.risk import exposure
+from shoal.measures.book import loss_book
+from shoal.measures.diversity import l_diversity, t_closeness
+from shoal.measures.fellegi_sunter import probabilistic_linkage
+from shoal.measures.interval import interval_disclosure_rank, interval_disclosure_sd
+from shoal.measures.linkage import distance_linkage, distance_linkage_average
+from shoal.measures.loss import loss, own_range_sse
+from shoal.measures.probabilistic import pil
+from shoal.measures.propensity import pmse
+from shoal.measures.ranges import gcp, ncp
+from shoal.measures.risk import exposure, risk_book, score
+from shoal.measures.subsets import published_classes, real_k, real_k_by_subset
+from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
-__all__ = ["exposure", "loss"]
+__all__ = [
+    "distance_linkage",
+    "distance_linkage_average",
+    "eigenvalue_loss",
+    "exposure",
+    "gcp",
+    "il1s",
+    "interval_disclosure_rank",
+    "interval_disclosure_sd",
+    "l_diversity",
+    "loss",
+    "loss_book",
+    "ncp",
+    "own_range_sse",
+    "pil",
+    "pmse",
+    "probabilistic_linkage",
+    "published_classes",
+    "real_k",
+    "real_k_by_subset",
+    "risk_book",
+    "score",
+    "t_closeness",
+    "variations",
+]

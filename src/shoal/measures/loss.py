@@ -8,18 +8,31 @@ from numpy.typing import NDArray
 from shoal.scaling import Matrix, standardize
 
 
+def near_one(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
+    """Divide both matrices by the power of two that brings the original's columns near one.
+
+    No digit is touched, and no square overflows or vanishes.
+    """
+    exponents = _exponents(original)
+    return np.ldexp(original, -exponents), np.ldexp(masked, -exponents)
+
+
+def _exponents(X: Matrix) -> NDArray[np.int32]:
+    exponents: NDArray[np.int32] = np.frexp(np.maximum(np.abs(X.min(axis=0)), np.abs(X.max(axis=0))))[1]
+    return exponents
+
+
 def on_one_scale(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
     """Scale both matrices by the mean and standard deviation (ddof 0) of the original's columns.
 
     A column that is constant in the original stays out: it is zero in both, unless masking changed it, in which case
     its difference is kept in its own units.
     """
-    low, high = original.min(axis=0), original.max(axis=0)
-    _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))  # as in `standardize`: near one, no digit touched
-    Z, Y = np.ldexp(original, -exponent), np.ldexp(masked, -exponent)
+    Z, Y = near_one(original, masked)
     mean, spread = Z.mean(axis=0), Z.std(axis=0)
-    constant = low == high
-    mean[constant], spread[constant] = Z[0, constant], np.ldexp(1.0, -exponent[constant])
+    constant = Z.min(axis=0) == Z.max(axis=0)
+    mean[constant] = Z[0, constant]
+    spread[constant] = np.ldexp(1.0, -_exponents(original[:, constant]))
     for scaled in (Z, Y):
         scaled -= mean
         scaled /= spread
@@ -36,6 +49,31 @@ def sst(original: Matrix) -> NDArray[np.float64]:
     """Sum of squared deviations from the mean, for each attribute: what publishing one single mean would cost."""
     deviations: NDArray[np.float64] = ((original - original.mean(axis=0)) ** 2).sum(axis=0)
     return deviations
+
+
+def own_range_sse(original: Matrix, masked: Matrix) -> float:
+    """Sum of squared differences after each file is scaled to [0, 1] by its *own* ranges, attribute by attribute.
+
+    With x and x' the values of an attribute in the two files: sum of
+    ((x - min x) / (max x - min x) - (x' - min x') / (max x' - min x'))^2. This is what the tables of Mic1D call SSE,
+    though not the formula printed there. It forgives a masked file whose values were shifted or stretched as a whole,
+    and counts a shrunken range (which aggregation always leaves) only as far as it is uneven.
+
+    Parameters
+    ----------
+    original, masked : (n, d) matrices
+        The same records in the same order.
+
+    Returns
+    -------
+    float
+        An attribute that is constant in one of the files is 0 there: it adds nothing if it is constant in both.
+
+    References
+    ----------
+    Nin, Beyond multivariate microaggregation for large record anonymization: the SSE of its Tables 4 and 5.
+    """
+    return float(sse(standardize(original, "minmax"), standardize(masked, "minmax")).sum())
 
 
 def correlations(X: Matrix) -> Matrix:

@@ -25,7 +25,7 @@ class Partitioner(Protocol):
         """Partition."""
 
 
-METHODS = ("mdav", "vmdav", "univariate")
+METHODS = ("mdav", "vmdav", "univariate", "pca", "zscores")
 
 
 def partitioner(method: str, gain: float | None = None) -> Partitioner:
@@ -43,6 +43,10 @@ def partitioner(method: str, gain: float | None = None) -> Partitioner:
             from shoal.partitioning.cut import univariate
 
             return univariate
+        case "pca" | "zscores":
+            from shoal.partitioning.orderings import pca, zscores
+
+            return pca if method == "pca" else zscores
     raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
 
 
@@ -56,7 +60,7 @@ def choose(method: str, d: int) -> str:
 def partition(
     X: ArrayLike,
     k: int,
-    method: Literal["auto", "mdav", "vmdav", "univariate"] = "auto",
+    method: Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores"] = "auto",
     standardize: bool | Literal["zscore", "minmax", "none"] = True,
     gain: float | None = None,
     watch: Watch | None = None,
@@ -68,9 +72,11 @@ def partition(
     X : (n, d) matrix of numbers
     k : int
         The least number of records in a group.
-    method : {"auto", "mdav", "vmdav", "univariate"}
+    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores"}
         ``mdav`` takes any number of attributes; ``vmdav`` does too, and lets groups grow where records are dense;
-        ``univariate`` takes one and is optimal; ``auto`` is ``univariate`` for one attribute and ``mdav`` for more.
+        ``pca`` and ``zscores`` put records in a line, by their first principal component or the sum of their
+        z-scores, and cut it optimally; ``univariate`` takes one attribute and is optimal; ``auto`` is ``univariate``
+        for one attribute and ``mdav`` for more.
     standardize : bool or {"zscore", "minmax", "none"}
         How attributes are brought to one scale first; True is ``zscore``, False is ``none``.
     gain : float, optional

@@ -1,0 +1,97 @@
+"""What the confidential attributes give away within a class of records that are published alike."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.closeness import ordered_distances
+
+
+def l_diversity(classes: NDArray[np.int64], column_codes: NDArray[Any]) -> dict[str, float]:
+    """How many values a confidential attribute has in the class that is worst.
+
+    Distinct l is the least number of different values in a class; entropy l is the least
+    ``exp(-sum over values s of p(s) ln p(s))``, with p(s) the share of s in the class: as many values, all equally
+    frequent, would be as uncertain. pyCANON reports its whole part.
+
+    Parameters
+    ----------
+    classes : (n,) array of int
+        Records with the same label are published alike.
+    column_codes : (n,) array
+        The confidential attribute: codes, numbers or strings.
+
+    Returns
+    -------
+    dict
+        ``distinct`` (int) and ``entropy``.
+
+    References
+    ----------
+    Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007), l-diversity: privacy beyond k-anonymity, ACM TKDD 1.
+    """
+    groups, label, size = _numbered(classes)
+    of, _, count = _cells(label, _codes(column_codes)[1])
+    share = count / size[of]
+    entropy = np.bincount(of, -share * np.log(share), groups)
+    return {"distinct": int(np.bincount(of, minlength=groups).min()), "entropy": float(np.exp(max(entropy.min(), 0.0)))}
+
+
+def t_closeness(classes: NDArray[np.int64], values: NDArray[Any], ordered: bool = True) -> float:
+    """How far the distribution of a confidential attribute in a class can be from that in the file, from 0 to 1.
+
+    The largest earth mover's distance over the classes. With p_i and q_i the shares, in the class and in the file, of
+    the i-th of the m different values in the file:
+
+    - ordered: ``1/(m - 1) sum over i of |sum over j <= i of (p_j - q_j)|``, as far as values are apart in rank;
+    - not ordered: ``1/2 sum over i of |p_i - q_i|``, all values being equally far apart.
+
+    It is 0 if the attribute is constant.
+
+    Parameters
+    ----------
+    classes : (n,) array of int
+        Records with the same label are published alike.
+    values : (n,) array
+        The confidential attribute.
+    ordered : bool
+        Whether its values have an order.
+
+    References
+    ----------
+    Li, Li & Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, ICDE.
+    """
+    groups, label, size = _numbered(classes)
+    different, codes = _codes(values)
+    if different == 1:
+        return 0.0
+    frequency = np.bincount(codes, minlength=different)
+    if ordered:
+        order = np.lexsort((codes, label))
+        start = np.concatenate([[0], np.cumsum(size)])
+        return float(ordered_distances(start, codes[order], np.cumsum(frequency)).max() / (different - 1))
+    of, value, count = _cells(label, codes)
+    p, q = count / size[of], frequency[value] / len(codes)
+    # What the class has more of than the file; what it has less of is as much.
+    return float(np.bincount(of, np.maximum(p - q, 0.0), groups).max())
+
+
+def _numbered(classes: NDArray[np.int64]) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    groups, label = _codes(classes)
+    return groups, label, np.bincount(label, minlength=groups)
+
+
+def _codes(values: NDArray[Any]) -> tuple[int, NDArray[np.int64]]:
+    """Return how many different values there are, and the rank of each record's among them."""
+    different, codes = np.unique(np.asarray(values), return_inverse=True)
+    return len(different), codes.astype(np.int64, copy=False)
+
+
+def _cells(
+    label: NDArray[np.int64], codes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class, the value and the count of each combination of the two that occurs."""
+    width = int(codes.max()) + 1
+    cells, count = np.unique(label * width + codes, return_counts=True)
+    return cells // width, cells % width, count

@@ -1,0 +1,106 @@
+"""assess(): any masked table against its original."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import shoal
+
+
+@pytest.fixture
+def tables():
+    rng = np.random.default_rng(3)
+    original = pa.table(
+        {
+            "id": np.arange(60),
+            "a": rng.lognormal(size=60),
+            "b": rng.normal(size=60),
+            "ill": rng.choice(["yes", "no"], 60),
+            "cost": rng.integers(0, 9, 60),
+        }
+    )
+    release = shoal.protect(original, k=4, quasi=["a", "b"], confidential=["ill", "cost"])
+    return original, release.table
+
+
+def test_masked_rows_in_another_order_are_told_by_a_key(tables):
+    original, masked = tables
+    order = np.random.default_rng(0).permutation(60)
+    expected = shoal.assess(original, masked, ["a", "b"], ["ill", "cost"])
+    assert shoal.assess(original, masked.take(order), ["a", "b"], ["ill", "cost"], key="id") == expected
+    assert shoal.assess(original, masked.take(order), ["a", "b"])["loss"]["IL"] > expected["loss"]["IL"]
+
+
+def test_a_key_must_tell_records_apart(tables):
+    original, masked = tables
+    with pytest.raises(shoal.DataError, match="'cost' does not tell the records"):
+        shoal.assess(original, masked, ["a", "b"], key="cost")
+    with pytest.raises(shoal.PlanError, match="key: 'nothing' is not a column of the original"):
+        shoal.assess(original, masked, ["a", "b"], key="nothing")
+    shifted = masked.set_column(0, "id", pa.array(np.arange(1, 61)))
+    with pytest.raises(shoal.DataError, match="1 record of the original"):
+        shoal.assess(original, shifted, ["a", "b"], key="id")
+
+
+def test_an_intruder_who_knows_less_gains_less(tables):
+    original, masked = tables
+    assessed = shoal.assess(original, masked, ["a", "b"], intruder=["a"])
+    scenario = assessed["risk"]["intruder"]
+    assert scenario["attributes"] == ["a"]
+    assert scenario["after"]["smallest"] >= 4
+    assert scenario["DLD"]["expected"] <= 100 / 4
+    with pytest.raises(shoal.PlanError, match="intruder: 'cost' is not among"):
+        shoal.assess(original, masked, ["a", "b"], intruder=["cost"])
+    with pytest.raises(shoal.PlanError, match="intruder: names no attribute"):
+        shoal.assess(original, masked, ["a", "b"], intruder=[])
+
+
+def test_diversity_is_that_of_the_published_groups(tables):
+    original, masked = tables
+    diversity = shoal.assess(original, masked, ["a", "b"], ["ill", "cost"])["risk"]["diversity"]
+    frame = masked.to_pandas()
+    for name in ("ill", "cost"):
+        assert diversity[name]["distinct"] == frame.groupby(["a", "b"])[name].nunique().min()
+    assert diversity["cost"]["ordered"]
+    assert not diversity["ill"]["ordered"]
+
+
+def test_confidential_values_may_be_missing_or_categories(tables):
+    original, masked = tables
+    frame = masked.to_pandas()
+    frame["ill"] = pd.Categorical(frame["ill"])
+    frame.loc[0, "cost"] = None
+    diversity = shoal.assess(original, frame, ["a", "b"], ["ill", "cost"])["risk"]["diversity"]
+    assert diversity["ill"]["distinct"] >= 1
+    assert not diversity["cost"]["ordered"]
+
+
+def test_an_unchanged_table_costs_nothing_and_hides_nobody(tables):
+    original, _ = tables
+    assessed = shoal.assess(original, original, ["a", "b"])
+    loss = assessed["loss"]
+    assert loss["SSE"] == loss["own_range_SSE"] == loss["IL1s"] == loss["PIL"]["PIL"] == 0
+    assert assessed["risk"]["DLD"]["linked"] == 100
+
+
+def test_one_attribute_and_constant_ones_give_no_nan():
+    table = pa.table({"a": [1.0, 2, 3, 4], "same": [7.0] * 4})
+    for quasi in (["a"], ["a", "same"], ["same"]):
+        assessed = shoal.assess(table, shoal.protect(table, k=2, quasi=quasi).table, quasi)
+        json.dumps(assessed, allow_nan=False)
+
+
+def test_attributes_that_the_masked_table_lacks_are_left_out_unless_asked_for(tables):
+    original, masked = tables
+    assert shoal.assess(original, masked.drop_columns(["id", "cost"]))["quasi"] == ["a", "b"]
+    with pytest.raises(shoal.PlanError, match="'a' is not a column of the masked table"):
+        shoal.assess(original, masked.drop_columns(["a"]), ["a", "b"])
+
+
+def test_what_is_not_a_number_is_named(tables):
+    original, masked = tables
+    with pytest.raises(shoal.DataError, match="'ill' holds text"):
+        shoal.assess(original, masked, ["a", "ill"])
