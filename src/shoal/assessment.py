@@ -15,6 +15,7 @@ from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.tables import Table, open_table
 from shoal.verify import exposure, too_small
 from shoal.words import counted
+from shoal.work import Progress, quiet
 
 CsvOptions = Csv | dict[str, str] | None
 
@@ -28,6 +29,7 @@ def assess(
     key: str | None = None,
     seed: int = 0,
     csv: CsvOptions = None,
+    progress: Progress = quiet,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -47,6 +49,8 @@ def assess(
         Start of the random numbers for what is measured on a sample; each measure says whether it was.
     csv : Csv or dict, optional
         How CSV files are written, where looking at them is not enough.
+    progress : callable, optional
+        Called at the beginning of each step with its name.
 
     Returns
     -------
@@ -56,10 +60,12 @@ def assess(
         ``score`` of both together (`shoal.measures.score`; None for a single attribute that is constant).
     """
     plan = Plan(k=2, quasi=quasi, confidential=confidential, seed=seed, csv=csv)  # any k will do
+    progress("read", 0, 1)
     before, after = open_table(original, plan.csv), open_table(masked, plan.csv)
     rows = _rows(before, after, key)
     names = _attributes(before, after, plan, key)
     X, Y = before.matrix(names), after.matrix(names)[rows]
+    progress("risk", 0, 1)
     risk = {
         "before": exposure(before, names),
         "after": exposure(after, names),
@@ -67,6 +73,7 @@ def assess(
     }
     if intruder is not None:
         risk["intruder"] = _scenario(before, after, X, Y, names, list(intruder))
+    progress("loss", 0, 1)
     loss = measures.loss_book(X, Y, names, measures.published_classes(Y).labels)
     il = loss["IL_variations"]["IL"]
     score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])

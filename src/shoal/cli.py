@@ -223,17 +223,20 @@ def assess(
     """Measure what a masked file costs its users and what it gives an intruder, by every measure there is."""
     from shoal.assess_screen import assessment
     from shoal.assessment import assess
+    from shoal.screen import Bar
 
-    result = assess(
-        original,
-        masked,
-        _names(quasi),
-        _names(confidential) or [],
-        _names(intruder),
-        key,
-        seed,  # type: ignore[arg-type] # a number, as the plan will see
-        _csv(delimiter, quote, decimal, encoding),
-    )
+    with Bar(_stderr()) as bar:
+        result = assess(
+            original,
+            masked,
+            _names(quasi),
+            _names(confidential) or [],
+            _names(intruder),
+            key,
+            seed,  # type: ignore[arg-type] # a number, as the plan will see
+            _csv(delimiter, quote, decimal, encoding),
+            bar,
+        )
     if as_json:
         _print_json(result)
     else:

@@ -25,7 +25,7 @@ from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.decode import decode
 from shoal.verify import Promise, exposure, verify
 from shoal.words import counted
-from shoal.work import Progress, Task, side_by_side
+from shoal.work import Progress, Task, quiet, side_by_side
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
 
@@ -33,12 +33,8 @@ Labels = NDArray[np.int64]
 AnyPath = str | os.PathLike[str]
 
 
-def _quiet(step: str, done: int, total: int) -> None:
-    """Show nothing."""
-
-
 def protect(
-    table: Any = None, plan: Plan | AnyPath | None = None, *, progress: Progress = _quiet, **options: Any
+    table: Any = None, plan: Plan | AnyPath | None = None, *, progress: Progress = quiet, **options: Any
 ) -> "Release":
     """Protect a table: put its records into groups of at least k, publish one representative per group.
 

@@ -15,6 +15,8 @@ STEPS = {
     "partition": "putting records into groups",
     "verify": "verifying",
     "write": "writing and verifying the file",
+    "risk": "measuring the risk",
+    "loss": "measuring the loss",
 }
 
 RISK_ROWS = {

@@ -25,6 +25,10 @@ class Task(Protocol[Result]):
 Progress = Callable[[str, int, int], None]
 
 
+def quiet(step: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
 class _Compiling(event.Listener):
     """Notices when numba compiles a kernel instead of loading it from its cache."""
 
