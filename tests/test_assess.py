@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import shoal
@@ -41,7 +43,7 @@ def test_a_key_must_tell_records_apart(tables):
     with pytest.raises(shoal.PlanError, match="key: 'nothing' is not a column of the original"):
         shoal.assess(original, masked, ["a", "b"], key="nothing")
     shifted = masked.set_column(0, "id", pa.array(np.arange(1, 61)))
-    with pytest.raises(shoal.DataError, match="1 record of the original"):
+    with pytest.raises(shoal.DataError, match="1 record of the original cannot be found"):
         shoal.assess(original, shifted, ["a", "b"], key="id")
 
 
@@ -100,7 +102,43 @@ def test_attributes_that_the_masked_table_lacks_are_left_out_unless_asked_for(ta
         shoal.assess(original, masked.drop_columns(["a"]), ["a", "b"])
 
 
+def test_what_tells_nothing_is_left_out_and_named(tables):
+    original, masked = tables
+    assessed = shoal.assess(
+        original.append_column("same", [[7] * 60]), masked.append_column("same", [[7] * 60]).drop_columns(["id"])
+    )
+    assert assessed["quasi"] == ["a", "b"]
+    assert assessed["left_out"] == {
+        "constant": ["same"],
+        "equal in both tables": ["cost"],
+        "not in the masked table": ["id"],
+    }
+
+
+def test_an_order_is_seen_in_dates_and_large_integers(tables):
+    _, masked = tables
+    days = pa.array(np.asarray(masked["cost"]).astype("datetime64[D]"))
+    large = pa.array(np.asarray(masked["cost"]) + 2**60)
+    table = masked.append_column("day", days).append_column("large", large)
+    diversity = shoal.assess(table, table, ["a", "b"], ["cost", "day", "large"])["risk"]["diversity"]
+    assert diversity["day"] == diversity["large"] == diversity["cost"]
+
+
+def test_beyond_the_range_of_numbers_nothing_breaks():
+    tiny = pa.table({"a": [1e-200, 2e-200, 3e-200], "b": [0.0, 0, 0]})
+    huge = pa.table({"a": [1e200, 3e200, 2e200], "b": [1e200, 3e200, 1e200]})
+    json.dumps(shoal.assess(tiny, huge), allow_nan=False)
+
+
+def test_csv_options_hold_for_the_csv_file_of_the_two(tables, tmp_path):
+    original, masked = tables
+    pa.parquet.write_table(masked, tmp_path / "masked.parquet")
+    pa.csv.write_csv(original, tmp_path / "original.csv", pa.csv.WriteOptions(delimiter=";"))
+    csv = {"delimiter": ";"}
+    assert shoal.assess(tmp_path / "original.csv", tmp_path / "masked.parquet", ["a", "b"], csv=csv)["records"] == 60
+
+
 def test_what_is_not_a_number_is_named(tables):
     original, masked = tables
-    with pytest.raises(shoal.DataError, match="'ill' holds text"):
+    with pytest.raises(shoal.DataError, match="in the original, column 'ill' holds text"):
         shoal.assess(original, masked, ["a", "ill"])

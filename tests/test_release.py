@@ -168,6 +168,14 @@ def test_mic1d_promises_no_groups_and_says_so(tmp_path):
     release.save(tmp_path / "masked.csv")
 
 
+def test_mic1d_tells_what_it_published_as_it_was():
+    table = random_table(2, 50, 3)
+    release = shoal.protect(table, k=10, quasi=["x0", "x1", "x2"], method="mic1d")
+    assert "% of the values as they are" in release.notes[-1]
+    with pytest.raises(shoal.DataError, match="of the values as they are; take a larger k"):
+        shoal.protect(table, k=2, quasi=["x0", "x1", "x2"], method="mic1d")
+
+
 def test_mic1d_counts_values_and_not_records():
     table = random_table(2, 50, 3)
     assert shoal.protect(table, k=150, quasi=["x0", "x1", "x2"], method="mic1d").plan.k == 150
@@ -182,6 +190,7 @@ def test_blocks_can_be_chosen_by_correlation(tmp_path):
     assert shoal.protect(table, k=3, blocks="correlated", block_size=2).plan.blocks == [["a", "c"], ["b", "d"]]
     apart = shoal.protect(table, k=3, blocks="uncorrelated", block_size=2)
     assert sorted(map(sorted, apart.plan.blocks)) in ([["a", "b"], ["c", "d"]], [["a", "d"], ["b", "c"]])
+    assert shoal.protect(table, k=3, blocks="correlated").plan.blocks is None
     with pytest.raises(shoal.PlanError, match="block_size: is more than the 4 attributes"):
         shoal.protect(table, k=3, blocks="correlated", block_size=5)
 

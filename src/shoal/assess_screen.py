@@ -11,15 +11,17 @@ from shoal import screen
 
 def assessment(result: dict[str, Any]) -> RenderableType:
     """Lay out everything that was measured: risk, loss, loss by attribute, score."""
-    head = Text(f"{result['records']:,} records, {len(result['quasi'])} attributes compared.", "bold")
-    parts: list[RenderableType] = [head, "", screen.risk(result["risk"]), "", _risk(result["risk"])]
+    names = ", ".join(result["quasi"])
+    head = Text.assemble((f"{result['records']:,} records compared", "bold"), f" on {names}.")
+    left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
+    parts: list[RenderableType] = [head, *left_out, "", screen.risk(result["risk"]), "", _risk(result["risk"])]
     if result["risk"]["diversity"]:
         parts += ["", _diversity(result["risk"]["diversity"])]
     if "intruder" in result["risk"]:
         parts += ["", _scenario(result["risk"]["intruder"])]
     parts += ["", _loss(result["loss"]), "", screen.loss(result["loss"])]
     if result["score"] is not None:
-        meaning = "half loss, half risk: 0.5 IL + 0.25 (DLD average + ID by rank); lower is better"
+        meaning = "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better"
         parts += ["", Text.assemble(("Score ", "bold"), (f"{result['score']:.2f}", "bold"), (f"   {meaning}", "dim"))]
     return Group(*parts)
 
@@ -44,10 +46,11 @@ def _risk(risk: dict[str, Any]) -> Table:
 
 def _diversity(diversity: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
-    for header in ("Confidential, among records published alike", "l distinct", "l entropy", "t"):
+    for header in ("Confidential, among records published alike", "l distinct", "l entropy", "t", "taken as"):
         table.add_column(header, justify="left" if header.startswith("C") else "right")
     for name, row in diversity.items():
-        table.add_row(Text(name), f"{row['distinct']:.0f}", f"{row['entropy']:.2f}", f"{row['t']:.3f}")
+        kind = "ordered" if row["ordered"] else "nominal"
+        table.add_row(Text(name), f"{row['distinct']:.0f}", f"{row['entropy']:.2f}", f"{row['t']:.3f}", kind)
     text = "l: values that a group has at least (higher is safer). t: how far a group is from all (lower is safer)."
     table.caption = Text(text, "dim", justify="left")
     return table
@@ -55,7 +58,7 @@ def _diversity(diversity: dict[str, Any]) -> Table:
 
 def _scenario(scenario: dict[str, Any]) -> RenderableType:
     head = Text(f"An intruder who knows {', '.join(scenario['attributes'])}", "bold")
-    link = f"links {_share(scenario['DLD']['linked'])} of the records to the nearest, rightly; lower is safer"
+    link = f"{_share(scenario['DLD']['linked'])} of the records are nearest to their own masked record; lower is safer"
     return Group(head, screen.risk(scenario), Text(link))
 
 
@@ -67,18 +70,18 @@ def _loss(loss: dict[str, Any]) -> Table:
         ("PIL", pil["PIL"], "%", "how far statistics moved, against their sampling error: 100 is beyond chance"),
         ("IL1s", loss["IL1s"], "", "mean absolute change, in standard deviations over the root of 2"),
         ("eigenvalues", loss["eigenvalue"], "", "relative change of the eigenvalues of the covariances"),
-        ("pMSE ratio", pmse["ratio"], "", "how well original and masked are told apart: 1 is by chance"),
+        ("pMSE ratio", pmse["ratio"], "", "how well original and masked are told apart: 1 to 2 is by chance"),
         (
             "GCP",
             None if loss["GCP"] is None else 100 * loss["GCP"],
             "%",
-            "ranges of groups against those of attributes",
+            "ranges of records published alike, against the file",
         ),
         ("own-range SSE", loss["own_range_SSE"], "", "squared error after scaling each file by its own ranges"),
     ]
-    table = _table("What it costs")
+    table = _table("What it costs users")
     for name, value, unit, meaning in rows:
-        shown = "-" if value is None else f"{value:,.3f} {unit}".rstrip()
+        shown = "-" if value is None else f"{value:,.3f} {unit}".rstrip() if value < 1e9 else f"{value:.1e} {unit}"
         table.add_row(name, shown, meaning, _direction("better", False))
     return table
 

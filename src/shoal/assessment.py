@@ -1,6 +1,8 @@
 """assess(): what any masked table costs and risks, whoever made it. check(): is it k-anonymous?"""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from shoal import measures
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.plan import Csv, Plan
 from shoal.roles import numeric_attributes, refuse_unknown
-from shoal.tables import Table, open_table
+from shoal.tables import Table, kind_of, open_table
 from shoal.verify import exposure, too_small
 from shoal.words import counted
 from shoal.work import Progress, quiet
@@ -38,7 +40,7 @@ def assess(
     original, masked : dataframe or path
         The two tables: the same records in the same order, or told by a `key`.
     quasi : list of str, optional
-        The attributes that were masked; every numeric one that both tables have if left out.
+        The attributes that were masked; every numeric one that differs between the tables if left out.
     confidential : list of str, optional
         Attributes that were published as they are: how diverse they are among records that are published alike.
     intruder : list of str, optional
@@ -55,29 +57,52 @@ def assess(
     Returns
     -------
     dict
-        ``records``, ``quasi``; ``loss`` as in `shoal.measures.loss_book`; ``risk`` as in `shoal.measures.risk_book`,
-        with ``before`` and ``after`` as in `shoal.measures.exposure`, and ``intruder`` where one was described; and the
-        ``score`` of both together (`shoal.measures.score`; None for a single attribute that is constant).
+        ``records``; ``quasi``, what was compared, and what was ``left_out`` for which reason; ``loss`` as in
+        `shoal.measures.loss_book`; ``risk`` as in `shoal.measures.risk_book`, with ``before`` and ``after`` as in
+        `shoal.measures.exposure`, and ``intruder`` where one was described; and the ``score`` of both together
+        (`shoal.measures.score`; None where the original is all zeros).
     """
     plan = Plan(k=2, quasi=quasi, confidential=confidential, seed=seed, csv=csv)  # any k will do
     progress("read", 0, 1)
-    before, after = open_table(original, plan.csv), open_table(masked, plan.csv)
+    before, after = _opened(original, plan), _opened(masked, plan)
     rows = _rows(before, after, key)
-    names = _attributes(before, after, plan, key)
-    X, Y = before.matrix(names), after.matrix(names)[rows]
+    names, left_out = _attributes(before, after, rows, plan, key)
+    known = None if intruder is None else _known(intruder, names)
+    X, Y = _matrix(before, names, "original"), _matrix(after, names, "masked table")[rows]
     progress("risk", 0, 1)
     risk = {
         "before": exposure(before, names),
         "after": exposure(after, names),
         **measures.risk_book(X, Y, {name: _values(after, name)[rows] for name in plan.confidential}, plan.seed),
     }
-    if intruder is not None:
-        risk["intruder"] = _scenario(before, after, X, Y, names, list(intruder))
+    if known is not None:
+        columns = [names.index(name) for name in known]
+        risk["intruder"] = {
+            "attributes": known,
+            "before": exposure(before, known),
+            "after": exposure(after, known),
+            "DLD": measures.distance_linkage(X, Y, columns, measures.MOST_RECORDS, plan.seed),
+        }
     progress("loss", 0, 1)
     loss = measures.loss_book(X, Y, names, measures.published_classes(Y).labels)
+    if risk["real_k"]["real_k"] == 1:
+        loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
     il = loss["IL_variations"]["IL"]
     score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])
-    return {"records": len(before), "quasi": names, "loss": loss, "risk": risk, "score": score}
+    return {"records": len(before), "quasi": names, "left_out": left_out, "loss": loss, "risk": risk, "score": score}
+
+
+def _opened(source: Any, plan: Plan) -> Table:
+    """Open a table; what was said of CSV files holds for those of the two that are."""
+    is_other = isinstance(source, str | os.PathLike) and Path(source).suffix and kind_of(source) != "csv"
+    return open_table(source, None if is_other else plan.csv)
+
+
+def _matrix(table: Table, names: list[str], what: str) -> NDArray[np.float64]:
+    try:
+        return table.matrix(names)
+    except DataError as error:
+        raise DataError("\n".join(f"in the {what}, {line}" for line in str(error).splitlines())) from None
 
 
 def _rows(before: Table, after: Table, key: str | None) -> NDArray[np.int64]:
@@ -91,7 +116,10 @@ def _rows(before: Table, after: Table, key: str | None) -> NDArray[np.int64]:
         return np.arange(len(before))
     refuse_unknown(before, {"key": [key]}, "the original")
     refuse_unknown(after, {"key": [key]}, "the masked table")
-    wanted, given = (table.column(key).cast(pa.large_string()) for table in (before, after))
+    try:
+        wanted, given = (table.column(key).cast(pa.large_string()) for table in (before, after))
+    except pa.ArrowException:
+        raise DataError(f"the key '{key}' must be texts, numbers or dates") from None
     for what, column in (("the original", wanted), ("the masked table", given)):
         if column.null_count or len(column.unique()) < len(column):
             raise DataError(
@@ -100,43 +128,61 @@ def _rows(before: Table, after: Table, key: str | None) -> NDArray[np.int64]:
     found = pc.index_in(wanted, value_set=given)
     if found.null_count:
         raise DataError(
-            f"{counted(found.null_count, 'record')} of the original have no key '{key}' in the masked table"
+            f"{counted(found.null_count, 'record')} of the original cannot be found in the masked table by key '{key}' "
+            f"(of type {before.column(key).type} and {after.column(key).type})"
         )
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _attributes(before: Table, after: Table, plan: Plan, key: str | None) -> list[str]:
+def _attributes(
+    before: Table, after: Table, rows: NDArray[np.int64], plan: Plan, key: str | None
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Name the attributes to compare, and those that are left out with the reason.
+
+    Constant ones tell nothing. Of attributes that nobody named, neither do those that were not masked.
+    """
     refuse_unknown(before, {"quasi": plan.masked, "confidential": plan.confidential}, "the original")
     refuse_unknown(after, {"quasi": plan.masked, "confidential": plan.confidential}, "the masked table")
-    gone = {name for name in before.names if name not in after.names}
-    return plan.masked or numeric_attributes(before, {*gone, *plan.confidential, key or ""})
+    gone = [name for name in before.names if name not in after.names]
+    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, key or ""})
+    X, Y = _matrix(before, asked, "original"), _matrix(after, asked, "masked table")[rows]
+    constant = [
+        name for j, name in enumerate(asked) if X[:, j].min() == X[:, j].max() == Y[:, j].min() == Y[:, j].max()
+    ]
+    equal = [name for j, name in enumerate(asked) if name not in constant and np.array_equal(X[:, j], Y[:, j])]
+    unmasked = equal if plan.quasi is None else []
+    names = [name for name in asked if name not in constant and name not in unmasked] or asked
+    left_out = {
+        "constant": [name for name in constant if name not in names],
+        "equal in both tables": [name for name in unmasked if name not in names],
+        "not in the masked table": [] if plan.quasi else [name for name in gone if name in before.numeric],
+    }
+    return names, left_out
+
+
+def _known(intruder: Sequence[str], names: list[str]) -> list[str]:
+    try:
+        known = Plan(k=2, quasi=intruder).masked  # a list of names like any other
+    except PlanError as error:
+        raise PlanError([("intruder", what) for _, what in error.problems]) from None
+    if unknown := [name for name in known if name not in names]:
+        raise PlanError([("intruder", f"'{name}' is not among the attributes that are compared") for name in unknown])
+    return known
 
 
 def _values(table: Table, name: str) -> NDArray[Any]:
-    """Give a confidential attribute as numbers where it has nothing else, and as codes of its values otherwise."""
+    """Give a confidential attribute as ranks where it has an order and nothing is missing, and as codes otherwise."""
     column = table.column(name)
-    if name in table.numeric and not pc.any(pc.is_null(column, nan_is_null=True)).as_py():
-        return table.matrix([name])[:, 0]
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    codes = column.dictionary_encode(null_encoding="encode").indices
-    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _scenario(
-    before: Table, after: Table, X: NDArray[np.float64], Y: NDArray[np.float64], names: list[str], known: list[str]
-) -> dict[str, Any]:
-    if unknown := [name for name in known if name not in names]:
-        raise PlanError([("intruder", f"'{name}' is not among the attributes that were masked") for name in unknown])
-    if not known:
-        raise PlanError([("intruder", "names no attribute; leave it out or name at least one")])
-    columns = [names.index(name) for name in known]
-    return {
-        "attributes": known,
-        "before": exposure(before, known),
-        "after": exposure(after, known),
-        "DLD": measures.distance_linkage(X, Y, columns),
-    }
+    if pa.types.is_nested(column.type):
+        raise DataError(f"column '{name}' is nested; a confidential attribute must be texts, numbers or dates")
+    ordered = name in table.numeric or pa.types.is_temporal(column.type)
+    if not ordered or pc.any(pc.is_null(column, nan_is_null=True)).as_py():
+        codes = column.dictionary_encode(null_encoding="encode").indices
+        return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+    ranks = pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False)
+    return np.asarray(ranks, dtype=np.float64)
 
 
 def check(

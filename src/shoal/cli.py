@@ -90,7 +90,7 @@ def protect(
         str | None, typer.Option(help="Attribute blocks chosen for you: correlated or uncorrelated.")
     ] = None,
     block_size: Annotated[
-        str | None, typer.Option(help="With --blocks: how many attributes a block has.", metavar="N")
+        str | None, typer.Option(help="With --blocks: how many attributes a block has at least.", metavar="N")
     ] = None,
     strata: Annotated[
         list[str] | None, typer.Option(help="Attributes whose combinations are never mixed.", metavar="A,B,...")

@@ -119,7 +119,7 @@ class Plan(BaseModel):
         description="attribute blocks, each partitioned on its own; or 'correlated', 'uncorrelated': chosen for you",
     )
     block_size: Annotated[Whole, Field(ge=1)] | None = Field(
-        None, description="with chosen blocks: how many attributes a block has (3 if not given)"
+        None, description="with chosen blocks: how many attributes a block has at least (3 if not given)"
     )
     strata: Names | None = Field(
         None, min_length=1, description="attributes whose combinations are never mixed in a group"
@@ -129,7 +129,7 @@ class Plan(BaseModel):
     )
     weights: NotYet = Field(None, description="survey weights (not in this version)")
     edits: NotYet = Field(None, description="rules that the data obeys (not in this version)")
-    seed: Whole = Field(0, description="start of the random numbers, for methods that draw any")
+    seed: Annotated[Whole, Field(ge=0)] = Field(0, description="start of the random numbers, for methods that draw any")
     input: PathText | None = Field(None, description="the file to protect")
     output: PathText | None = Field(None, description="the file to write")
     csv: Csv | None = Field(None, description="how a CSV input is written, where looking at it is not enough")

@@ -79,6 +79,11 @@ def protect(
     original = source if strata.keep.all() else source.publish({}, keep=strata.keep)
     X = original.matrix(plan.masked)
     masked, partitions, rescaled = _masked(X, strata, plan, progress)
+    same = np.isclose(masked, X, rtol=1e-12, atol=0)
+    if plan.method == "mic1d" and same.mean() > 0.5:
+        raise DataError(
+            f"mic1d with k = {plan.k} leaves {100 * same.mean():.0f} % of the values as they are; take a larger k"
+        )
     columns = {name: _decoded(masked[:, j], original, name, plan) for j, name in enumerate(plan.masked)}
     published = original.publish(columns, drop=plan.identifiers)
     promise = Promise(
@@ -92,6 +97,9 @@ def protect(
     progress("verify", 0, 1)
     verify(published, original, promise)
     notes = [*_notes(plan, original, columns), *strata.notes]
+    if plan.method == "mic1d" and same.any():
+        whole = counted(int(same.all(axis=1).sum()), "record")
+        notes.append(f"mic1d published {100 * same.mean():.1f} % of the values as they are, and {whole} wholly so")
     return Release(plan, source, original, published, partitions, promise, notes)
 
 
@@ -138,13 +146,14 @@ def _settled(plan: Plan, table: Table) -> Plan:
     return plan.updated(quasi=quasi, method=choose(plan.method, widest), blocks=blocks, block_size=None)
 
 
-def _chosen_blocks(X: Matrix, quasi: list[str], plan: Plan) -> list[list[str]]:
+def _chosen_blocks(X: Matrix, quasi: list[str], plan: Plan) -> list[list[str]] | None:
     from shoal.partitioning.attribute_blocks import choose_blocks
 
-    size = plan.block_size or _BLOCK_SIZE
+    size = plan.block_size or min(_BLOCK_SIZE, len(quasi))
     if size > len(quasi):
         raise PlanError([("block_size", f"is more than the {counted(len(quasi), 'attribute')} to mask")])
-    return [[quasi[j] for j in block] for block in choose_blocks(X, size, str(plan.blocks))]
+    blocks = [[quasi[j] for j in block] for block in choose_blocks(X, size, str(plan.blocks))]
+    return blocks if len(blocks) > 1 else None  # one block of all is no blocks
 
 
 def _masked(

@@ -121,7 +121,7 @@ def loss(measured: dict[str, Any]) -> Table:
         ratio = None if row["variance_ratio"] is None else 100 * row["variance_ratio"]
         table.add_row(
             Text(name),
-            _percent(row["IL"]),
+            "changed" if row.get("changed") else _percent(row["IL"]),
             _fixed(row["mean_change"], " sd"),
             _percent(ratio),
             _fixed(row["correlation_change"]),

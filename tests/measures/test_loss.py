@@ -47,6 +47,11 @@ def test_a_constant_attribute_has_no_ratio_and_breaks_nothing():
     assert only["SSE"] == 0
 
 
-def test_a_constant_attribute_that_masking_changed_is_not_hidden():
-    X = np.full((4, 1), 2.0)
-    assert loss(X, X + 1, ["a"])["SSE"] == 4
+def test_a_constant_attribute_that_masking_changed_is_told_and_has_no_scale():
+    X = np.column_stack([np.arange(4.0), np.full(4, 2.0)])
+    moved = np.array([0.0, 1.0])
+    for unit in (1, 1000):
+        measured = loss(X * [1, unit], (X + moved) * [1, unit], ["a", "b"])
+        assert measured["SSE"] == 0
+        assert measured["attributes"]["b"]["changed"]
+    assert not loss(X, X, ["a", "b"])["attributes"]["b"]["changed"]

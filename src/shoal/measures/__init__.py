@@ -9,11 +9,12 @@ from shoal.measures.loss import loss, own_range_sse
 from shoal.measures.probabilistic import pil
 from shoal.measures.propensity import pmse
 from shoal.measures.ranges import gcp, ncp
-from shoal.measures.risk import exposure, risk_book, score
+from shoal.measures.risk import MOST_RECORDS, exposure, risk_book, score
 from shoal.measures.subsets import published_classes, real_k, real_k_by_subset
 from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
 __all__ = [
+    "MOST_RECORDS",
     "distance_linkage",
     "distance_linkage_average",
     "eigenvalue_loss",

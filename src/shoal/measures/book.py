@@ -1,5 +1,7 @@
 """The whole book of loss: every measure of what a masked file costs, for those who want to compare."""
 
+import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,23 @@ def loss_book(
         (`gcp`). All are 0 for an unchanged file (``GCP`` if no two different records are published alike), and more is
         worse. None is what has no meaning, never NaN.
     """
-    book = {
+    with np.errstate(over="ignore", invalid="ignore"):
+        book = _book(original, masked, names)
+    if classes is not None:
+        book["GCP"] = gcp(original, classes)
+    bounded: dict[str, Any] = _bounded(book)
+    return bounded
+
+
+def _bounded(value: Any) -> Any:
+    """Put the largest double where a measure overflowed: it is beyond all bounds, but a number."""
+    if isinstance(value, dict):
+        return {key: _bounded(item) for key, item in value.items()}
+    return sys.float_info.max if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _book(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
+    return {
         **loss(original, masked, names),
         "own_range_SSE": own_range_sse(original, masked),
         "IL_variations": variations(original, masked),
@@ -44,6 +62,3 @@ def loss_book(
         "eigenvalue": eigenvalue_loss(original, masked),
         "pMSE": pmse(original, masked),
     }
-    if classes is not None:
-        book["GCP"] = gcp(original, classes)
-    return book

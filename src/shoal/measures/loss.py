@@ -25,8 +25,7 @@ def _exponents(X: Matrix) -> NDArray[np.int32]:
 def on_one_scale(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
     """Scale both matrices by the mean and standard deviation (ddof 0) of the original's columns.
 
-    A column that is constant in the original stays out: it is zero in both, unless masking changed it, in which case
-    its difference is kept in its own units.
+    A column that is constant in the original has no such scale: it is zero there, and in its own units in the masked.
     """
     Z, Y = near_one(original, masked)
     mean, spread = Z.mean(axis=0), Z.std(axis=0)
@@ -102,8 +101,8 @@ def loss(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
     dict
         ``SSE``, ``SST``, ``IL``; ``correlation_change``, the largest change of a correlation; and for each of the
         ``attributes`` its own ``IL``, ``mean_change`` (in standard deviations of the original), ``variance_ratio``
-        (masked / original) and ``correlation_change`` (its largest). What has no meaning for a constant attribute is
-        None.
+        (masked / original) and ``correlation_change`` (its largest). An attribute that is constant in the original
+        takes no part in SSE; its figures are None, and ``changed`` says whether masking touched it.
 
     References
     ----------
@@ -112,8 +111,9 @@ def loss(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
     """
     Z, Y = on_one_scale(original, masked)
     squared, total = sse(Z, Y), sst(Z)
+    squared[total == 0] = 0.0  # what is constant has no scale on which to count
     change = np.abs(correlations(masked) - correlations(original))
-    attributes = {}
+    attributes: dict[str, dict[str, Any]] = {}
     for j, name in enumerate(names):
         varies = total[j] > 0
         attributes[name] = {
@@ -122,6 +122,8 @@ def loss(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
             "variance_ratio": float(Y[:, j].var() / Z[:, j].var()) if varies else None,
             "correlation_change": float(change[j].max()) if len(names) > 1 else None,
         }
+        if not varies:
+            attributes[name]["changed"] = not np.array_equal(original[:, j], masked[:, j])
     return {
         "SSE": float(squared.sum()),
         "SST": float(total.sum()),

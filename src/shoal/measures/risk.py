@@ -17,6 +17,9 @@ from shoal.scaling import Matrix
 MOST_LABELS = 100_000_000
 MOST_LINKS = 128_000_000
 MOST_RECORDS = 1_000_000
+# With more than so many attributes a search looks at nearly all records: distances that may then be measured.
+FEW_ATTRIBUTES = 8
+MOST_DISTANCES = 4_000_000_000
 
 Sizes = NDArray[np.int64]
 
@@ -62,6 +65,13 @@ def score(il: float, dld: float, id_: float, pld: float | None = None) -> float:
     return 0.5 * il + 0.25 * (linkage + id_)
 
 
+def _affordable(d: int, distinct: int, subsets: int) -> int:
+    """How many records to link to so many distinct ones, for each of so many subsets of d attributes."""
+    if d <= FEW_ATTRIBUTES:
+        return min(MOST_RECORDS, MOST_LINKS // d**2)
+    return min(MOST_RECORDS, max(500, MOST_DISTANCES // (distinct * subsets)))
+
+
 def risk_book(
     original: Matrix, masked: Matrix, confidential: Mapping[str, NDArray[Any]] | None = None, seed: int = 0
 ) -> dict[str, Any]:
@@ -89,11 +99,13 @@ def risk_book(
     -----
     Averages are over all subsets of attributes while these are at most 1,023 and, times n, at most 100 million (k') or,
     times n and d, at most 128 million (linkage); else over a sample with at least one subset of each size. Linkage by
-    distance takes at most a million records (128 million / d^2 in the average), probabilistic linkage a hundred million
-    pairs for each limit of agreement.
+    distance takes at most a million records (128 million / d^2); with more than 8 attributes, as many as come to four
+    thousand million distances. Probabilistic linkage takes a hundred million pairs for each limit of agreement.
     """
     n, d = original.shape
     labels = published_classes(masked).labels
+    distinct = int(labels.max()) + 1
+    subsets = max(d, min(MOST_SUBSETS, MOST_LINKS // (n * d)))
     diversity = {}
     for name, values in (confidential or {}).items():
         ordered = np.issubdtype(values.dtype, np.floating)
@@ -105,9 +117,9 @@ def risk_book(
     return {
         "real_k": real_k(masked),
         "real_k_by_subset": real_k_by_subset(masked, min(MOST_SUBSETS, MOST_LABELS // n), seed),
-        "DLD": distance_linkage(original, masked, records=MOST_RECORDS, seed=seed),
+        "DLD": distance_linkage(original, masked, records=_affordable(d, distinct, 1), seed=seed),
         "DLD_average": distance_linkage_average(
-            original, masked, min(MOST_SUBSETS, MOST_LINKS // (n * d)), min(MOST_RECORDS, MOST_LINKS // d**2), seed
+            original, masked, subsets, _affordable(d, distinct, min(subsets, 2**d - 1)), seed
         ),
         "PLD": probabilistic_linkage(original, masked, seed=seed),
         "ID_rank": interval_disclosure_rank(original, masked),

@@ -103,5 +103,5 @@ def line(X: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.NDArray[
     # One attribute after another, not X @ w: BLAS may add the same record differently in different rows.
     score = np.zeros(len(X))
     for j in np.flatnonzero(w):
-        score += X[:, j] * w[j]
+        score += (X[:, j] - X[:, j].mean()) * w[j]
     return np.argsort(score, kind="stable")
