@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
 
 import naive
 from samples import matrices
@@ -212,12 +213,11 @@ def test_pmse_of_separable_files_is_a_quarter():
 
 
 def test_pmse_is_that_of_a_logistic_regression():
-    linear_model = pytest.importorskip("sklearn.linear_model")
     rng = np.random.default_rng(4)
     X, Y = rng.normal(size=(300, 2)), rng.normal(0.3, 1.2, size=(300, 2))
     both = np.vstack([X, Y])
     terms = np.column_stack([both, both**2])
-    model = linear_model.LogisticRegression(C=1e10, tol=1e-10, max_iter=10_000).fit(terms, np.repeat([0, 1], 300))
+    model = LogisticRegression(C=1e10, tol=1e-10, max_iter=10_000).fit(terms, np.repeat([0, 1], 300))
     expected = ((model.predict_proba(terms)[:, 1] - 0.5) ** 2).mean()
     assert pmse(X, Y)["pMSE"] == pytest.approx(expected, rel=1e-4)
     assert pmse(X, Y)["ratio"] == pytest.approx(expected / (4 / 8 / 600), rel=1e-4)
