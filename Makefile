@@ -32,7 +32,7 @@ $(INSTALLED): pyproject.toml
 	  echo "Python's venv module is missing; install it with: apt-get install python3-venv"; exit 1; fi
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[demo,sklearn]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[demo,sklearn,stat]" --group dev
 	@touch $@
 
 clean:
