@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
+
 
 def squared_distance(a: np.ndarray, b: np.ndarray) -> float:
     """Squared Euclidean distance, added in attribute order."""
@@ -320,3 +322,74 @@ def variations(X: np.ndarray, Y: np.ndarray) -> dict[str, float]:
     }
     parts["IL"] = sum(parts[name] for name in ("values", "covariances", "variances", "correlations")) / 4
     return parts
+
+
+def mixed_distance(space: Space, a: list[float], b: list[float]) -> float:
+    """Squared distance by the type of each attribute, added in attribute order; a missing value is NaN."""
+    total = 0.0
+    for x, y, kind, weight in zip(a, b, space.kinds.tolist(), space.weights.tolist(), strict=True):
+        if math.isnan(x) and math.isnan(y):
+            continue
+        if math.isnan(x) or math.isnan(y) or (kind == MODE and x != y):
+            total += weight
+        elif kind != MODE:
+            total += (x - y) * (x - y)
+    return total
+
+
+def convex_median(places: list[int]) -> int:
+    """The lower median after the dips between the levels are filled (Domingo-Ferrer & Torra 2003)."""
+    f = [places.count(level) for level in range(max(places) + 1)]
+    filled = [min(max(f[: i + 1]), max(f[i:])) for i in range(len(f))]
+    line = [level for level, times in enumerate(filled) for _ in range(times)]
+    return line[(len(line) - 1) // 2]
+
+
+def average_record(space: Space, alive: list[int]) -> list[float]:
+    """Mean, lower median, convex median or mode of the values present; missing where most records miss it."""
+    average = []
+    for j, kind in enumerate(space.kinds.tolist()):
+        present = [x for x in space.values[alive, j].tolist() if not math.isnan(x)]
+        if len(alive) - len(present) > len(present):
+            average.append(math.nan)
+        elif kind == MEAN:
+            average.append(math.fsum(present) / len(present))
+        elif kind == MEDIAN:
+            average.append(sorted(present)[(len(present) - 1) // 2])
+        elif kind == CONVEX_MEDIAN:
+            step = float(space.steps[j])
+            average.append(convex_median([round(x / step) if step > 0 else 0 for x in present]) * step)
+        else:
+            average.append(min(set(present), key=lambda category: (-present.count(category), category)))
+    return average
+
+
+def mdav_mixed(space: Space, k: int) -> np.ndarray:
+    """MDAV-generic with distances and averages by the type of each attribute, groups in the order they are formed."""
+    rows = space.values.tolist()
+    alive = list(range(len(rows)))
+    labels = np.full(len(rows), -1)
+    formed = 0
+
+    def farthest_from(point: list[float]) -> int:
+        return min(alive, key=lambda i: (-mixed_distance(space, rows[i], point), i))
+
+    def close(group: list[int]) -> None:
+        nonlocal formed, alive
+        labels[group] = formed
+        formed += 1
+        members = set(group)
+        alive = [i for i in alive if i not in members]
+
+    def close_around(x: int) -> None:
+        others = sorted((i for i in alive if i != x), key=lambda i: (mixed_distance(space, rows[i], rows[x]), i))
+        close([x, *others[: k - 1]])
+
+    while len(alive) >= 3 * k:
+        x_r = farthest_from(average_record(space, alive))
+        close_around(x_r)
+        close_around(farthest_from(rows[x_r]))
+    if len(alive) >= 2 * k:
+        close_around(farthest_from(average_record(space, alive)))
+    close(alive)
+    return labels

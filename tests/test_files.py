@@ -83,7 +83,7 @@ def test_rows_out_of_order_fail_verification(survey):
         strata=[],
         masked={name: upside_down[name].type for name in ("age", "income")},
         identifiers=[],
-        rescaled={},
+        types={"age": "continuous", "income": "continuous"},
     )
     original = shoal.tables.open_table(survey / "survey.csv").publish({}, drop=["name", "zip", "ill"])
     with pytest.raises(shoal.CheckFailed, match="outside the range"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.tables.decode import decode
+from shoal.tables.decode import decode_numbers
 
 # Real numbers from a seeded generator: distances do not tie, so that rows may be permuted.
 seeds = st.integers(0, 2**32 - 1)
@@ -259,9 +259,9 @@ def test_integers_that_leave_their_type_get_a_wider_one():
     table = pa.table({"a": pa.array([-128, -127, -126, 0, 1, 2, 125, 126, 127], pa.int8())})
     release = shoal.protect(table, k=3, restore_variance=True, round=True)
     assert release.table["a"].to_pylist() == [-127] * 3 + [1] * 3 + [126] * 3
-    assert decode(np.array([-3.0, 141.0]), pa.int8()).type == pa.int64()
-    assert decode(np.array([-3.0, 127.0]), pa.int8()).type == pa.int8()
-    assert decode(np.array([-3.0, 0.5]), pa.int8()).type == pa.float64()
+    assert decode_numbers(np.array([-3.0, 141.0]), pa.int8()).type == pa.int64()
+    assert decode_numbers(np.array([-3.0, 127.0]), pa.int8()).type == pa.int8()
+    assert decode_numbers(np.array([-3.0, 0.5]), pa.int8()).type == pa.float64()
 
 
 def test_a_plan_for_one_table_serves_another(tmp_path):

@@ -23,7 +23,14 @@ def test_combinations_are_counted_with_missing_equal_only_to_missing(rows):
 
 ORIGINAL = pa.table({"name": ["A", "B", "C", "D"], "x": [1.0, 3, 10, 12], "y": [1, 2, 3, float("nan")]})
 RIGHT = pa.table({"x": [2.0, 2, 11, 11], "y": [1, 2, 3, float("nan")]})
-PROMISE = Promise(k=2, blocks=[["x"]], strata=[], masked={"x": pa.float64()}, identifiers=["name"], rescaled={})
+PROMISE = Promise(
+    k=2,
+    blocks=[["x"]],
+    strata=[],
+    masked={"x": pa.float64()},
+    identifiers=["name"],
+    types={"x": "continuous"},
+)
 
 
 def failures(published, promise=PROMISE):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal import measures
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.plan import Csv, Plan
-from shoal.roles import numeric_attributes, refuse_unknown
+from shoal.roles import confidential_codes, numeric_attributes, refuse_unknown
 from shoal.tables import Table, kind_of, open_table
 from shoal.verify import exposure, too_small
 from shoal.words import counted
@@ -171,18 +171,9 @@ def _known(intruder: Sequence[str], names: list[str]) -> list[str]:
 
 
 def _values(table: Table, name: str) -> NDArray[Any]:
-    """Give a confidential attribute as ranks where it has an order and nothing is missing, and as codes otherwise."""
-    column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type):
-        raise DataError(f"column '{name}' is nested; a confidential attribute must be texts, numbers or dates")
-    ordered = name in table.numeric or pa.types.is_temporal(column.type)
-    if not ordered or pc.any(pc.is_null(column, nan_is_null=True)).as_py():
-        codes = column.dictionary_encode(null_encoding="encode").indices
-        return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
-    ranks = pc.rank(column, tiebreaker="dense").to_numpy(zero_copy_only=False)
-    return np.asarray(ranks, dtype=np.float64)
+    """Give a confidential attribute as ranks where it has an order, and as codes otherwise."""
+    codes, ordered = confidential_codes(table, name)
+    return codes.astype(np.float64) if ordered else codes
 
 
 def check(

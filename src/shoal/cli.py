@@ -12,6 +12,24 @@ from rich.console import Console
 from rich.text import Text
 from typer.exceptions import TyperException
 
+from shoal.cli_options import (
+    FILES,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    K,
+    MissingWord,
+    Quasi,
+    Quote,
+    aggregate_of,
+    blocks_of,
+    csv_of,
+    given,
+    levels_of,
+    names,
+    pairs,
+)
 from shoal.errors import CheckFailed, ShoalError
 
 if TYPE_CHECKING:
@@ -28,28 +46,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# Numbers are left to the plan, which reports all mistakes together and in its own words.
-K = Annotated[str | None, typer.Option("-k", help="The least number of records in a group.", metavar="N")]
-Quasi = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Quasi-identifiers, separated by commas: the attributes to mask. Every numeric one if left out.",
-        show_default=False,
-        metavar="A,B,...",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
-Delimiter = Annotated[str | None, typer.Option(help="The sign between the cells of a CSV file, if not found right.")]
-Quote = Annotated[str | None, typer.Option(help="The sign around texts in a CSV file, if not found right.")]
-Decimal = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file, if not found right.")]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file, if not found right.")]
-
 
 @app.command(
     epilog="Example:  shoal protect data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
 )
 def protect(
-    data: Annotated[str | None, typer.Argument(help="The file to protect: .csv, .parquet, .arrow.")] = None,
+    data: Annotated[str | None, typer.Argument(help=f"The file to protect: {FILES}.")] = None,
     k: K = None,
     quasi: Quasi = None,
     output: Annotated[
@@ -65,7 +67,32 @@ def protect(
     gain: Annotated[
         str | None, typer.Option(help="With vmdav: how readily groups grow, such as 0.2.", metavar="X")
     ] = None,
-    aggregate: Annotated[str | None, typer.Option(help="What a group publishes: mean, median, trimmed_mean.")] = None,
+    type_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            help="The type of an attribute, as in educ=ordinal: continuous, ordinal, nominal, date, datetime, boolean.",
+            metavar="A=TYPE",
+        ),
+    ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option(help="The levels of an ordinal attribute in order, as in size=S,M,L.", metavar="A=X,Y,..."),
+    ] = None,
+    attribute_weight: Annotated[
+        list[str] | None, typer.Option(help="How much an attribute counts in distances, as in age=2.", metavar="A=W")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="What to do with missing values: error, group, impute, suppress.")
+    ] = None,
+    aggregate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What a group publishes: mean, geometric_mean, median, trimmed_mean, convex_median, mode or medoid; "
+            "for one attribute, age=median.",
+            metavar="[A=]HOW",
+        ),
+    ] = None,
     trim: Annotated[
         str | None,
         typer.Option(help="With trimmed_mean: how many records to leave out at each end of a group.", metavar="N"),
@@ -98,6 +125,17 @@ def protect(
     small_strata: Annotated[
         str | None, typer.Option(help="What to do with strata below k: error, merge, suppress.")
     ] = None,
+    weights: Annotated[str | None, typer.Option(help="The attribute that holds the survey weights.")] = None,
+    preserve: Annotated[
+        str | None, typer.Option(help="With weights: weighted_mean keeps the weighted total of every group.")
+    ] = None,
+    l: Annotated[  # noqa: E741 - the literature's own name
+        str | None, typer.Option("-l", help="l-diversity: different confidential values in every group.", metavar="N")
+    ] = None,
+    t: Annotated[
+        str | None,
+        typer.Option("-t", help="t-closeness: how far groups may be from the file in what is confidential."),
+    ] = None,
     seed: Annotated[
         str | None, typer.Option(help="Start of the random numbers, for methods that draw any.", metavar="N")
     ] = None,
@@ -107,6 +145,7 @@ def protect(
     quote: Quote = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    missing_word: MissingWord = None,
     as_json: Json = False,
 ) -> None:
     """Protect a file: mask it, verify the result, write it, and show what it costs and risks."""
@@ -115,26 +154,34 @@ def protect(
     from shoal.screen import Bar, files
     from shoal.screen import release as shown
 
-    options = _given(
+    options = given(
         input=data,
         k=k,
-        quasi=_names(quasi),
+        quasi=names(quasi),
         output=output,
-        confidential=_names(confidential),
-        identifiers=_names(identifiers),
+        confidential=names(confidential),
+        identifiers=names(identifiers),
         method=method,
         gain=gain,
-        aggregate=aggregate,
+        types=pairs("type", type_),
+        levels=levels_of(levels),
+        attribute_weights=pairs("attribute-weight", attribute_weight),
+        missing=missing,
+        aggregate=aggregate_of(aggregate),
         trim=trim,
         restore_variance=restore_variance,
         standardize=standardize,
         round=round_,
-        blocks=_blocks(block, blocks),
+        blocks=blocks_of(block, blocks),
         block_size=block_size,
-        strata=_names(strata),
+        strata=names(strata),
         small_strata=small_strata,
+        weights=weights,
+        preserve=preserve,
+        l=l,
+        t=t,
         seed=seed,
-        csv=_csv(delimiter, quote, decimal, encoding),
+        csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
     )
     asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
@@ -178,13 +225,14 @@ def check(
     quote: Quote = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    missing_word: MissingWord = None,
     as_json: Json = False,
 ) -> None:
     """Check that every combination of quasi-identifiers occurs at least k times; exit code 1 if not."""
     from shoal.assessment import check
 
     try:
-        result = check(masked, k, _names(quasi), csv=_csv(delimiter, quote, decimal, encoding))  # type: ignore[arg-type]
+        result = check(masked, k, names(quasi), csv=csv_of(delimiter, quote, decimal, encoding, missing_word))  # type: ignore[arg-type]
     except CheckFailed as failed:
         if as_json:
             _print_json({"passed": False, "failures": failed.failures})
@@ -218,6 +266,7 @@ def assess(
     quote: Quote = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
+    missing_word: MissingWord = None,
     as_json: Json = False,
 ) -> None:
     """Measure what a masked file costs its users and what it gives an intruder, by every measure there is."""
@@ -229,12 +278,12 @@ def assess(
         result = assess(
             original,
             masked,
-            _names(quasi),
-            _names(confidential) or [],
-            _names(intruder),
+            names(quasi),
+            names(confidential) or [],
+            names(intruder),
             key,
             seed,  # type: ignore[arg-type] # a number, as the plan will see
-            _csv(delimiter, quote, decimal, encoding),
+            csv_of(delimiter, quote, decimal, encoding, missing_word),
             bar,
         )
     if as_json:
@@ -261,30 +310,6 @@ def demo(
     else:
         _stdout().print(f"{INTRODUCTION}\n")
         _stdout().print(shown(summary), files(paths))
-
-
-def _names(given: list[str] | None) -> list[str] | None:
-    """Split at commas: `--quasi a,b --quasi c` names three attributes; a name by itself is taken to the letter."""
-    if given is None:
-        return None
-    split = [[part] if "," not in part else [name.strip() for name in part.split(",")] for part in given]
-    return [name for names in split for name in names if name]
-
-
-def _blocks(given: list[str] | None, word: str | None) -> list[list[str] | None] | str | None:
-    from shoal.errors import PlanError
-
-    if given is not None and word is not None:
-        raise PlanError([("blocks", "are given by --block or chosen by --blocks, not both")])
-    return word if given is None else [_names([names]) for names in given]
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _csv(delimiter: str | None, quote: str | None, decimal: str | None, encoding: str | None) -> dict[str, str] | None:
-    return _given(delimiter=delimiter, quote=quote, decimal=decimal, encoding=encoding) or None
 
 
 def _stdout() -> Console:

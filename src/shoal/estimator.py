@@ -1,11 +1,11 @@
 """Microaggregation as a scikit-learn estimator."""
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.aggregation import aggregate
+from shoal.aggregation import Aggregate, aggregate
 from shoal.errors import MissingExtra
 from shoal.partitioning import partition
 
@@ -71,7 +71,8 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     def fit_transform(self, X: Any, y: None = None) -> NDArray[np.float64]:
         """Put the rows into groups and return each row's representative."""
         X = self._fit(X)
-        return aggregate(X, self.labels_, self.aggregate)  # type: ignore[arg-type]
+        how = cast("Aggregate", self.aggregate)
+        return np.column_stack([aggregate(column, self.labels_, how) for column in X.T])
 
     def _fit(self, X: Any) -> NDArray[np.float64]:
         if self.aggregate not in ("mean", "median"):

@@ -9,8 +9,7 @@ import difflib
 import os
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
-from itertools import combinations
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -28,14 +27,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from shoal.contradictions import Problem, contradictions
 from shoal.errors import FileError, PlanError
 
-Problem = tuple[str, str]
-
-ONE_ATTRIBUTE = "'univariate' takes one attribute; give each a block of its own with blocks"
-
 Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "mic1d"]
-Aggregate = Literal["mean", "median", "trimmed_mean"]
+Aggregate = Literal["mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode", "medoid"]
+AttributeType = Literal["continuous", "ordinal", "nominal", "date", "datetime", "boolean"]
 Standardize = Literal["zscore", "minmax", "none"]
 
 
@@ -74,6 +71,12 @@ Blocks = Annotated[
     | Annotated[list[Annotated[Names, Field(min_length=1)]], Field(min_length=1), Tag("lists")],
     Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
 ]
+# A word for all attributes, or a word for each of some.
+Aggregates = Annotated[
+    Annotated[Aggregate, Tag("word")] | Annotated[dict[str, Aggregate], Tag("table")],
+    Discriminator(lambda given: "table" if isinstance(given, Mapping) else "word"),
+]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotYet = Annotated[None, BeforeValidator(_nothing)]
 
 
@@ -88,6 +91,7 @@ class Csv(BaseModel):
     quote: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(None, description="the sign around texts")
     decimal: Literal[".", ","] | None = Field(None, description="the decimal sign")
     encoding: str | None = Field(None, description="such as utf-8, cp1252, latin-1")
+    missing: Names = Field([], description="words that mean a missing value, such as NA or ?")
 
 
 class Plan(BaseModel):
@@ -107,7 +111,20 @@ class Plan(BaseModel):
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="with vmdav: how readily groups grow (0.2 if not given)"
     )
-    aggregate: Aggregate = Field("mean", description="what a group publishes")
+    types: dict[str, AttributeType] = Field({}, description="types of attributes, where the file does not tell")
+    levels: dict[str, Annotated[list[str | int | float], Field(min_length=1)]] = Field(
+        {}, description="the levels of ordinal attributes in order"
+    )
+    attribute_weights: dict[str, Positive] = Field(
+        {}, description="how much attributes count in distances; 1 if not given"
+    )
+    missing: Literal["error", "group", "impute", "suppress"] = Field(
+        "error",
+        description="missing values: refused, a value of their own, filled from the nearest group, or records left out",
+    )
+    aggregate: Aggregates | None = Field(
+        None, description="what a group publishes; by type if not given: mean, ordinal median, nominal mode"
+    )
     trim: Annotated[Whole, Field(ge=1)] | None = Field(
         None, description="with trimmed_mean: how many records are left out at each end (1 if not given)"
     )
@@ -127,7 +144,16 @@ class Plan(BaseModel):
     small_strata: Literal["error", "merge", "suppress"] = Field(
         "error", description="what happens to a stratum with fewer than k records"
     )
-    weights: NotYet = Field(None, description="survey weights (not in this version)")
+    weights: str | None = Field(None, description="the attribute that holds the survey weights")
+    preserve: Literal["weighted_mean"] | None = Field(
+        None, description="with weights: promise and verify that the weighted total of every group is kept"
+    )
+    l: Annotated[Whole, Field(ge=2)] | None = Field(  # noqa: E741 - the literature's own name
+        None, description="l-diversity: the least number of different confidential values in a group"
+    )
+    t: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="t-closeness: how far confidential values in a group may be from those in the file"
+    )
     edits: NotYet = Field(None, description="rules that the data obeys (not in this version)")
     seed: Annotated[Whole, Field(ge=0)] = Field(0, description="start of the random numbers, for methods that draw any")
     input: PathText | None = Field(None, description="the file to protect")
@@ -149,7 +175,7 @@ class Plan(BaseModel):
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
             # Go on with the fields that are right by themselves; a k that large contradicts none of them.
             plan = handler({"k": sys.maxsize, **rest})
-        problems += _contradictions(plan)
+        problems += contradictions(plan)
         if problems:
             raise PlanError(problems)
         return plan
@@ -177,9 +203,15 @@ class Plan(BaseModel):
         return self.given_blocks or [self.masked]
 
     @property
+    def aggregates(self) -> set[str]:
+        """The aggregates that were asked for by name."""
+        named = self.aggregate.values() if isinstance(self.aggregate, dict) else [self.aggregate]
+        return {how for how in named if how is not None}
+
+    @property
     def trimmed(self) -> int:
         """How many records the aggregate leaves out at each end of a group."""
-        return (self.trim or 1) if self.aggregate == "trimmed_mean" else 0
+        return (self.trim or 1) if "trimmed_mean" in self.aggregates else 0
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -200,7 +232,7 @@ class Plan(BaseModel):
 
     def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
         """Write the plan as the text of a plan file that is going to lie in `folder`."""
-        options = {field: value for field, value in self.model_dump(exclude_none=True).items() if value != []}
+        options = {field: value for field, value in self.model_dump(exclude_none=True).items() if value not in ([], {})}
         for field in ("input", "output"):
             if field in options:
                 options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
@@ -209,7 +241,8 @@ class Plan(BaseModel):
 
 def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     """Say one of pydantic's errors in the words of the person who made it."""
-    path = [str(part) for part in detail["loc"][: 2 if detail["loc"][:1] == ("csv",) else 1]]
+    path = [str(part) for part in detail["loc"] if part not in _TAGS]
+    path = path[: 2 if path[:1] == ["csv"] or path[:1] in ([table] for table in _TABLES) else 1]
     fields = Csv.model_fields if path[:1] == ["csv"] else cls.model_fields
     context = detail.get("ctx", {})
     match detail["type"]:
@@ -220,8 +253,16 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = "is not an option" + (f"; did you mean '{close[0]}'?" if close else "")
         case "literal_error":
             what = f"must be {context['expected']}"
+        case "greater_than":
+            what = f"must be more than {context['gt']:g}"
+        case "less_than_equal":
+            what = f"must be at most {context['le']:g}"
         case "greater_than_equal":
             what = f"must be at least {context['ge']}"
+        case "too_short" if path[0] == "levels":
+            what = "names no level"
+        case "dict_type":
+            what = "must be a table with a line for each attribute"
         case "too_short":
             what = "names no attribute; leave it out or name at least one"
         case "value_error":
@@ -239,60 +280,6 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     return ".".join(path) or "plan", what
 
 
+_TAGS = ("word", "lists", "table")
+_TABLES = ("types", "levels", "attribute_weights", "aggregate")
 _NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks")
-
-
-def _contradictions(plan: Plan) -> Iterator[Problem]:
-    """Yield what cannot hold together, although each field is right by itself."""
-    yield from _roles(plan)
-    yield from _blocks(plan)
-    if plan.trim is not None and plan.aggregate != "trimmed_mean":
-        yield "trim", f"does not apply to aggregate '{plan.aggregate}'; it goes with 'trimmed_mean'"
-    if 2 * plan.trimmed >= plan.k:
-        yield "trim", f"leaves no record of a group of k = {plan.k}; it takes {plan.trimmed} from each end"
-    if plan.block_size is not None and not isinstance(plan.blocks, str):
-        yield "block_size", "applies only to blocks = 'correlated' or 'uncorrelated'"
-    if plan.method == "mic1d":
-        yield from _mic1d(plan)
-    if plan.gain is not None and plan.method != "vmdav":
-        yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
-    if plan.strata is None and plan.small_strata != "error":
-        yield "small_strata", "does not apply without strata; name them with strata"
-
-
-def _mic1d(plan: Plan) -> Iterator[Problem]:
-    """Mic1D forms no groups of records, so that what groups have or publish does not apply."""
-    for field in ("blocks", "strata", "aggregate", "standardize", "restore_variance"):
-        if getattr(plan, field) != Plan.model_fields[field].default:
-            yield field, "does not apply to method 'mic1d', which forms no groups of records"
-
-
-def _roles(plan: Plan) -> Iterator[Problem]:
-    roles = {role: getattr(plan, role) or [] for role in ("quasi", "confidential", "identifiers", "strata")}
-    for role, names in roles.items():
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            yield role, f"names '{name}' more than once"
-    if plan.quasi is None:
-        roles["blocks"] = plan.masked
-    for one, other in combinations(roles, 2):
-        for name in sorted(set(roles[one]) & set(roles[other])):
-            yield other, f"names '{name}', which is in {one} too; an attribute has one role"
-
-
-def _blocks(plan: Plan) -> Iterator[Problem]:
-    if not plan.given_blocks:
-        if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1 and plan.blocks is None:
-            yield "method", ONE_ATTRIBUTE
-        return
-    named = [name for block in plan.given_blocks for name in block]
-    for name in sorted({name for name in named if named.count(name) > 1}):
-        yield "blocks", f"names '{name}' more than once; an attribute belongs to one block"
-    if plan.quasi is not None:
-        for name in named:
-            if name not in plan.quasi:
-                yield "blocks", f"names '{name}', which is not in quasi"
-        for name in plan.quasi:
-            if name not in named:
-                yield "blocks", f"leaves out '{name}', which is in quasi and would stay unmasked"
-    if plan.method == "univariate" and any(len(block) > 1 for block in plan.given_blocks):
-        yield "method", ONE_ATTRIBUTE

@@ -3,7 +3,6 @@
 import inspect
 import os
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal import measures
-from shoal.aggregation import Rescaling, aggregate, restore_variance
+from shoal.aggregation import Rescaling
+from shoal.costs import costs
+from shoal.encoding import encode_all, numbers, space_of
 from shoal.errors import DataError, FileError, PlanError
-from shoal.partitioning import choose, partitioner
-from shoal.plan import ONE_ATTRIBUTE, Plan
-from shoal.roles import numeric_attributes, refuse_unknown
-from shoal.scaling import Matrix, standardize
+from shoal.grouping import Confidential, partitions
+from shoal.partitioning.diversity import Secret
+from shoal.plan import Plan
+from shoal.publishing import notes, representatives, restored, unchanged
+from shoal.roles import confidential_codes, survey_weights
+from shoal.settle import settled
 from shoal.strata import Strata, stratify
 from shoal.tables import Table, dialect_for, kind_of, open_table, write_table
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
-from shoal.tables.decode import decode
-from shoal.verify import Promise, exposure, verify
+from shoal.tables.attributes import Attribute, Codes
+from shoal.verify import Diversity, Promise, exposure, verify
 from shoal.words import counted
-from shoal.work import Progress, Task, quiet, side_by_side
-
-_BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
+from shoal.work import Progress, quiet
 
 Labels = NDArray[np.int64]
 AnyPath = str | os.PathLike[str]
@@ -74,25 +74,27 @@ def protect(
     plan = _asked(table, plan, options)
     progress("read", 0, 1)
     source = _opened(plan.input if plan.input is not None else table, plan)
-    plan = _settled(plan, source)
-    strata = stratify(source, source.matrix(plan.masked), plan)
-    original = source if strata.keep.all() else source.publish({}, keep=strata.keep)
-    X = original.matrix(plan.masked)
-    masked, partitions, rescaled = _masked(X, strata, plan, progress)
-    columns = {name: _decoded(masked[:, j], original, name, plan) for j, name in enumerate(plan.masked)}
+    plan, attributes = settled(plan, source)
+    weights = survey_weights(source, plan.weights)
+    keep = _kept(attributes, plan)
+    missed = len(keep) - int(keep.sum())
+    strata = stratify(_only(source, keep), space_of(_rows(attributes, keep), plan), plan)
+    keep[keep] = strata.keep
+    original, attributes = _only(source, keep), _rows(attributes, keep)
+    weights = None if weights is None else weights[keep]
+    masked, partitions, rescaled = _masked(original, attributes, strata, plan, weights, progress)
+    columns = {
+        attribute.name: attribute.decode(codes, whole=plan.round)
+        for attribute, codes in zip(attributes, masked, strict=True)
+    }
     published = original.publish(columns, drop=plan.identifiers)
-    promise = Promise(
-        k=plan.k,
-        blocks=plan.in_blocks if partitions else [],
-        strata=[] if strata.mixed else plan.strata or [],
-        masked={name: column.type for name, column in columns.items()},
-        identifiers=plan.identifiers,
-        rescaled=rescaled,
-    )
+    promise = _promise(plan, columns, strata, rescaled)
     progress("verify", 0, 1)
     verify(published, original, promise)
-    notes = [*_notes(plan, original, columns), *strata.notes, *_unchanged(plan, masked, X)]
-    return Release(plan, source, original, published, partitions, promise, notes)
+    found = [*notes(plan, original, attributes, columns), *strata.notes, *unchanged(plan, masked, attributes)]
+    if missed:
+        found.append(f"{counted(missed, 'record')} left out, missing a value of a masked attribute")
+    return Release(plan, source, original, published, partitions, promise, found)
 
 
 def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
@@ -112,151 +114,75 @@ def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> 
 def _opened(source: Any, plan: Plan) -> Table:
     if source is None:
         raise PlanError([("input", "is missing; give a table or name a file")])
-    table = open_table(source, plan.csv)
-    if plan.method != "mic1d" and plan.k > len(table):
-        raise DataError(
-            f"k = {plan.k} asks for groups larger than the table, which has {counted(len(table), 'record')}"
-        )
-    return table
+    return open_table(source, plan.csv)
 
 
-def _settled(plan: Plan, table: Table) -> Plan:
-    """Fill in what the plan leaves to the table: which attributes are masked, and by which method."""
-    others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
-    refuse_unknown(table, {"quasi": plan.masked, **others})
-    quasi = plan.masked or numeric_attributes(table, {name for names in others.values() for name in names})
-    if plan.method == "mic1d" and plan.k > len(table) * len(quasi):
-        raise DataError(
-            f"k = {plan.k} asks for parts larger than the table, which has {len(table) * len(quasi)} values"
-        )
-    blocks = plan.blocks if not isinstance(plan.blocks, str) else _chosen_blocks(table.matrix(quasi), quasi, plan)
-    widest = max(len(block) for block in blocks or [quasi])
-    if plan.method == "univariate" and widest > 1:
-        raise PlanError([("method", ONE_ATTRIBUTE)])
-    if plan.round and not any(pa.types.is_integer(table.column(name).type) for name in quasi):
-        raise PlanError([("round", "does not apply: no quasi-identifier is of an integer type")])
-    return plan.updated(quasi=quasi, method=choose(plan.method, widest), blocks=blocks, block_size=None)
+def _kept(attributes: list[Attribute], plan: Plan) -> NDArray[np.bool_]:
+    """Which records are kept where those that miss a value are left out."""
+    keep = np.ones(len(attributes[0].codes), dtype=bool)
+    if plan.missing == "suppress":
+        for attribute in attributes:
+            keep &= ~attribute.missing
+        if (left := int(keep.sum())) < plan.k:
+            raise DataError(
+                f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
+                "the attribute that is missing most, or use missing = 'group'"
+            )
+    return keep
 
 
-def _chosen_blocks(X: Matrix, quasi: list[str], plan: Plan) -> list[list[str]] | None:
-    from shoal.partitioning.attribute_blocks import choose_blocks
+def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
+    return table if keep.all() else table.publish({}, keep=keep)
 
-    size = plan.block_size or min(_BLOCK_SIZE, len(quasi))
-    if size > len(quasi):
-        raise PlanError([("block_size", f"is more than the {counted(len(quasi), 'attribute')} to mask")])
-    blocks = [[quasi[j] for j in block] for block in choose_blocks(X, size, str(plan.blocks))]
-    return blocks if len(blocks) > 1 else None  # one block of all is no blocks
+
+def _rows(attributes: list[Attribute], keep: NDArray[np.bool_]) -> list[Attribute]:
+    return attributes if keep.all() else [attribute.rows(keep) for attribute in attributes]
 
 
 def _masked(
-    X: Matrix, strata: Strata, plan: Plan, progress: Progress
-) -> tuple[Matrix, list[Labels], dict[str, Rescaling]]:
+    original: Table,
+    attributes: list[Attribute],
+    strata: Strata,
+    plan: Plan,
+    weights: Codes | None,
+    progress: Progress,
+) -> tuple[list[Codes], list[Labels], dict[str, Rescaling]]:
     """Return what is published, the groups it comes from (none for mic1d), and how variances were restored."""
     if plan.method == "mic1d":
         from shoal.masking import mic1d
 
-        return mic1d(X, plan.k), [], {}
-    partitions = _partitions(X, strata, plan, progress)
-    masked, rescaled = _restored(_aggregated(X, partitions, plan), X, plan)
-    return masked, partitions, rescaled
+        return list(mic1d(numbers(attributes), plan.k).T), [], {}
+    space = space_of(attributes, plan)
+    found = partitions(space, strata.rows, plan, _confidential(original, plan), progress)
+    masked, rescaled = restored(representatives(attributes, space, found, plan, weights), attributes, plan, weights)
+    return masked, found, rescaled
 
 
-def _partitions(X: Matrix, strata: Strata, plan: Plan, progress: Progress) -> list[Labels]:
-    """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
-    Z = standardize(X, plan.standardize)
-    search = partitioner(plan.method, plan.gain)
-    pieces = [
-        np.ascontiguousarray(Z[rows][:, _places(plan, block)]) for block in plan.in_blocks for rows in strata.rows
+def _confidential(original: Table, plan: Plan) -> Confidential:
+    """Gather what the groups must not give away."""
+    if plan.l is None and plan.t is None:
+        return Confidential([], None, None, [])
+    secrets = [
+        Secret(name, *confidential_codes(original, name, plan.types.get(name), plan.levels.get(name)))
+        for name in plan.confidential
     ]
-    tasks: list[Task[Labels]] = [partial(search, piece, plan.k) for piece in pieces]
-    results = iter(side_by_side(tasks, len(X) * len(plan.in_blocks), progress))
-    partitions = []
-    for _ in plan.in_blocks:
-        labels = np.empty(len(X), dtype=np.int64)
-        groups = 0
-        for rows in strata.rows:
-            labels[rows] = next(results) + groups
-            groups = int(labels[rows].max()) + 1
-        partitions.append(labels)
-    return partitions
+    return Confidential(secrets, plan.l, plan.t, [np.bincount(secret.codes) for secret in secrets])
 
 
-def _places(plan: Plan, block: list[str]) -> list[int]:
-    """Which columns of the matrix of quasi-identifiers a block has."""
-    return [plan.masked.index(name) for name in block]
-
-
-def _aggregated(X: Matrix, partitions: list[Labels], plan: Plan) -> Matrix:
-    masked = np.empty_like(X)
-    for block, labels in zip(plan.in_blocks, partitions, strict=True):
-        columns = _places(plan, block)
-        masked[:, columns] = aggregate(X[:, columns], labels, plan.aggregate, plan.trimmed)
-    return masked
-
-
-def _restored(masked: Matrix, X: Matrix, plan: Plan) -> tuple[Matrix, dict[str, Rescaling]]:
-    if not plan.restore_variance:
-        return masked, {}
-    rescaled = {}
-    for j, name in enumerate(plan.masked):
-        if masked[:, j].min() == masked[:, j].max() and X[:, j].min() != X[:, j].max():
-            raise DataError(f"the variance of '{name}' cannot be restored: all records publish the same value")
-        rescaled[name] = restore_variance(masked[:, j], X[:, j])
-        masked[:, j] = rescaled[name].apply(masked[:, j])
-    return masked, rescaled
-
-
-def _decoded(values: NDArray[np.float64], original: Table, name: str, plan: Plan) -> Array:
-    kind = original.column(name).type
-    return decode(np.rint(values) if plan.round and pa.types.is_integer(kind) else values, kind)
-
-
-def _notes(plan: Plan, original: Table, columns: dict[str, Array]) -> list[str]:
-    """Say what a user might not expect, or must know before publishing."""
-    notes = [_preserved(plan)]
-    changed: dict[str, list[str]] = {}
-    for name, column in columns.items():
-        if column.type != original.column(name).type:
-            whole = pa.types.is_integer(original.column(name).type) and not plan.round
-            hint = ", values not being whole (round = true keeps integers)" if whole else ""
-            changed.setdefault(f"now of type {column.type}{hint}", []).append(name)
-    notes += [f"{what}: {', '.join(names)}" for what, names in changed.items()]
-    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
-    if others := [name for name in original.names if name not in roles]:
-        notes.append(f"published as they are, having no role: {', '.join(others)}")
-    if original.has_index:
-        notes.append(
-            "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
-        )
-    if plan.seed != 0:
-        notes.append(f"the seed was not used: {plan.method} draws no random numbers")
-    return notes
-
-
-def _unchanged(plan: Plan, masked: Matrix, X: Matrix) -> list[str]:
-    """Count what mic1d publishes as it was: the least and largest values of its parts may return to themselves."""
-    if plan.method != "mic1d":
-        return []
-    same = np.isclose(masked, X, rtol=1e-12, atol=0)
-    percent = 100 * float(same.mean())
-    if percent > 50:
-        raise DataError(f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are; take a larger k")
-    whole = counted(int(same.all(axis=1).sum()), "record")
-    return [f"mic1d published {percent:.1f} % of the values as they are, and {whole} wholly so"]
-
-
-def _preserved(plan: Plan) -> str:
-    if plan.method == "mic1d":
-        return (
-            "mic1d guarantees no group of k records: how many share a combination is in the risk, and may be one; "
-            "no moment is preserved exactly"
-        )
-    about = " up to rounding" if plan.round else ""
-    if plan.restore_variance:
-        return f"preserved{about}: the mean and the variance of every masked attribute"
-    if plan.aggregate == "mean":
-        return f"preserved{about}: the mean of every masked attribute, in the file and in each group"
-    return f"preserved: no moment exactly; groups publish their {plan.aggregate.replace('_', ' ')}"
+def _promise(plan: Plan, columns: dict[str, Array], strata: Strata, rescaled: dict[str, Rescaling]) -> Promise:
+    asked = plan.l is not None or plan.t is not None
+    return Promise(
+        k=plan.k,
+        blocks=[] if plan.method == "mic1d" else plan.in_blocks,
+        strata=[] if strata.mixed else plan.strata or [],
+        masked={name: column.type for name, column in columns.items()},
+        identifiers=plan.identifiers,
+        types=plan.types,
+        levels=plan.levels,
+        rescaled=rescaled,
+        weights=plan.weights if plan.preserve == "weighted_mean" else None,
+        diversity=Diversity(plan.confidential, plan.l, plan.t) if asked else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -303,9 +229,10 @@ class Release:
         return len(self._source) - len(self._published)
 
     def loss(self) -> dict[str, Any]:
-        """Measure what the release costs its users: see `shoal.measures.loss`."""
-        names = self.plan.masked
-        return measures.loss(self._original.matrix(names), self._published.matrix(names), names)
+        """Measure what the release costs its users: see `shoal.costs.costs`."""
+        attributes = encode_all(self._original, self.plan)
+        published = [attribute.read(self._published.column(attribute.name)) for attribute in attributes]
+        return costs(attributes, published, survey_weights(self._original, self.plan.weights))
 
     def risk(self) -> dict[str, Any]:
         """Measure what an intruder who knows quasi-identifiers gains, before and after masking.

@@ -1,10 +1,20 @@
 """Which columns of a table play which role."""
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, PlanError
+from shoal.plan import AttributeType
 from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.attributes import Level, encode
+from shoal.tables.cells import decoded
+from shoal.tables.kinds import is_number
 
 
 def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "the table") -> None:
@@ -25,8 +35,8 @@ def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
     for name, record in table.spoiled.items():
         if name not in taken:
             raise DataError(
-                f"column '{name}' looks numeric, but record {record} holds text; put that right, or name the "
-                "quasi-identifiers with quasi"
+                f"column '{name}' looks numeric, but record {record} holds text; put that right, say which words mean "
+                "a missing value with missing in the csv options, or name the quasi-identifiers with quasi"
             )
     for name in table.disguised:
         if name not in taken:
@@ -38,3 +48,41 @@ def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
     if not names:
         raise DataError("the table has no numeric column to mask; name the quasi-identifiers with quasi")
     return names
+
+
+def confidential_codes(
+    table: Table, name: str, type_: AttributeType | None = None, levels: Sequence[Level] | None = None
+) -> tuple[NDArray[np.int64], bool]:
+    """Give the values of a confidential attribute numbers, and say whether they have an order.
+
+    Numbers, dates and ordinal attributes have, unless values are missing: missing is a value of its own, beside the
+    order. Equal numbers are equal values.
+    """
+    column = table.column(name)
+    if pa.types.is_nested(column.type):
+        raise DataError(f"column '{name}' is nested; a confidential attribute must be texts, numbers or dates")
+    if type_ == "ordinal" or (isinstance(column.type, pa.DictionaryType) and column.type.ordered):
+        values: Array = pa.array(encode(table, name, "ordinal", levels).codes, from_pandas=True)
+    else:
+        values = decoded(column)
+        if pa.types.is_floating(values.type):
+            values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    ordered = (is_number(values.type) or pa.types.is_temporal(values.type)) and type_ not in ("nominal", "boolean")
+    present = values.drop_null().unique()
+    codes = pc.index_in(values, value_set=present.take(pc.sort_indices(present)))
+    numbered = np.asarray(codes.fill_null(len(present)).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return numbered, bool(ordered and not values.null_count)
+
+
+def survey_weights(table: Table, name: str | None) -> NDArray[np.float64] | None:
+    """Give the survey weights, every one a positive number; None if none are named."""
+    if name is None:
+        return None
+    weights = table.matrix([name])[:, 0]
+    if (bad := weights <= 0).any():
+        more = f" ({int(bad.sum())} records in all)" if bad.sum() > 1 else ""
+        raise DataError(
+            f"the weight in column '{name}' is zero or negative in record {int(np.argmax(bad)) + 1}{more}; every "
+            "record must stand for some: correct it, or leave the record out"
+        )
+    return weights

@@ -113,19 +113,14 @@ def risk(measured: dict[str, Any]) -> Table:
 
 def loss(measured: dict[str, Any]) -> Table:
     """Tabulate the loss: the whole table first, then each attribute."""
+    if "types" in measured:
+        return _loss_by_type(measured)
     table = _table("What it costs", "IL", "mean moved by", "variance kept", "correlation moved by")
     table.add_row(
         "all attributes", _percent(measured["IL"]), "", "", _fixed(measured["correlation_change"]), style="bold"
     )
     for name, row in measured["attributes"].items():
-        ratio = None if row["variance_ratio"] is None else 100 * row["variance_ratio"]
-        table.add_row(
-            Text(name),
-            "changed" if row.get("changed") else _percent(row["IL"]),
-            _fixed(row["mean_change"], " sd"),
-            _percent(ratio),
-            _fixed(row["correlation_change"]),
-        )
+        table.add_row(Text(name), *_numbers(row))
     table.caption = Text(
         f"IL = SSE / SST, here {measured['SSE']:.4f} / {measured['SST']:.4f} on z-scores: 0 % changes nothing, at "
         "100 % every record publishes the mean; lower is better. A correlation is moved at most by the figure shown.",
@@ -133,6 +128,40 @@ def loss(measured: dict[str, Any]) -> Table:
         justify="left",
     )
     return table
+
+
+def _loss_by_type(measured: dict[str, Any]) -> Table:
+    """Tabulate the loss where attributes are not all numbers, or values are missing."""
+    table = _table("What it costs", "type", "IL", "mean moved", "variance kept", "changed", gap=2)
+    table.columns[1].justify = "left"
+    for column in table.columns:
+        column.no_wrap = True
+    table.add_row("all attributes", "", _percent(measured["IL"]), style="bold")
+    if len(measured["types"]) > 1:
+        for kind, il in measured["types"].items():
+            table.add_row("", f"all {kind}", _percent(il), style="dim")
+    for name, row in measured["attributes"].items():
+        cells = [_percent(row["IL"]), "", ""] if "variance_ratio" not in row else _numbers(row)[:3]
+        changed = f"{row['changed']:.1f} %" if "variance_ratio" not in row else ""
+        table.add_row(Text(name), row["type"], *cells, changed)
+    table.caption = Text(
+        f"IL = SSE / SST, here {measured['SSE']:.4f} / {measured['SST']:.4f}, of squared distances by type (z-scores; "
+        "levels apart / levels; 0 or 1 for categories and missing values): 0 % changes nothing, at 100 % every record "
+        "publishes the average; lower is better. Changed: records that publish another level or category than theirs.",
+        "dim",
+        justify="left",
+    )
+    return table
+
+
+def _numbers(row: dict[str, Any]) -> list[str]:
+    ratio = None if row["variance_ratio"] is None else 100 * row["variance_ratio"]
+    return [
+        "changed" if row.get("changed") else _percent(row["IL"]),
+        _fixed(row["mean_change"], " sd"),
+        _percent(ratio),
+        _fixed(row["correlation_change"]),
+    ]
 
 
 def files(paths: dict[str, str]) -> RenderableType:
@@ -143,8 +172,8 @@ def files(paths: dict[str, str]) -> RenderableType:
     return Padding(table, (1, 0, 0, 0))
 
 
-def _table(*headers: str) -> Table:
-    table = Table(*headers[:1], box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+def _table(*headers: str, gap: int = 3) -> Table:
+    table = Table(*headers[:1], box=None, pad_edge=False, header_style="bold cyan", padding=(0, gap, 0, 0))
     for header in headers[1:]:
         table.add_column(header, justify="right" if header else "left")
     return table

@@ -56,3 +56,13 @@ class Space(NamedTuple):
     def rows(self, which: NDArray[np.int64]) -> "Space":
         """Give the space of some of the records."""
         return self._replace(values=np.ascontiguousarray(self.values[which]))
+
+    def columns(self, which: list[int]) -> "Space":
+        """Give the space of some of the attributes."""
+        return Space(
+            np.ascontiguousarray(self.values[:, which]),
+            self.kinds[which],
+            self.weights[which],
+            self.steps[which],
+            self.levels[which],
+        )

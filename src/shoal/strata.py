@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.plan import Plan
-from shoal.scaling import Matrix, standardize
+from shoal.scaling import Matrix
+from shoal.space import MODE, Space
 from shoal.tables import Table
 from shoal.words import counted
 
@@ -25,7 +26,7 @@ class Strata:
     mixed: bool = False  # strata were merged, so that a group may hold records of several
 
 
-def stratify(table: Table, X: Matrix, plan: Plan) -> Strata:
+def stratify(table: Table, space: Space, plan: Plan) -> Strata:
     """Divide the records by their strata, and deal with strata of fewer than k records as the plan says."""
     everything = np.ones(len(table), dtype=bool)
     if plan.strata is None:
@@ -36,7 +37,7 @@ def stratify(table: Table, X: Matrix, plan: Plan) -> Strata:
     if not len(small):
         return Strata(everything, _rows(codes), [])
     if plan.small_strata == "merge":
-        merged = _merge(codes, standardize(X, plan.standardize), plan.k)
+        merged = _merge(codes, space, plan.k)
         note = (
             f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records joined the nearest; groups "
             "there mix strata, so k does not hold within a stratum"
@@ -85,19 +86,33 @@ def _name(table: Table, names: list[str], codes: NDArray[np.int64], stratum: int
     return ", ".join(f"{name} = {table.column(name)[first].as_py()}" for name in names)
 
 
-def _merge(codes: NDArray[np.int64], Z: Matrix, k: int) -> NDArray[np.int64]:
-    """Join strata below k, the smallest first, with the one whose mean is nearest, until none is left."""
-    codes = codes.copy()
+def _merge(codes: NDArray[np.int64], space: Space, k: int) -> NDArray[np.int64]:
+    """Join strata below k, the smallest first, with the one whose profile is nearest, until none is left."""
     sizes = np.bincount(codes).astype(np.float64)
-    sums = np.stack([np.bincount(codes, weights=column) for column in Z.T], axis=1)
+    sums = _sums(codes, space)
     home = np.arange(len(sizes))
     while len(left := np.flatnonzero(sizes)) > 1 and sizes[left].min() < k:
         small = left[np.argmin(sizes[left])]
         others = left[left != small]
-        means = sums[others] / sizes[others, None]
-        nearest = others[np.argmin(((means - sums[small] / sizes[small]) ** 2).sum(axis=1))]
+        profiles = sums[others] / sizes[others, None]
+        nearest = others[np.argmin(((profiles - sums[small] / sizes[small]) ** 2).sum(axis=1))]
         sizes[nearest] += sizes[small]
         sums[nearest] += sums[small]
         sizes[small] = 0
         home[home == small] = nearest
     return home[codes]
+
+
+def _sums(codes: NDArray[np.int64], space: Space) -> Matrix:
+    """Sum up each stratum: numbers by their values, a missing one counting as the mean, and categories one by one."""
+    strata = int(codes.max()) + 1
+    sums: list[Matrix] = []
+    for j, values in enumerate(space.values.T):
+        if space.kinds[j] != MODE:
+            filled = np.where(np.isnan(values), np.nanmean(values), values)
+            sums.append(np.bincount(codes, weights=filled, minlength=strata).astype(np.float64)[:, None])
+        else:
+            counts = np.zeros((strata, int(space.levels[j]) + 1))  # the last is for the missing
+            np.add.at(counts, (codes, np.where(np.isnan(values), space.levels[j], values).astype(np.int64)), 1.0)
+            sums.append(counts * np.sqrt(space.weights[j] / 2))  # so that two categories are as far as their weight
+    return np.hstack(sums)

@@ -4,7 +4,7 @@ Nothing here knows how groups were formed. The counting is DuckDB's GROUP BY.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from shoal import measures
 from shoal.aggregation import Rescaling
-from shoal.errors import CheckFailed, DataError
-from shoal.scaling import Matrix
+from shoal.errors import CheckFailed
+from shoal.plan import AttributeType
+from shoal.roles import confidential_codes
 from shoal.tables import Table
 from shoal.tables.arrow import Array
+from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode
 from shoal.tables.database import cursor
 from shoal.words import counted, listed
 
@@ -59,6 +61,15 @@ def too_small(table: Table, names: Sequence[str], k: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
+class Diversity:
+    """How much the groups may give away of confidential attributes."""
+
+    confidential: Sequence[str]
+    l: int | None  # noqa: E741 - the literature's own name
+    t: float | None
+
+
+@dataclass(frozen=True)
 class Promise:
     """What a release claims about itself."""
 
@@ -67,7 +78,11 @@ class Promise:
     strata: list[str]  # also together with these
     masked: Mapping[str, pa.DataType]  # the type that each masked attribute was given
     identifiers: list[str]
-    rescaled: Mapping[str, Rescaling]  # the attributes whose variance was restored
+    types: Mapping[str, AttributeType]  # of the masked attributes, and of confidential ones where known
+    levels: Mapping[str, Sequence[Level]] = field(default_factory=dict)  # of ordinal attributes, where given
+    rescaled: Mapping[str, Rescaling] = field(default_factory=dict)  # those whose variance was restored
+    weights: str | None = None  # the weighted total of every number is kept in each group, if weights are named here
+    diversity: Diversity | None = None
 
 
 def verify(published: Table, original: Table, promise: Promise) -> None:
@@ -85,6 +100,8 @@ def verify(published: Table, original: Table, promise: Promise) -> None:
         for block in promise.blocks:
             failures += too_small(published, [*block, *promise.strata], promise.k)
             failures += _outside(published, original, block, promise)
+            failures += _totals(published, original, block, promise)
+            failures += _undiverse(published, [*block, *promise.strata], promise)
     if failures:
         raise CheckFailed(failures)
 
@@ -111,37 +128,94 @@ def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[
             yield f"column '{name}' was to stay as it is, and has changed"
 
 
-def _outside(published: Table, original: Table, block: list[str], promise: Promise) -> Iterator[str]:
-    """Yield the columns in which a record publishes something outside the range of those it shares it with.
+def _attribute(original: Table, name: str, promise: Promise) -> Attribute:
+    return encode(original, name, promise.types[name], promise.levels.get(name))
 
-    This ties the published rows to the original ones: rows out of order do not pass. Where a variance was restored,
-    the representative before that is looked at, which rounding has moved a little.
+
+def _outside(published: Table, original: Table, block: list[str], promise: Promise) -> Iterator[str]:
+    """Yield the columns in which a record publishes what none of those it shares it with could have given.
+
+    A number or a level must lie in the range of theirs, a category be one of theirs, and a value be missing only where
+    theirs are. This ties the published rows to the original ones: rows out of order do not pass. Where a variance was
+    restored, the representative before that is looked at, which rounding has moved a little.
     """
-    try:
-        X, Y = original.matrix(block), published.matrix(block)
-    except DataError as error:  # not a number, or not a finite one
-        yield from str(error).splitlines()
-        return
-    slack = np.zeros(len(block))
+    columns: dict[str, Array] = {}
+    wrong, ranges = [], []
     for j, name in enumerate(block):
+        attribute = _attribute(original, name, promise)
+        codes, slack = attribute.read(published.column(name)), 0.0
         if rescaling := promise.rescaled.get(name):
-            Y[:, j] = rescaling.undo(Y[:, j])
-            slack[j] = 1e-9 * np.abs(X[:, j]).max() + pa.types.is_integer(promise.masked[name]) / rescaling.slope
-    outside = ", ".join(
-        f"count(*) FILTER (y{j} < low{j} - {slack[j]} OR y{j} > high{j} + {slack[j]})" for j in _places(X)
-    )
-    ranges = ", ".join(f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}" for j in _places(X))
-    keys = ", ".join(f"key{j}" for j in _places(X))
-    query = f"SELECT {outside} FROM (SELECT {ranges} FROM pairs GROUP BY {keys})"  # noqa: S608 - no names in it
-    columns = {f"key{j}": _countable(published.column(name)) for j, name in enumerate(block)}
-    columns |= {f"x{j}": pa.array(X[:, j]) for j in _places(X)} | {f"y{j}": pa.array(Y[:, j]) for j in _places(X)}
+            codes = rescaling.undo(codes)
+            slack = 1e-9 * float(np.nanmax(np.abs(attribute.codes)))
+            slack += bool(pa.types.is_integer(promise.masked[name]) or attribute.type != "continuous") / rescaling.slope
+        columns |= {f"x{j}": _nullable(attribute.codes), f"y{j}": _nullable(codes)}
+        columns[f"key{j}"] = _countable(published.column(name))
+        ranges.append(
+            f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}, "
+            f"count(*) FILTER (x{j} = y{j}) AS same{j}, count(*) FILTER (x{j} IS NULL) AS missing{j}"
+        )
+        odd = f"same{j} = 0" if attribute.type in CATEGORIES else f"y{j} < low{j} - {slack} OR y{j} > high{j} + {slack}"
+        wrong.append(f"count(*) FILTER (CASE WHEN y{j} IS NULL THEN missing{j} = 0 ELSE low{j} IS NULL OR {odd} END)")
+    keys = ", ".join(f"key{j}" for j in range(len(block)))
+    query = f"SELECT {', '.join(wrong)} FROM (SELECT {', '.join(ranges)} FROM pairs GROUP BY {keys})"  # noqa: S608
     with cursor() as connection:
         connection.register("pairs", pa.table(columns))
         counts = connection.execute(query).fetchone() or ()
     for name, count in zip(block, counts, strict=True):
         if count:
-            yield f"column '{name}' publishes {counted(count, 'value')} outside the range of the records that share it"
+            no_range = promise.types[name] in CATEGORIES
+            where = (
+                "that no record which shares it has" if no_range else "outside the range of the records that share it"
+            )
+            yield f"column '{name}' publishes {counted(count, 'value')} {where}"
 
 
-def _places(X: Matrix) -> range:
-    return range(X.shape[1])
+def _nullable(codes: Codes) -> Array:
+    return pa.array(codes, mask=np.isnan(codes))
+
+
+def _totals(published: Table, original: Table, block: list[str], promise: Promise) -> Iterator[str]:
+    """Yield the columns in which a group does not keep the weighted total of the values that it had."""
+    if promise.weights is None:
+        return
+    weights = original.matrix([promise.weights])[:, 0]
+    _, classes = np.unique(_classes(published, block), return_inverse=True)
+    for name in block:
+        attribute = _attribute(original, name, promise)
+        if attribute.type != "continuous":
+            continue
+        x, y = attribute.codes, attribute.read(published.column(name))
+        used = ~np.isnan(x) & ~np.isnan(y)
+        kept, had, size = (
+            np.bincount(classes[used], weights=weights[used] * values[used]) for values in (y, x, np.abs(x))
+        )
+        if (off := np.abs(kept - had) > 1e-9 * size).any():
+            yield f"column '{name}' does not keep the weighted total in {counted(int(off.sum()), 'group')}"
+
+
+def _classes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    """Give each combination of values that occurs a number, one a record."""
+    columns = pa.table(
+        {f"c{j}": _countable(table.spelling.get(name, table.column(name))) for j, name in enumerate(names)}
+        | {"place": pa.array(np.arange(len(table)))}
+    )
+    order = ", ".join(f"c{j}" for j in range(len(names)))
+    query = f"SELECT dense_rank() OVER (ORDER BY {order}) AS class FROM published ORDER BY place"  # noqa: S608 - c0, c1
+    with cursor() as connection:
+        connection.register("published", columns)
+        found = connection.execute(query).fetchnumpy()
+    return np.asarray(found["class"], dtype=np.int64)
+
+
+def _undiverse(published: Table, names: Sequence[str], promise: Promise) -> Iterator[str]:
+    """Yield the confidential attributes that some combination of values gives away."""
+    asked = promise.diversity
+    if asked is None:
+        return
+    classes = _classes(published, names)
+    for name in asked.confidential:
+        codes, ordered = confidential_codes(published, name, promise.types.get(name), promise.levels.get(name))
+        if asked.l is not None and (least := measures.l_diversity(classes, codes)["distinct"]) < asked.l:
+            yield f"'{name}' has {counted(int(least), 'value')} in some group, where l = {asked.l} were promised"
+        if asked.t is not None and (worst := measures.t_closeness(classes, codes, ordered)) > asked.t:
+            yield f"'{name}' is {worst:.4f} from its distribution in some group, where t = {asked.t} was promised"

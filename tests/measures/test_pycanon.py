@@ -10,14 +10,19 @@ import pyarrow.csv
 import pytest
 
 import shoal
+from shoal.demo import CONFIDENTIAL, QUASI, _survey
+from shoal.partitioning.diversity import Secret, diverse
+from shoal.partitioning.mdav import mdav
+from shoal.scaling import standardize
+from shoal.space import MEAN, Space
 
 ASK = """
 import json, sys
 import pandas as pd
 from pycanon import anonymity
-table, names = pd.read_csv(sys.argv[1]), ["a", "b"]
+table, names = pd.read_csv(sys.argv[1]), sys.argv[2].split(",")
 answers = {"k": anonymity.k_anonymity(table, names)}
-for confidential in ("ill", "cost"):
+for confidential in sys.argv[3].split(","):
     answers[confidential] = {
         "distinct": anonymity.l_diversity(table, names, [confidential]),
         "t": anonymity.t_closeness(table, names, [confidential]),
@@ -35,6 +40,12 @@ def pycanon(tmp_path_factory):
     return python
 
 
+def ask(pycanon, table, folder, quasi, confidential):
+    pa.csv.write_csv(table, folder / "masked.csv")
+    command = [pycanon, "-c", ASK, folder / "masked.csv", ",".join(quasi), ",".join(confidential)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_pycanon_finds_the_same_k_l_and_t(pycanon, tmp_path, seed):
@@ -48,11 +59,35 @@ def test_pycanon_finds_the_same_k_l_and_t(pycanon, tmp_path, seed):
         }
     )
     masked = shoal.protect(table, k=4 + seed, quasi=["a", "b"], confidential=["ill", "cost"]).table
-    pa.csv.write_csv(masked, tmp_path / "masked.csv")
-    told = subprocess.run([pycanon, "-c", ASK, tmp_path / "masked.csv"], capture_output=True, text=True, check=True)
-    theirs = json.loads(told.stdout)
+    theirs = ask(pycanon, masked, tmp_path, ["a", "b"], ["ill", "cost"])
     ours = shoal.assess(table, masked, ["a", "b"], ["ill", "cost"])["risk"]
     assert ours["after"]["smallest"] == theirs["k"]
     for confidential in ("ill", "cost"):
         assert ours["diversity"][confidential]["distinct"] == theirs[confidential]["distinct"]
         assert ours["diversity"][confidential]["t"] == pytest.approx(theirs[confidential]["t"], abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidential", [["affairs"], CONFIDENTIAL])
+def test_pycanon_finds_the_k_l_and_t_that_were_asked_for_in_the_survey(pycanon, tmp_path, confidential):
+    pytest.importorskip("statsmodels")
+    survey = _survey()
+    X = np.stack([survey.column(name).to_numpy() for name in QUASI], axis=1)
+    Z = standardize(X, "zscore")
+    d = len(QUASI)
+    space = Space(Z, np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, np.int64))
+    values = [survey.column(name).to_numpy() for name in confidential]
+    secrets = [
+        Secret(name, np.unique(column, return_inverse=True)[1], ordered=True)
+        for name, column in zip(confidential, values, strict=True)
+    ]
+    groups = diverse(space, 5, mdav(Z, 5), secrets, 3, 0.1)
+    assert groups.max() > 200
+    means = [np.bincount(groups, column) / np.bincount(groups) for column in X.T]
+    published = [mean[groups] for mean in means]
+    masked = pa.table(dict(zip([*QUASI, *confidential], [*published, *values], strict=True)))
+    theirs = ask(pycanon, masked, tmp_path, QUASI, confidential)
+    assert theirs["k"] >= 5
+    for name in confidential:
+        assert theirs[name]["distinct"] >= 3
+        assert theirs[name]["t"] <= 0.1 + 1e-9

@@ -1,74 +1,151 @@
-"""What a group publishes: one value for all of its records."""
+"""What a group publishes: one value for all of its records, attribute by attribute."""
 
-from typing import Literal, NamedTuple
+import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.groups import trimmed_means
-from shoal.scaling import Matrix
+from shoal.aggregation.members import Column, Labels, Members, members, outweighed
+from shoal.kernels.groups import convex_medians, means, middle
 
-Labels = NDArray[np.int64]
-Column = NDArray[np.float64]
+Places = NDArray[np.int64]
+Aggregate = Literal["mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode"]
 
 
-def aggregate(X: Matrix, labels: Labels, how: Literal["mean", "median", "trimmed_mean"], trim: int = 0) -> Matrix:
-    """Replace each record by its group's representative, attribute by attribute.
+def aggregate(
+    codes: Column,
+    labels: Labels,
+    how: Aggregate,
+    *,
+    trim: int = 0,
+    weights: Column | None = None,
+    levels: int = 0,
+    fill: bool = False,
+) -> Column:
+    """Replace each value of an attribute by its group's representative.
+
+    - ``mean`` keeps the (weighted) sum of every group, hence the attribute's mean, and costs the least squared error.
+    - ``geometric_mean`` keeps the product of every group; values must be positive, see `first_not_positive`.
+    - ``median`` costs the least absolute error and resists outliers: the first value at which the running weight
+      reaches half of the group's, or the mean of this and the next if it is exactly half. Of levels it is always
+      the lower one, which occurs in the group.
+    - ``trimmed_mean`` lies between mean and median; without weights only.
+    - ``convex_median``, of levels: the lower median after the frequencies f were made convex,
+      f_c(i) = min(max of f(j) over j <= i, max of f(j) over j >= i) [1]_. Like a mean, it may be a level between
+      those that occur in the group [2]_.
+    - ``mode``: the most frequent value (plurality rule). Of several it is the one that is rarest in the whole
+      column, because modes tend to wipe out what is rare; then the lowest.
 
     Parameters
     ----------
-    X : (n, d) matrix
-        The attributes, in their own units.
+    codes : (n,) array
+        Numbers, ticks of dates, places of levels (0, 1, ...) or numbers of categories; NaN where a value is missing.
     labels : (n,) array of int
         The group of each record, numbered from 0 without gaps.
-    how : {"mean", "median", "trimmed_mean"}
-        ``mean`` preserves the sum of every group, hence the attribute's mean, and is the representative of least
-        squared error; ``median`` (the middle value, or the mean of the two middle ones) is the one of least absolute
-        error and resists outliers; ``trimmed_mean`` lies between them. Only ``mean`` preserves means.
+    how : {"mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode"}
+        What is published.
     trim : int
-        How many records ``trimmed_mean`` leaves out at each end of a group.
+        How many members with a value ``trimmed_mean`` leaves out at each end of a group; where values are missing
+        fewer if nothing would be left, so that the median remains.
+    weights : (n,) array, optional
+        Survey weights, finite and not negative: a record of weight 2 counts as two records, one of weight zero does
+        not count (but if no record with a value has weight, they count alike).
+    levels : int
+        How many levels an ordinal attribute has; 0 for others.
+    fill : bool
+        Whether a group publishes a value as soon as one member has one. Otherwise it publishes a missing value if the
+        members that miss it outweigh those that have it.
 
     Returns
     -------
-    (n, d) matrix
-        The same bits for every record of a group, whatever the order of the records.
-    """
-    order = np.argsort(labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    skip = {"mean": 0, "median": -1, "trimmed_mean": trim}[how]
-    return np.stack([trimmed_means(column[order], starts, skip)[labels] for column in X.T], axis=1)
-
-
-class Rescaling(NamedTuple):
-    """The map x'' = (x' - m1) * slope + mu1 that gives a masked attribute the mean and variance of the original."""
-
-    m1: float
-    slope: float
-    mu1: float
-
-    def apply(self, masked: Column) -> Column:
-        """Rescale; equal values stay equal."""
-        return (masked - self.m1) * self.slope + self.mu1
-
-    def undo(self, restored: Column) -> Column:
-        """Return to the representatives, up to rounding."""
-        return (restored - self.mu1) / self.slope + self.m1
-
-
-def restore_variance(masked: Column, original: Column) -> Rescaling:
-    """Find the rescaling after which a masked attribute has the mean and the variance of the original.
-
-    x'' = (x' - m1) * sqrt(mu2 / m2) + mu1, with mean m1 and variance m2 of the masked attribute, mu1 and mu2 of the
-    original. Records that were published alike still are. Representatives may leave the range of their group.
+    (n,) array
+        The same bits for every record of a group, whatever the order of the records, within the range of the group:
+        equal members publish their own value. Weights of one give the same bits as no weights.
 
     References
     ----------
-    Domingo-Ferrer & Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through microaggregation, Data
-    Mining and Knowledge Discovery 11.
+    .. [1] J. Domingo-Ferrer and V. Torra, "Median-based aggregation operators for prototype construction in ordinal
+       scales", International Journal of Intelligent Systems 18 (2003) 633-655.
+    .. [2] J. Domingo-Ferrer and V. Torra, "Ordinal, continuous and heterogeneous k-anonymity through
+       microaggregation", Data Mining and Knowledge Discovery 11 (2005) 195-212.
     """
-    if original.min() == original.max():
-        return Rescaling(0.0, 1.0, 0.0)
-    # Near one, squares neither overflow nor vanish; a power of two changes no digit.
-    _, exponent = np.frexp(np.abs(original).max())
-    x, y = np.ldexp(original, -exponent), np.ldexp(masked, -exponent)
-    return Rescaling(float(masked.mean()), float(x.std() / y.std()), float(original.mean()))
+    if how == "trimmed_mean" and weights is not None:
+        raise ValueError("the trimmed mean has no weighted version")
+    if how == "convex_median" and levels == 0:
+        raise ValueError("the convex median is one of levels")
+    published = np.full(int(labels.max()) + 1, np.nan)
+    taking_part = members(codes, labels, weights)
+    published[taking_part.groups] = _representatives(taking_part, how, trim, levels)
+    missing = np.isnan(codes)
+    if missing.any() and not fill:
+        published[outweighed(~missing, labels, weights)] = np.nan
+    return published[labels]
+
+
+def first_not_positive(codes: Column) -> int | None:
+    """Find the first record whose value has no logarithm, hence no place in a geometric mean."""
+    found = np.flatnonzero(codes <= 0)
+    return int(found[0]) if found.size else None
+
+
+def _representatives(of: Members, how: Aggregate, trim: int, levels: int) -> Column:
+    match how:
+        case "mean":
+            return _means(of, of.starts[:-1], of.starts[1:])
+        case "geometric_mean":
+            return _geometric_means(of)
+        case "median":
+            return _lower_medians(of) if levels > 0 else _medians(of)
+        case "trimmed_mean":
+            skip = np.minimum(trim, (np.diff(of.starts) - 1) // 2)
+            return _means(of, of.starts[:-1] + skip, of.starts[1:] - skip)
+        case "convex_median":
+            return np.asarray(convex_medians(of.values.astype(np.int64), of.weights, of.starts), dtype=np.float64)
+        case "mode":
+            return _modes(of)
+
+
+def _means(of: Members, first: Places, last: Places) -> Column:
+    return _between(means(of.values, of.weights, first, last), of.values[first], of.values[last - 1])
+
+
+def _medians(of: Members) -> Column:
+    lower, upper = middle(of.weights, of.starts)
+    return _means(of._replace(weights=np.ones(of.values.size)), lower, upper + 1)
+
+
+def _lower_medians(of: Members) -> Column:
+    lower, _ = middle(of.weights, of.starts)
+    return of.values[lower]
+
+
+def _geometric_means(of: Members) -> Column:
+    """Exponentiate mean logarithms; significands and exponents are averaged apart, which keeps all digits."""
+    significands, exponents = np.frexp(of.values)
+    first, last = of.starts[:-1], of.starts[1:]
+    log = means(np.log(significands), of.weights, first, last)
+    exponent = means(exponents.astype(np.float64), of.weights, first, last)
+    whole = np.rint(exponent)
+    with np.errstate(over="ignore", under="ignore"):  # by a rounding error at either end of the range of doubles
+        product = np.ldexp(np.exp(log + (exponent - whole) * math.log(2)), whole.astype(np.int32))
+    return _between(product, of.values[first], of.values[last - 1])
+
+
+def _between(mean: Column, low: Column, high: Column) -> Column:
+    """Keep rounding from pushing a mean outside its group: equal members publish their own value, to the bit."""
+    return np.clip(mean, low, high)
+
+
+def _modes(of: Members) -> Column:
+    categories, code = np.unique(of.values, return_inverse=True)
+    by_weight = np.lexsort((of.weights, code))  # a sum must not depend on how the groups are numbered
+    in_column = np.bincount(code[by_weight], of.weights[by_weight])
+    group = np.repeat(np.arange(of.groups.size), np.diff(of.starts))
+    begins = (np.diff(group, prepend=-1) != 0) | (np.diff(code, prepend=-1) != 0)  # a run of equal values
+    frequency = np.bincount(np.cumsum(begins) - 1, of.weights)
+    group, code = group[begins], code[begins]
+    best_first = np.lexsort((code, in_column[code], -frequency, group))
+    _, best = np.unique(group[best_first], return_index=True)
+    modes: Column = categories[code[best_first][best]]
+    return modes

@@ -1,6 +1,7 @@
 """Loss and risk: pure functions of arrays."""
 
 from shoal.measures.book import loss_book
+from shoal.measures.by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 from shoal.measures.diversity import l_diversity, t_closeness
 from shoal.measures.fellegi_sunter import probabilistic_linkage
 from shoal.measures.interval import interval_disclosure_rank, interval_disclosure_sd
@@ -26,7 +27,10 @@ __all__ = [
     "l_diversity",
     "loss",
     "loss_book",
+    "missing_shares",
     "ncp",
+    "nominal_loss",
+    "ordinal_loss",
     "own_range_sse",
     "pil",
     "pmse",
@@ -36,6 +40,8 @@ __all__ = [
     "real_k_by_subset",
     "risk_book",
     "score",
+    "squared_loss",
     "t_closeness",
+    "total",
     "variations",
 ]

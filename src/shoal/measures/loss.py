@@ -1,11 +1,14 @@
 """What a release costs its users: pure functions of the original and the masked matrix."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.scaling import Matrix, standardize
+
+Column = NDArray[np.float64]
 
 
 def near_one(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
@@ -18,19 +21,53 @@ def near_one(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _exponents(X: Matrix) -> NDArray[np.int32]:
-    exponents: NDArray[np.int32] = np.frexp(np.maximum(np.abs(X.min(axis=0)), np.abs(X.max(axis=0))))[1]
+    low, high = _bounds(X)
+    exponents: NDArray[np.int32] = np.frexp(np.nan_to_num(np.maximum(np.abs(low), np.abs(high))))[1]
     return exponents
 
 
-def on_one_scale(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
-    """Scale both matrices by the mean and standard deviation (ddof 0) of the original's columns.
+def _bounds(X: Matrix) -> tuple[Column, Column]:
+    """Return the least and the largest value of each column; NaN if there is none."""
+    return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+
+
+def _value_weights(X: Matrix, weights: Column | None) -> Matrix | None:
+    """Return the weight of each value, 0 where it is missing; None if X is complete and all records count alike."""
+    missing = np.isnan(X)
+    if weights is None and not missing.any():
+        return None
+    records = np.ones(len(X)) if weights is None else weights
+    return np.where(missing, 0.0, records.reshape(-1, *[1] * (X.ndim - 1)))
+
+
+def _sum(X: Matrix, weights: Column | None) -> Column:
+    W = _value_weights(X, weights)
+    return np.asarray(X.sum(axis=0) if W is None else np.where(W > 0, X * W, 0.0).sum(axis=0))
+
+
+def _mean(X: Matrix, weights: Column | None) -> Column:
+    """Mean of each column, of the values that are there; 0 if there is none."""
+    W = _value_weights(X, weights)
+    if W is None:
+        return np.asarray(X.mean(axis=0))
+    weight = W.sum(axis=0)
+    return _sum(X, weights) / np.where(weight > 0, weight, 1.0)
+
+
+def _variance(X: Matrix, weights: Column | None) -> Column:
+    return _mean((X - _mean(X, weights)) ** 2, weights)
+
+
+def on_one_scale(original: Matrix, masked: Matrix, weights: Column | None = None) -> tuple[Matrix, Matrix]:
+    """Scale both matrices by the mean and standard deviation (ddof 0) of the original's columns, NaN left out.
 
     A column that is constant in the original has no such scale: it is zero there, and in its own units in the masked.
     """
     Z, Y = near_one(original, masked)
-    mean, spread = Z.mean(axis=0), Z.std(axis=0)
-    constant = Z.min(axis=0) == Z.max(axis=0)
-    mean[constant] = Z[0, constant]
+    mean, spread = _mean(Z, weights), np.sqrt(_variance(Z, weights))
+    low, high = _bounds(Z)
+    constant = ~(low < high)
+    mean[constant] = low[constant]
     spread[constant] = np.ldexp(1.0, -_exponents(original[:, constant]))
     for scaled in (Z, Y):
         scaled -= mean
@@ -38,16 +75,9 @@ def on_one_scale(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
     return Z, Y
 
 
-def sse(original: Matrix, masked: Matrix) -> NDArray[np.float64]:
+def sse(original: Matrix, masked: Matrix, weights: Column | None = None) -> Column:
     """Sum of squared errors of each attribute, in the units of the matrices given."""
-    errors: NDArray[np.float64] = ((original - masked) ** 2).sum(axis=0)
-    return errors
-
-
-def sst(original: Matrix) -> NDArray[np.float64]:
-    """Sum of squared deviations from the mean, for each attribute: what publishing one single mean would cost."""
-    deviations: NDArray[np.float64] = ((original - original.mean(axis=0)) ** 2).sum(axis=0)
-    return deviations
+    return _sum((original - masked) ** 2, weights)
 
 
 def own_range_sse(original: Matrix, masked: Matrix) -> float:
@@ -75,19 +105,43 @@ def own_range_sse(original: Matrix, masked: Matrix) -> float:
     return float(sse(standardize(original, "minmax"), standardize(masked, "minmax")).sum())
 
 
-def correlations(X: Matrix) -> Matrix:
-    """Pearson's correlation of every pair of attributes; 0 where one of the two is constant, 1 with itself."""
-    Z = standardize(X)
-    R: Matrix = Z.T @ Z / len(Z)
+def correlations(X: Matrix, weights: Column | None = None) -> Matrix:
+    """Pearson's correlation of every pair of attributes; 0 where one of the two is constant, 1 with itself.
+
+    Where values are missing, that of the records which have both.
+    """
+    if np.isnan(X).any():
+        return _pairwise_correlations(X, weights)
+    R: Matrix
+    if weights is None:
+        Z = standardize(X)
+        R = Z.T @ Z / len(Z)
+    else:
+        Z, _ = on_one_scale(X, X, weights)
+        R = Z.T @ (Z * weights[:, None]) / weights.sum()
     np.fill_diagonal(R, 1.0)
     return R
 
 
-def loss(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
+def _pairwise_correlations(X: Matrix, weights: Column | None) -> Matrix:
+    R = np.eye(X.shape[1])
+    for i, j in combinations(range(X.shape[1]), 2):
+        pair = X[:, [i, j]]
+        both = ~np.isnan(pair).any(axis=1)
+        if both.any():
+            R[i, j] = R[j, i] = correlations(pair[both], None if weights is None else weights[both])[0, 1]
+    return R
+
+
+def loss(original: Matrix, masked: Matrix, names: list[str], weights: Column | None = None) -> dict[str, Any]:
     """Information loss of a masked matrix.
 
     ``SSE`` = sum of squared differences, ``SST`` = the same against the mean, both on z-scores of the original
     (ddof 0); ``IL`` = 100 SSE / SST, in percent: 0 for an unchanged file, 100 when every record publishes the mean.
+
+    Values may be missing (NaN). Means and variances are then those of the values that are there in either file,
+    correlations those of the records that have both values, and both SSE and SST sum over the records that have the
+    value in both files: a value that was lost or filled in has no difference. `shoal.measures.squared_loss` counts it.
 
     Parameters
     ----------
@@ -95,35 +149,43 @@ def loss(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
         The same records in the same order, in the units of the data.
     names : list of str
         The attributes' names.
+    weights : (n,) array, optional
+        Survey weights, finite and not negative: in every sum a record counts by its weight.
 
     Returns
     -------
     dict
         ``SSE``, ``SST``, ``IL``; ``correlation_change``, the largest change of a correlation; and for each of the
         ``attributes`` its own ``IL``, ``mean_change`` (in standard deviations of the original), ``variance_ratio``
-        (masked / original) and ``correlation_change`` (its largest). An attribute that is constant in the original
-        takes no part in SSE; its figures are None, and ``changed`` says whether masking touched it.
+        (masked / original) and ``correlation_change`` (its largest). An attribute that is constant in the original, or
+        that no record has in both files, takes no part in SSE; its figures are None, and ``changed`` says whether
+        masking touched it.
 
     References
     ----------
     Domingo-Ferrer & Mateo-Sanz (2002), Practical data-oriented microaggregation for statistical disclosure control,
     IEEE Transactions on Knowledge and Data Engineering 14.
     """
-    Z, Y = on_one_scale(original, masked)
-    squared, total = sse(Z, Y), sst(Z)
+    if weights is not None:
+        counts = weights > 0
+        original, masked, weights = original[counts], masked[counts], weights[counts]
+    Z, Y = on_one_scale(original, masked, weights)
+    in_both = Z.copy(order="K")
+    in_both[np.isnan(Y)] = np.nan
+    squared, total = sse(in_both, Y, weights), sse(in_both, _mean(Z, weights), weights)
     squared[total == 0] = 0.0  # what is constant has no scale on which to count
-    change = np.abs(correlations(masked) - correlations(original))
+    change = np.abs(correlations(masked, weights) - correlations(original, weights))
     attributes: dict[str, dict[str, Any]] = {}
     for j, name in enumerate(names):
         varies = total[j] > 0
         attributes[name] = {
             "IL": float(100 * squared[j] / total[j]) if varies else None,
-            "mean_change": float(Y[:, j].mean() - Z[:, j].mean()) if varies else None,
-            "variance_ratio": float(Y[:, j].var() / Z[:, j].var()) if varies else None,
+            "mean_change": float(_mean(Y[:, j], weights) - _mean(Z[:, j], weights)) if varies else None,
+            "variance_ratio": float(_variance(Y[:, j], weights) / _variance(Z[:, j], weights)) if varies else None,
             "correlation_change": float(change[j].max()) if len(names) > 1 else None,
         }
         if not varies:
-            attributes[name]["changed"] = not np.array_equal(original[:, j], masked[:, j])
+            attributes[name]["changed"] = not np.array_equal(original[:, j], masked[:, j], equal_nan=True)
     return {
         "SSE": float(squared.sum()),
         "SST": float(total.sum()),

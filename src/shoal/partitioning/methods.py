@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, PlanError
+from shoal.plan import AttributeType
 from shoal.scaling import Matrix
 from shoal.scaling import standardize as scale
 
@@ -26,6 +27,17 @@ class Partitioner(Protocol):
 
 
 METHODS = ("mdav", "vmdav", "univariate", "pca", "zscores")
+
+_NUMBERS: tuple[AttributeType, ...] = ("continuous", "date", "datetime")
+# The types of attributes that a method can take.
+ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
+    "mdav": (*_NUMBERS, "ordinal", "nominal", "boolean"),
+    "vmdav": _NUMBERS,
+    "univariate": _NUMBERS,
+    "pca": _NUMBERS,
+    "zscores": _NUMBERS,
+    "mic1d": ("continuous",),
+}
 
 
 def partitioner(method: str, gain: float | None = None) -> Partitioner:
@@ -50,11 +62,11 @@ def partitioner(method: str, gain: float | None = None) -> Partitioner:
     raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
 
 
-def choose(method: str, d: int) -> str:
-    """Turn ``auto`` into the method that suits `d` attributes: with one, the optimum is at hand."""
+def choose(method: str, d: int, plain: bool = True) -> str:
+    """Turn ``auto`` into the method that suits `d` attributes: with one that is plain numbers, the optimum is at hand."""
     if method != "auto":
         return method
-    return "univariate" if d == 1 else "mdav"
+    return "univariate" if d == 1 and plain else "mdav"
 
 
 def partition(

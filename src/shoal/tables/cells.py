@@ -1,6 +1,7 @@
 """Between the text of a cell and its value, whole columns at a time, in both directions."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 _FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
 _BOOLEAN = r"^(?i:true|false)$"
-_MISSING = r"^(?i:nan|na|n/a|null|none)$"
+_MISSING = r"^(?i:nan|na|n/a|n\.a\.|#n/a|null|none|missing|\?|-|\.{1,2})$"
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
 _SAMPLE = 1000
 
@@ -85,6 +86,20 @@ def is_all_numbers(cells: Array, decimal: str) -> bool:
     """Tell whether a text column holds nothing but numbers, and at least one; a code is none."""
     plain = _without_blanks(cells)
     return plain.null_count < len(plain) and _all_match(_pointed(plain, decimal), _NUMBER)
+
+
+def without_words(cells: Array, words: Sequence[str]) -> Array:
+    """Make null of the cells of a text column that are one of some words; blanks around a cell do not count.
+
+    A column without such a cell comes back as it is.
+    """
+    if not words:
+        return cells
+    found = pc.is_in(pc.utf8_trim_whitespace(cells), pa.array(words, cells.type))
+    if not pc.any(found).as_py():
+        return cells
+    rest: Array = pc.if_else(found, pa.scalar(None, cells.type), cells)
+    return rest
 
 
 def looks_missing(cell: str) -> bool:
@@ -186,6 +201,20 @@ def decoded(values: Array) -> Array:
     if isinstance(values, pa.DictionaryArray):
         return decoded(values.dictionary_decode())
     return decoded(pc.run_end_decode(values)) if pa.types.is_run_end_encoded(values.type) else values
+
+
+def joined(*parts: Array | str, by: str = "") -> Array:
+    """Join texts record by record; a part that is the same in every record is given once. Null where a part is."""
+    texts = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, by)]
+    whole: Array = pc.binary_join_element_wise(*texts)
+    return whole
+
+
+def all_text(lines: Array) -> memoryview:
+    """Give the texts of a column of wide text without nulls as one: they lie one behind the other in memory."""
+    _, offsets, text = (memoryview(buffer or b"") for buffer in lines.buffers())
+    ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return text[int(ends[0]) : int(ends[-1])]
 
 
 def one_chunk(column: Array | ChunkedArray) -> Array:

@@ -12,7 +12,7 @@ import pyarrow.csv as pacsv
 from shoal.errors import DataError
 from shoal.plan import Csv
 from shoal.tables.arrow import Array
-from shoal.tables.cells import find_decimal, infer, is_like_name, one_chunk
+from shoal.tables.cells import find_decimal, infer, is_like_name, one_chunk, without_words
 from shoal.tables.characters import to_utf8
 from shoal.tables.dialect import Dialect, check_options, find_dialect
 from shoal.tables.names import check_names
@@ -32,7 +32,8 @@ def read_csv(path: Path, csv: Csv) -> Table:
     path
         The file.
     csv
-        How it is written, as far as that is known.
+        How it is written, as far as that is known. Cells that are one of the words of `missing`, letter by letter, are
+        missing values like cells with nothing in them, in quotes or not; blanks around a cell do not count.
 
     Returns
     -------
@@ -47,8 +48,9 @@ def read_csv(path: Path, csv: Csv) -> Table:
     dialect = find_dialect(data, csv)
     _check_quotes(data, dialect, path)
     columns = _columns(data, dialect, path)
-    dialect = replace(dialect, decimal=csv.decimal or find_decimal(list(columns.values()), dialect.delimiter))
-    values = {name: infer(cells, dialect.decimal) for name, cells in columns.items()}
+    present = {name: without_words(cells, csv.missing) for name, cells in columns.items()}
+    dialect = replace(dialect, decimal=csv.decimal or find_decimal(list(present.values()), dialect.delimiter))
+    values = {name: infer(cells, dialect.decimal) for name, cells in present.items()}
     for position, (name, column) in enumerate(values.items(), start=1):
         if is_like_name(column, name, dialect.decimal):
             raise DataError(
@@ -60,13 +62,18 @@ def read_csv(path: Path, csv: Csv) -> Table:
         native=native,
         dialect=dialect,
         # integers without a sign or zeros in front are spelt in one way only; keeping others costs less than comparing
-        spelling={name: columns[name] for name, column in values.items() if not _is_plain(column, columns[name])},
+        spelling={
+            name: columns[name] for name, column in values.items() if not _is_plain(column, columns[name], dialect)
+        },
         spoiled=find_spoiled(native, dialect.decimal),
         disguised=find_disguised(native, dialect.decimal),
     )
 
 
-def _is_plain(values: Array, cells: Array) -> bool:
+def _is_plain(values: Array, cells: Array, dialect: Dialect) -> bool:
+    """Tell whether the text of the cells follows from their values."""
+    if dialect.missing and values.null_count:
+        return False  # a missing value may be a word or an empty cell
     return values is cells or (pa.types.is_integer(values.type) and values.cast(cells.type).equals(cells))
 
 

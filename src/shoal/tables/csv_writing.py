@@ -3,13 +3,12 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import coarsest, decoded, is_like_name, render
+from shoal.tables.cells import all_text, coarsest, decoded, is_like_name, joined, render, without_words
 from shoal.tables.dialect import Dialect
 from shoal.tables.frames import column_of
 from shoal.tables.kinds import has_text, inner, is_text
@@ -20,6 +19,9 @@ _BATCH = 100_000
 
 def write_csv(table: Table, path: Path) -> None:
     """Write a table as UTF-8; a missing value is an empty cell, an empty text is a pair of quotes.
+
+    Where the dialect has words for missing values, the first of them stands for those of columns that are not spelt
+    as they came in.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ def write_csv(table: Table, path: Path) -> None:
             raise DataError(f"column '{name}' is of type {inner(kind)}; CSV cannot hold it, Parquet can")
         column = coarsest(column_of(arrow, name))
         _refuse_misread(column, name, dialect.decimal)
-        columns.append(table.spelling.get(name, column))
+        columns.append(table.spelling[name] if name in table.spelling else _with_word(column, name, dialect))
     with path.open("wb") as file:
         file.write(_lines([pa.array([name]) for name in arrow.column_names], dialect))
         for start in range(0, arrow.num_rows, _BATCH):
@@ -66,13 +68,26 @@ def _refuse_misread(column: Array, name: str, decimal: str) -> None:
         )
 
 
+def _with_word(column: Array, name: str, dialect: Dialect) -> Array:
+    """Put the word for a missing value where there is one; no value may read like such a word."""
+    if not dialect.missing:
+        return column
+    text = render(column, dialect.decimal)
+    lost = pc.and_(text.is_valid(), without_words(text, dialect.missing).is_null())
+    record = pc.index(lost, pa.scalar(True)).as_py() + 1
+    if record:
+        raise DataError(
+            f"column '{name}' holds in record {record} what csv.missing takes for a missing value, so that the value "
+            "would be lost; leave that word out of csv.missing or write Parquet"
+        )
+    filled: Array = pc.fill_null(text, dialect.missing[0])
+    return filled
+
+
 def _lines(columns: list[Array], dialect: Dialect) -> memoryview:
     cells = [_quoted(render(column, dialect.decimal), dialect) for column in columns]
-    cells[-1] = _join(cells[-1], dialect.newline)
-    lines = _join(*cells, by=dialect.delimiter)
-    # the texts of an array lie one behind the other, which is what the file looks like
-    _, offsets, text = (memoryview(buffer or b"") for buffer in lines.buffers())
-    return text[: int(np.frombuffer(offsets, np.int64)[len(lines)])]
+    cells[-1] = joined(cells[-1], dialect.newline)
+    return all_text(joined(*cells, by=dialect.delimiter))
 
 
 def _quoted(text: Array, dialect: Dialect) -> Array:
@@ -81,12 +96,6 @@ def _quoted(text: Array, dialect: Dialect) -> Array:
     needed = pc.or_(pc.match_substring_regex(text, f"[{special}]"), pc.equal(text, ""))
     if pc.any(needed).as_py():
         inside = pc.replace_substring(text, quote, quote * 2)
-        text = pc.if_else(needed, _join(quote, inside, quote), text)
+        text = pc.if_else(needed, joined(quote, inside, quote), text)
     cells: Array = pc.fill_null(text, "")
     return cells
-
-
-def _join(*parts: Array | str, by: str = "") -> Array:
-    texts = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, by)]
-    joined: Array = pc.binary_join_element_wise(*texts)
-    return joined

@@ -7,18 +7,17 @@ from numpy.typing import NDArray
 from shoal.tables.arrow import Array
 
 
-def decode(values: NDArray[np.float64], kind: pa.DataType) -> Array:
-    """Give masked values the type that the attribute had.
+def decode_numbers(values: NDArray[np.float64], kind: pa.DataType) -> Array:
+    """Give masked values the type that the attribute had; NaN is a missing value.
 
     Integers stay integers where all the values are whole, in a wider type if they leave the range of their own;
     otherwise, and for decimals, the type becomes float64.
     """
-    if pa.types.is_integer(kind) and np.array_equal(np.rint(values), values):
+    floats = pa.array(values, mask=np.isnan(values))
+    if pa.types.is_integer(kind) and np.array_equal(np.rint(values), values, equal_nan=True):
         for wide in (kind, pa.int64()):
             try:
-                return pa.array(values).cast(wide)
+                return floats.cast(wide)
             except pa.ArrowInvalid:
                 continue
-    if pa.types.is_floating(kind):
-        return pa.array(values).cast(kind, safe=False)
-    return pa.array(values)
+    return floats.cast(kind, safe=False) if pa.types.is_floating(kind) else floats

@@ -1,4 +1,7 @@
-"""How a CSV file is written: delimiter, quote, escape, decimal sign, line end. Found by looking, unless given."""
+"""How a CSV file is written: delimiter, quote, escape, decimal sign, line end. Found by looking, unless given.
+
+Words that mean a missing value are never found by looking: only what was given is one.
+"""
 
 import contextlib
 import csv as pycsv
@@ -38,6 +41,9 @@ class Dialect:
         always is in a file that goes out.
     newline
         How lines end.
+    missing
+        Words that mean a missing value, beside the cell with nothing in it; the first is what a file that goes out has
+        where a masked column misses a value.
     """
 
     delimiter: str = ","
@@ -45,10 +51,17 @@ class Dialect:
     escape: str | None = None
     decimal: Literal[".", ","] = "."
     newline: str = "\n"
+    missing: tuple[str, ...] = ()
 
     def as_csv(self) -> Csv:
         """Give the options that make `open_table` read what `write_table` wrote in this dialect."""
-        return Csv(delimiter=self.delimiter, quote=self.quote, decimal=self.decimal, encoding="utf-8")
+        return Csv(
+            delimiter=self.delimiter,
+            quote=self.quote,
+            decimal=self.decimal,
+            encoding="utf-8",
+            missing=list(self.missing),
+        )
 
 
 def dialect_for(path: Path, source: Dialect | None) -> Dialect:
@@ -71,8 +84,20 @@ def check_options(csv: Csv) -> None:
             problems.append((f"csv.{field}", "must be an ASCII character that does not end a line"))
     if csv.quote is not None and csv.quote == csv.delimiter:
         problems.append(("csv.quote", "must differ from the delimiter"))
+    problems += [("csv.missing", what) for what in _wrong_words(csv.missing)]
     if problems:
         raise PlanError(problems)
+
+
+def _wrong_words(words: list[str]) -> Iterator[str]:
+    if not all(words):
+        yield "holds an empty word; an empty cell is missing anyway, leave the word out"
+    if any(word != word.strip() for word in words):
+        yield "holds a word with blanks around it; cells are compared without the blanks around them"
+    if not all(word.isprintable() for word in words):
+        yield "holds a word with characters that cannot be printed, such as a tab or the end of a line"
+    for word in sorted({word for word in words if words.count(word) > 1 and word.isprintable()}):
+        yield f"names '{word}' more than once"
 
 
 def find_dialect(data: bytes, csv: Csv) -> Dialect:
@@ -94,8 +119,8 @@ def find_dialect(data: bytes, csv: Csv) -> Dialect:
     delimiter = csv.delimiter or _delimiter(sniffed.get("Delimiter", ","), header)
     quote = csv.quote or _quote(sniffed.get("Quote", '"'), data, sample, delimiter)
     if sniffed.get("Escape") != _BACKSLASH or first_stray_quote(data, delimiter, quote, None) is None:
-        return Dialect(delimiter, quote, newline=_newline(bare))
-    return Dialect(delimiter, quote, _BACKSLASH, newline=_newline(bare))
+        return Dialect(delimiter, quote, newline=_newline(bare), missing=tuple(csv.missing))
+    return Dialect(delimiter, quote, _BACKSLASH, newline=_newline(bare), missing=tuple(csv.missing))
 
 
 def _sample(data: bytes) -> bytes:

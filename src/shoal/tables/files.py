@@ -3,22 +3,21 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.cells import decoded, one_chunk
 from shoal.tables.csv_reading import read_csv
 from shoal.tables.csv_writing import write_csv
 from shoal.tables.frames import adopt
-from shoal.tables.kinds import inner, is_text
 from shoal.tables.numbers import find_disguised, find_spoiled
+from shoal.tables.statistics_reading import read_statistics
+from shoal.tables.statistics_writing import write_statistics
+from shoal.tables.stored import STATISTICS, Kind, plain_dictionaries
 from shoal.tables.table import Table
-
-Kind = Literal["csv", "parquet", "arrow"]
 
 _KINDS: dict[str, Kind] = {
     ".csv": "csv",
@@ -28,6 +27,14 @@ _KINDS: dict[str, Kind] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "excel",
+    ".xml": "xml",
+    ".sav": "sav",
+    ".zsav": "zsav",
+    ".por": "por",
+    ".dta": "dta",
+    ".xpt": "xpt",
+    ".sas7bdat": "sas7bdat",
 }
 
 
@@ -46,15 +53,29 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     return kind
 
 
+def writable_kind(path: str | os.PathLike[str]) -> Kind:
+    """Tell the kind of a file that is to be written from the ending of its name.
+
+    Raises
+    ------
+    FileError
+        If the ending is not one of a supported kind, or such files can only be read.
+    """
+    kind = kind_of(path)
+    if kind == "sas7bdat":
+        raise FileError(f"'{path}': .sas7bdat files can be read but not written; use .xpt, which SAS reads too")
+    return kind
+
+
 def open_table(source: Any, csv: Csv | None = None) -> Table:
     """Open a table.
 
     Parameters
     ----------
     source
-        The path of a CSV, Parquet or Arrow file, or a dataframe: pandas, Polars, a PyArrow table, any that narwhals
-        knows, anything with `__arrow_c_stream__`. What only streams, such as a PyArrow RecordBatch or
-        RecordBatchReader, comes back as a PyArrow table.
+        The path of a file (CSV, Parquet, Arrow, Excel, XML, SPSS, Stata or SAS), or a dataframe: pandas, Polars, a
+        PyArrow table, any that narwhals knows, anything with `__arrow_c_stream__`. What only streams, such as a
+        PyArrow RecordBatch or RecordBatchReader, comes back as a PyArrow table.
     csv
         How a CSV file is written; what is left out is found by looking at it.
 
@@ -80,13 +101,27 @@ def _open_file(path: Path, csv: Csv) -> Table:
         if kind == "csv":
             return read_csv(path, csv)
         _refuse(csv)
-        return _adopted(_read_parquet(path) if kind == "parquet" else _read_arrow(path))
+        return _adopted(_read(path, kind))
     except FileError:
         raise
     except PermissionError:
         raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
     except OSError as error:
         raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
+
+
+def _read(path: Path, kind: Kind) -> pa.Table:
+    if kind in STATISTICS:
+        return read_statistics(path, kind)
+    if kind == "excel":
+        from shoal.tables.excel import read_excel
+
+        return read_excel(path)
+    if kind == "xml":
+        from shoal.tables.xml import read_xml
+
+        return read_xml(path)
+    return _read_parquet(path) if kind == "parquet" else _read_arrow(path)
 
 
 def _adopted(source: Any) -> Table:
@@ -140,7 +175,7 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
     path
         Where, whatever its ending says.
     kind
-        'csv', 'parquet' or 'arrow'.
+        Of which kind: see `writable_kind`.
 
     Raises
     ------
@@ -155,18 +190,26 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
             write_csv(table, path)
         elif kind == "parquet":
             _write_parquet(table.to_arrow(), path)
-        else:
+        elif kind == "arrow":
             _write_arrow(table.to_arrow(), path)
+        elif kind == "excel":
+            from shoal.tables.excel import write_excel
+
+            write_excel(table.to_arrow(), path)
+        elif kind == "xml":
+            from shoal.tables.xml import write_xml
+
+            write_xml(table.to_arrow(), path)
+        else:
+            write_statistics(table.to_arrow(), path, kind)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"'{path}' cannot be written: {error.strerror or 'the disk gave an error'}") from None
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
-    for at, field in enumerate(table.schema):
-        # Parquet has dictionaries of text only: those of others would lose their type, and runs are not known at all
-        if inner(field.type) != field.type and not is_text(inner(field.type)):
-            column = decoded(one_chunk(table.column(at)))
-            table = table.set_column(at, field.with_type(column.type), column)
+    table = plain_dictionaries(table)
     for field in table.schema:
         try:
             pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())

@@ -139,8 +139,13 @@ def rebuild(
         frame = frame.filter(keep.tolist())
     if replace:
         new = nw.from_arrow(pa.table(dict(replace)), backend=frame.implementation)
-        frame = frame.with_columns(*(new[name] for name in replace))
+        frame = frame.with_columns(*(_in_own_levels(new[name], frame[name]) for name in replace))
     return frame.drop(*drop).to_native()
+
+
+def _in_own_levels(new: nw.Series[Any], old: nw.Series[Any]) -> nw.Series[Any]:
+    """Give categories the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
+    return new.cast(nw.String).cast(old.dtype) if old.dtype in (nw.Enum, nw.Categorical) else new
 
 
 def _rebuild_arrow(

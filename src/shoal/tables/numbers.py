@@ -23,8 +23,8 @@ from shoal.tables.cells import (
 from shoal.tables.frames import column_of, first_odd_object
 from shoal.tables.kinds import is_number, is_text
 
-_ONLY = "only numbers can be averaged so far"
-_FILL = "fill it or leave the record out"
+_OTHER = "give it another type, or another role"
+_FILL = "fill it, or say with missing what is to be done"
 _REPLACE = "replace it by a number or leave the record out"
 # what may hold text: narwhals does not look into run lengths and objects
 _TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object, nw.Unknown)
@@ -140,7 +140,7 @@ def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.flo
     problems: list[str] = []
     for name in names:
         try:
-            columns.append(_to_floats(column_of(native, name), name, decimal))
+            columns.append(_complete(column_of(native, name), name, decimal))
         except DataError as error:
             problems.append(str(error))
     if problems:
@@ -148,15 +148,31 @@ def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.flo
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(native), 0))
 
 
-def _to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
+def _complete(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
+    values = to_floats(column, name, decimal)
+    if (count := int(np.isnan(values).sum())) > 0:
+        raise DataError(misses(name, int(np.argmax(np.isnan(values))) + 1, count))
+    return values
+
+
+def misses(name: str, record: int, count: int) -> str:
+    """Say that a column misses values, `count` in all and the first in `record`."""
+    return f"column '{name}' misses a value in record {record}{_in_all(count)}; {_FILL}"
+
+
+def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
+    """Give a column as floats, NaN where a value is missing.
+
+    Raises
+    ------
+    DataError
+        If it holds anything but finite numbers that floats can hold.
+    """
     if not is_number(column.type):
-        raise DataError(_what_it_is(column, name, decimal))
+        raise DataError(what_it_is(column, name, decimal))
     floats = column.cast(pa.float64(), safe=False)  # safe casts refuse all integers beyond 2^53, exact or not
-    missing = pc.is_null(floats, nan_is_null=True)
-    if (count := pc.sum(missing).as_py()) > 0:
-        raise DataError(f"column '{name}' misses a value in record {_first(missing)}{_in_all(count)}; {_FILL}")
     infinite = pc.is_inf(floats)
-    if (count := pc.sum(infinite).as_py()) > 0:
+    if (count := pc.sum(infinite).as_py() or 0) > 0:
         raise DataError(f"column '{name}' is infinite in record {_first(infinite)}{_in_all(count)}; {_REPLACE}")
     values: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
     record = _first_inexact(column, values)
@@ -171,8 +187,10 @@ def _to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
 def _first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
     """Find the first record (from 1) of integers that is not what its float is."""
     kind: Any = column.type
-    if np.abs(floats).max() < 2.0**53:
+    if not np.nanmax(np.abs(floats), initial=0.0) >= 2.0**53:
         return None
+    missing = np.isnan(floats)
+    floats, column = np.where(missing, 0.0, floats), column.fill_null(0)
     if pa.types.is_integer(kind):
         integers = column.to_numpy(zero_copy_only=False)
         limit = 2.0**63 if pa.types.is_signed_integer(kind) else 2.0**64
@@ -185,35 +203,41 @@ def _first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
     return int(np.argmax(inexact)) + 1 if inexact.any() else None
 
 
-def _what_it_is(column: Array, name: str, decimal: str) -> str:
+def what_it_is(column: Array, name: str, decimal: str) -> str:
+    """Say why a column is not one of numbers."""
     kind = column.type
     if column.null_count == len(column):
         return f"column '{name}' is empty: no record has a value"
     if is_text(kind):
         return _what_text(column.cast(pa.large_string()), name, decimal)
     if pa.types.is_dictionary(kind):
-        return f"column '{name}' is categorical; {_ONLY}"
+        return f"column '{name}' is categorical and holds no numbers; {_OTHER}"
     if pa.types.is_boolean(kind):
-        return f"column '{name}' is boolean; {_ONLY}"
-    if pa.types.is_temporal(kind):
-        return f"column '{name}' holds dates or times; {_ONLY}"
+        return f"column '{name}' is boolean and holds no numbers; {_OTHER}"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return f"column '{name}' holds dates or moments and no numbers; {_OTHER}"
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return f"column '{name}' is of type {kind}; count the time in numbers first, or give it another role"
     if pa.types.is_nested(kind):
-        return f"column '{name}' is nested; {_ONLY}"
-    return f"column '{name}' is of type {kind}; {_ONLY}"
+        return f"column '{name}' is nested, with several values in a record; give it another role"
+    return f"column '{name}' is of type {kind}, which cannot be masked; give it another role"
 
 
 def _what_text(column: Array, name: str, decimal: str) -> str:
     if count_numbers(column, decimal) == 0:
-        return f"column '{name}' holds text; {_ONLY}"
+        return f"column '{name}' holds text and no numbers; {_OTHER}"
     record = first_not_number(column, decimal)
     if record is None:
-        return f"column '{name}' holds numbers that are stored as text; turn them into numbers first"
+        return f"column '{name}' holds numbers that are stored as text; turn them into numbers, or say its type"
     cell = column[record - 1].as_py()
     if looks_missing(cell):
-        return f"column '{name}' misses a value in record {record}, by the word there; {_FILL}"
+        return (
+            f"column '{name}' misses a value in record {record}, by the word there; say which words mean missing with "
+            "missing in the csv options (--missing-word)"
+        )
     if looks_infinite(cell):
         return f"column '{name}' is infinite in record {record}; {_REPLACE}"
-    return f"column '{name}' is not a number in record {record}; {_ONLY}"
+    return f"column '{name}' is not a number in record {record}; put that right, or say its type"
 
 
 def _first(flags: Array) -> int:

@@ -16,6 +16,7 @@ from shoal.tables.cells import coarsest, render
 from shoal.tables.dialect import Dialect
 from shoal.tables.frames import column_of, rebuild, to_arrow
 from shoal.tables.kinds import has_text
+from shoal.tables.labels import Labels, labels_of
 from shoal.tables.numbers import numeric_names, to_matrix
 from shoal.tables.sameness import same_values
 
@@ -72,6 +73,15 @@ class Table:
         """Give a column as an Arrow array."""
         return column_of(self.native, name)
 
+    def labels(self, name: str) -> Labels:
+        """Give what a statistics package notes on a column; empty where nothing is noted."""
+        return labels_of(self.native.schema.field(name)) if isinstance(self.native, pa.Table) else Labels()
+
+    @property
+    def decimal(self) -> str:
+        """The decimal sign of numbers that are written as text."""
+        return self.dialect.decimal if self.dialect else "."
+
     def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Give columns as an (n, d) matrix.
 
@@ -80,7 +90,7 @@ class Table:
         DataError
             If a column holds anything but finite numbers: the first problem of each column, by record, counted from 1.
         """
-        return to_matrix(self.native, names, self.dialect.decimal if self.dialect else ".")
+        return to_matrix(self.native, names, self.decimal)
 
     def same_column(self, other: "Table", name: str) -> bool:
         """Tell whether a column holds the same in two tables: the same values or, with CSV, the same text."""
@@ -98,7 +108,7 @@ class Table:
         """Give a column as CSV has it, or would have it."""
         if name in self.spelling:
             return self.spelling[name].cast(pa.large_string())
-        return render(coarsest(self.column(name)), self.dialect.decimal if self.dialect else ".")
+        return render(coarsest(self.column(name)), self.decimal)
 
     def publish(
         self,

@@ -1,0 +1,85 @@
+"""The options that commands share, and how what is given for them is taken apart."""
+
+from typing import Annotated, Any
+
+import typer
+
+from shoal.errors import PlanError
+
+# Numbers are left to the plan, which reports all mistakes together and in its own words.
+K = Annotated[str | None, typer.Option("-k", help="The least number of records in a group.", metavar="N")]
+Quasi = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Quasi-identifiers, separated by commas: the attributes to mask. Every numeric one if left out.",
+        show_default=False,
+        metavar="A,B,...",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
+Delimiter = Annotated[str | None, typer.Option(help="The sign between the cells of a CSV file, if not found right.")]
+Quote = Annotated[str | None, typer.Option(help="The sign around texts in a CSV file, if not found right.")]
+Decimal = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file, if not found right.")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of a CSV file, if not found right.")]
+MissingWord = Annotated[
+    list[str] | None,
+    typer.Option(help="A word that means a missing value in a CSV file, such as NA; once for each.", metavar="WORD"),
+]
+FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
+
+
+def names(given: list[str] | None) -> list[str] | None:
+    """Split at commas: `--quasi a,b --quasi c` names three attributes; a name by itself is taken to the letter."""
+    if given is None:
+        return None
+    split = [[part] if "," not in part else [name.strip() for name in part.split(",")] for part in given]
+    return [name for parts in split for name in parts if name]
+
+
+def blocks_of(given: list[str] | None, word: str | None) -> list[list[str] | None] | str | None:
+    """Put blocks given by hand, or the word that has them chosen, into the plan's form."""
+    if given is not None and word is not None:
+        raise PlanError([("blocks", "are given by --block or chosen by --blocks, not both")])
+    return word if given is None else [names([block]) for block in given]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Keep the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
+    """Take `--type a=ordinal --type b=nominal` apart; a name may hold an equals sign, what it is given may not."""
+    if given is None:
+        return None
+    found: dict[str, str] = {}
+    for pair in given:
+        name, equals, value = pair.rpartition("=")
+        if not equals or not name or not value:
+            raise PlanError([(option, "must be given as NAME=VALUE, once for each attribute")])
+        if name in found:
+            raise PlanError([(option, f"is given twice for '{name}'")])
+        found[name] = value
+    return found
+
+
+def levels_of(given: list[str] | None) -> dict[str, list[str]] | None:
+    """Take `--levels size=S,M,L` apart."""
+    texts = pairs("levels", given)
+    if texts is None:
+        return None
+    return {name: [level.strip() for level in text.split(",")] for name, text in texts.items()}
+
+
+def aggregate_of(given: list[str] | None) -> str | dict[str, str] | None:
+    """Take an aggregate for all attributes, or one for each of some."""
+    if given is None or (len(given) == 1 and "=" not in given[0]):
+        return None if given is None else given[0]
+    return pairs("aggregate", given)
+
+
+def csv_of(
+    delimiter: str | None, quote: str | None, decimal: str | None, encoding: str | None, missing: list[str] | None
+) -> dict[str, Any] | None:
+    """Put together what was said of a CSV file."""
+    return given(delimiter=delimiter, quote=quote, decimal=decimal, encoding=encoding, missing=missing) or None

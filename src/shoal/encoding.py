@@ -1,0 +1,96 @@
+"""From the attributes of a table to the space in which records are near or far."""
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.plan import Aggregate, AttributeType, Plan
+from shoal.scaling import Matrix, standardize
+from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
+from shoal.tables import Table
+from shoal.tables.attributes import NUMBERS, Attribute, Codes, encode
+from shoal.tables.numbers import misses
+
+DEFAULTS: dict[AttributeType, Aggregate] = {
+    "continuous": "mean",
+    "date": "mean",
+    "datetime": "mean",
+    "ordinal": "median",
+    "nominal": "mode",
+    "boolean": "mode",
+}
+AGGREGATES: dict[AttributeType, tuple[Aggregate, ...]] = {
+    "continuous": ("mean", "geometric_mean", "median", "trimmed_mean", "mode", "medoid"),
+    "date": ("mean", "median", "trimmed_mean", "mode", "medoid"),
+    "datetime": ("mean", "median", "trimmed_mean", "mode", "medoid"),
+    "ordinal": ("median", "convex_median", "mode", "medoid"),
+    "nominal": ("mode", "medoid"),
+    "boolean": ("mode", "medoid"),
+}
+
+
+def aggregate_of(name: str, plan: Plan) -> Aggregate:
+    """Which aggregate an attribute gets: the one asked for, or that of its type."""
+    if isinstance(plan.aggregate, dict):
+        return plan.aggregate.get(name, DEFAULTS[plan.types[name]])
+    return plan.aggregate or DEFAULTS[plan.types[name]]
+
+
+def encode_all(table: Table, plan: Plan) -> list[Attribute]:
+    """Turn the attributes to mask into numbers, by the types of a settled plan.
+
+    Raises
+    ------
+    DataError
+        With a sentence for each column that cannot be; missing values are a mistake where the plan says so.
+    """
+    attributes, problems = [], []
+    for name in plan.masked:
+        try:
+            attribute = encode(table, name, plan.types[name], plan.levels.get(name))
+        except DataError as error:
+            problems.append(str(error))
+            continue
+        if plan.missing == "error" and attribute.missing.any():
+            record = int(np.argmax(attribute.missing)) + 1
+            problems.append(misses(name, record, int(attribute.missing.sum())))
+        attributes.append(attribute)
+    if problems:
+        raise DataError("\n".join(problems))
+    return attributes
+
+
+def space_of(attributes: list[Attribute], plan: Plan) -> Space:
+    """Put attributes on one scale, so that each counts in distances as its type and its weight say."""
+    weights = np.array([plan.attribute_weights.get(attribute.name, 1.0) for attribute in attributes])
+    levels = np.array([0 if each.levels is None else len(each.levels) for each in attributes], dtype=np.int64)
+    kinds = np.array([_kind(attribute, plan) for attribute in attributes], dtype=np.int64)
+    ordinal = (kinds == MEDIAN) | (kinds == CONVEX_MEDIAN)
+    steps = np.where(ordinal, np.sqrt(weights) / np.maximum(levels, 1), 1.0)
+    values = np.empty((len(attributes[0].codes), len(attributes)))
+    for j, attribute in enumerate(attributes):
+        if attribute.type in NUMBERS:
+            values[:, j] = np.sqrt(weights[j]) * _standardized(attribute.codes, plan)
+        else:
+            values[:, j] = attribute.codes * steps[j]
+    return Space(values, kinds, weights, steps, levels)
+
+
+def _kind(attribute: Attribute, plan: Plan) -> int:
+    if attribute.type in NUMBERS:
+        return MEAN
+    if attribute.type != "ordinal":
+        return MODE
+    return CONVEX_MEDIAN if aggregate_of(attribute.name, plan) == "convex_median" else MEDIAN
+
+
+def _standardized(codes: Codes, plan: Plan) -> Codes:
+    """Standardise by the values that are there."""
+    present = ~np.isnan(codes)
+    scaled = np.full(len(codes), np.nan)
+    scaled[present] = standardize(codes[present, None], plan.standardize)[:, 0]
+    return scaled
+
+
+def numbers(attributes: list[Attribute]) -> Matrix:
+    """Give attributes as a matrix in their own units, NaN where values are missing."""
+    return np.column_stack([attribute.codes for attribute in attributes])

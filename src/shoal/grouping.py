@@ -1,0 +1,113 @@
+"""Step 1 for a table: who shares a group, block by block, stratum by stratum, whatever is missing or confidential."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.aggregation import aggregate
+from shoal.errors import DataError
+from shoal.kernels.nearest import nearest_average
+from shoal.partitioning import partitioner
+from shoal.partitioning.diversity import Secret, diverse
+from shoal.plan import Plan
+from shoal.scaling import Matrix
+from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
+from shoal.work import Progress, Task, Watch, side_by_side
+
+Labels = NDArray[np.int64]
+
+_AVERAGES: dict[int, Literal["mean", "median", "mode"]] = {
+    MEAN: "mean",
+    MEDIAN: "median",
+    CONVEX_MEDIAN: "median",
+    MODE: "mode",
+}
+
+
+class Confidential(NamedTuple):
+    """What groups must not give away: the confidential attributes, and how far they are to be protected."""
+
+    secrets: list[Secret]
+    l: int | None  # noqa: E741 - the literature's own name
+    t: float | None
+    whole: list[NDArray[np.int64]]  # how often each value of a secret occurs in the whole file
+
+
+def partitions(
+    space: Space, strata: Sequence[NDArray[np.int64]], plan: Plan, confidential: Confidential, progress: Progress
+) -> list[Labels]:
+    """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
+    tasks: list[Task[Labels]] = [
+        partial(
+            _groups,
+            space.columns([plan.masked.index(name) for name in block]).rows(rows),
+            plan,
+            _of(confidential, rows),
+        )
+        for block in plan.in_blocks
+        for rows in strata
+    ]
+    results = iter(side_by_side(tasks, len(space.values) * len(plan.in_blocks), progress))
+    found = []
+    for _ in plan.in_blocks:
+        labels = np.empty(len(space.values), dtype=np.int64)
+        groups = 0
+        for rows in strata:
+            labels[rows] = next(results) + groups
+            groups = int(labels[rows].max()) + 1
+        found.append(labels)
+    return found
+
+
+def _of(confidential: Confidential, rows: NDArray[np.int64]) -> Confidential:
+    secrets = [secret._replace(codes=secret.codes[rows]) for secret in confidential.secrets]
+    return confidential._replace(secrets=secrets)
+
+
+def _groups(space: Space, plan: Plan, confidential: Confidential, *, watch: Watch) -> Labels:
+    """Partition the records of one block in one stratum."""
+    if plan.missing == "impute" and np.isnan(space.values).any():
+        labels = _filled(space, plan, watch)
+    else:
+        labels = _search(space, plan, watch)
+    if confidential.l is None and confidential.t is None:
+        return labels
+    return diverse(space, plan.k, labels, *confidential, watch=watch)
+
+
+def _search(space: Space, plan: Plan, watch: Watch) -> Labels:
+    """Search by the plan's method; where types or missing values ask for it, by MDAV's mixed form."""
+    if space.plain:
+        return partitioner(plan.method, plan.gain)(space.values, plan.k, watch=watch)
+    from shoal.partitioning.mixed import mdav_mixed
+
+    return mdav_mixed(space, plan.k, watch)
+
+
+def _filled(space: Space, plan: Plan, watch: Watch) -> Labels:
+    """Partition the records that miss nothing; each of the others joins the nearest group."""
+    incomplete = np.asarray(np.isnan(space.values).any(axis=1))
+    if (count := int((~incomplete).sum())) < plan.k:
+        raise DataError(
+            f"only {count} records miss nothing where k = {plan.k} are needed to fill the others from; leave out the "
+            "attribute that is missing most, or use missing = 'group'"
+        )
+    complete = space.rows(np.flatnonzero(~incomplete))
+    labels = np.empty(len(incomplete), dtype=np.int64)
+    labels[~incomplete] = _search(complete, plan, watch)
+    averages = _averages(complete, labels[~incomplete])
+    labels[incomplete] = nearest_average(space.values[incomplete], averages, space.kinds, space.weights)
+    return labels
+
+
+def _averages(space: Space, labels: Labels) -> Matrix:
+    """Give the average record of each group."""
+    _, first = np.unique(labels, return_index=True)
+    columns = [
+        aggregate(space.values[:, j], labels, _AVERAGES[int(kind)], levels=int(space.levels[j]))[first]
+        for j, kind in enumerate(space.kinds)
+    ]
+    return np.column_stack(columns)

@@ -1,0 +1,318 @@
+"""l-diversity and t-closeness: groups in which the confidential attributes give little away."""
+
+from collections.abc import Sequence
+from math import ceil, inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.kernels.diversity import (
+    Attributes,
+    Parts,
+    different_values,
+    distances_from_file,
+    groups_across,
+    merge_groups,
+    squared_error,
+)
+from shoal.partitioning.methods import Labels, Watch
+from shoal.partitioning.mixed import within_range
+from shoal.space import Space
+from shoal.words import counted
+
+# How many records of the whole file have each value of a confidential attribute.
+Frequencies = NDArray[np.int64]
+
+
+class Secret(NamedTuple):
+    """A confidential attribute."""
+
+    name: str
+    codes: NDArray[np.int64]  # (n,): the number of each record's value, 0, 1, ... in their order; missing is a value
+    ordered: bool  # distances between values are differences in rank (numbers, ordinal); otherwise all are the same
+
+
+def satisfied(
+    labels: Labels,
+    secrets: Sequence[Secret],
+    l: int | None,  # noqa: E741
+    t: float | None,
+    whole: Sequence[Frequencies] | None = None,
+) -> NDArray[np.bool_]:
+    """Tell which groups are l-diverse [1]_ and t-close [2]_ in every confidential attribute.
+
+    Parameters
+    ----------
+    labels : (n,) array of int64
+        The group of each record, numbered from 0 without gaps.
+    secrets : sequence of Secret
+        The confidential attributes.
+    l : int, optional
+        How many different values of each attribute a group must have.
+    t : float, optional
+        How far the distribution of an attribute in a group may be from that in the whole file, from 0 to 1: the earth
+        mover's distance, computed as `shoal.measures.t_closeness` does, to the bit.
+    whole : sequence of arrays of int64, optional
+        For each attribute how many records of the whole file have value 0, 1, ...; if not given, the records are the
+        whole file.
+
+    Returns
+    -------
+    array of bool
+        One a group.
+
+    References
+    ----------
+    .. [1] A. Machanavajjhala, D. Kifer, J. Gehrke and M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity",
+       ACM Transactions on Knowledge Discovery from Data 1 (2007).
+    .. [2] N. Li, T. Li and S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007.
+    """
+    attributes = _attributes(secrets, whole)
+    start = _starts(labels)
+    fine = np.ones(len(start) - 1, dtype=np.bool_)
+    for a in range(len(secrets)):
+        code = attributes.codes[a]
+        in_groups = code[np.lexsort((code, labels))]
+        if l is not None:
+            fine &= different_values(start, in_groups) >= l
+        if t is not None:
+            below = attributes.below[attributes.first[a] : attributes.first[a + 1]]
+            fine &= distances_from_file(start, in_groups, below, attributes.ordered[a]) <= t
+    return fine
+
+
+def merge_until(
+    space: Space,
+    labels: Labels,
+    secrets: Sequence[Secret],
+    l: int | None,  # noqa: E741
+    t: float | None,
+    whole: Sequence[Frequencies] | None = None,
+    watch: Watch | None = None,
+) -> Labels:
+    """Merge groups until all are l-diverse and t-close: algorithm 1 of [1]_.
+
+    While some group is not, the worst is merged with the group whose average record is nearest. The worst is the one
+    that lacks most values; of several, the one farthest from the file in distribution. An average record has the mean,
+    the median or the mode of the values present, as in `shoal.partitioning.mixed.mdav_mixed`. Groups count as numbered
+    by their lowest record index; ties go to the lowest.
+
+    Parameters
+    ----------
+    space : Space
+        The quasi-identifiers.
+    labels : (n,) array of int64
+        The groups to begin with.
+    secrets, l, t, whole
+        As for `satisfied`.
+    watch : (2,) array of int64, optional
+        Once the second element is not zero, merging stops, and groups may not satisfy what is asked.
+
+    Returns
+    -------
+    (n,) array of int64
+        The group of each record, numbered from 0 in the order of the lowest record index in each.
+
+    Raises
+    ------
+    DataError
+        If not even one group of all records satisfies what is asked.
+
+    References
+    ----------
+    .. [1] J. Soria-Comas, J. Domingo-Ferrer, D. Sánchez and S. Martínez, "t-closeness through microaggregation: strict
+       privacy with enhanced utility preservation", IEEE Transactions on Knowledge and Data Engineering 27 (2015)
+       3098-3110.
+    """
+    _check(secrets, l, t, whole)
+    labels = _by_first_record(labels)
+    home = merge_groups(
+        within_range(space),
+        _attributes(secrets, whole),
+        np.argsort(labels, kind="stable"),
+        _starts(labels),
+        0 if l is None else l,
+        inf if t is None else t,
+        np.zeros(2, np.int64) if watch is None else watch,
+    )
+    return _by_first_record(home[labels])
+
+
+def t_first(
+    space: Space,
+    k: int,
+    secret: Secret,
+    t: float,
+    l: int | None = None,  # noqa: E741
+    whole: Frequencies | None = None,
+    watch: Watch | None = None,
+) -> Labels:
+    """Form groups across the distribution of an ordered confidential attribute: t-closeness first, algorithm 3 of [1]_.
+
+    The records are sorted by the attribute and cut into k' = max(k, ceil(n / (2 (n - 1) t + 1))) parts, of which each
+    group takes one record: then it is t-close if no two records have the same value. If n is not a multiple of k', k'
+    grows until fewer records are left over than there are groups; they are in the central part, or halved between the
+    two that are central, and a group takes at most one of them. Groups are formed, as by MDAV, around x_r, the record
+    farthest from the average of those left, and around x_s, the record then farthest from x_r: the nearest record of
+    every part, in their order. Ties go to the lowest record index.
+
+    In the paper a sorting decides which of the records with the same value are in which part. Here it is left open
+    where a cut goes through them: a part that has still to give one of them gives the nearest. So the groups do not
+    depend on the order of the records, and are closer where the attribute has few values.
+
+    Groups that fail, because values repeat or n is not a multiple of k', are merged by `merge_until`.
+
+    Parameters
+    ----------
+    space : Space
+        The quasi-identifiers.
+    k : int
+        The least number of records in a group.
+    secret : Secret
+        The confidential attribute, which must be ordered.
+    t, l, watch
+        As for `merge_until`; where the search stops, records without a group have label -1.
+    whole : array of int64, optional
+        How many records of the whole file have each value of the attribute.
+
+    Returns
+    -------
+    (n,) array of int64
+        As `merge_until`.
+
+    References
+    ----------
+    .. [1] J. Soria-Comas, J. Domingo-Ferrer, D. Sánchez and S. Martínez, "t-closeness through microaggregation: strict
+       privacy with enhanced utility preservation", IEEE Transactions on Knowledge and Data Engineering 27 (2015)
+       3098-3110.
+    """
+    reference = None if whole is None else [whole]
+    _check([secret], l, t, reference)
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    labels: Labels = groups_across(within_range(space), _parts(secret.codes, k, t), watch)
+    if watch[1] != 0:
+        return labels
+    return merge_until(space, labels, [secret], l, t, reference, watch)
+
+
+def diverse(
+    space: Space,
+    k: int,
+    labels: Labels,
+    secrets: Sequence[Secret],
+    l: int | None,  # noqa: E741
+    t: float | None,
+    whole: Sequence[Frequencies] | None = None,
+    watch: Watch | None = None,
+) -> Labels:
+    """Turn a partition into groups of at least k that are l-diverse and t-close in every confidential attribute.
+
+    Its groups are merged (`merge_until`). If t is asked, groups are also formed anew across each attribute that is
+    ordered (`t_first`), and merged until they satisfy the others as well. Of these partitions, the one with the lowest
+    sum of squared distances between the records and the average record of their group is returned; of equals the first.
+
+    Parameters
+    ----------
+    space : Space
+        The quasi-identifiers.
+    k : int
+        The least number of records in a group.
+    labels : (n,) array of int64
+        A partition into groups of at least k, such as that of MDAV.
+    secrets, l, t, whole, watch
+        As for `merge_until`. Where strata never share a group, this is called for each, and `whole` describes the file.
+
+    Returns
+    -------
+    (n,) array of int64
+        As `merge_until`.
+
+    Raises
+    ------
+    DataError
+        If not even one group of all records satisfies what is asked.
+    """
+    found = [merge_until(space, labels, secrets, l, t, whole, watch)]
+    for a, secret in enumerate(secrets):
+        if secret.ordered and t is not None and (watch is None or watch[1] == 0):
+            formed = t_first(space, k, secret, t, l, None if whole is None else whole[a], watch)
+            found.append(merge_until(space, formed, secrets, l, t, whole, watch))
+    return min(found, key=lambda partition: _error(space, partition)) if len(found) > 1 else found[0]
+
+
+def _check(
+    secrets: Sequence[Secret],
+    l: int | None,  # noqa: E741
+    t: float | None,
+    whole: Sequence[Frequencies] | None,
+) -> None:
+    """Refuse what not even one group of all records satisfies."""
+    for a, secret in enumerate(secrets):
+        everything = np.zeros(len(secret.codes), np.int64)
+        different = len(np.unique(secret.codes))
+        if l is not None and different < l:
+            stratum = whole is not None and np.count_nonzero(whole[a]) > different
+            raise DataError(
+                f"the confidential attribute '{secret.name}' has {counted(different, 'different value')}"
+                f"{' in a stratum' if stratum else ''}, fewer than l = {l}: "
+                f"ask for a smaller l{', merge strata' if stratum else ''} or do not name it as confidential"
+            )
+        if t is not None and not satisfied(everything, [secret], None, t, None if whole is None else [whole[a]])[0]:
+            raise DataError(
+                f"the confidential attribute '{secret.name}' is distributed so differently in a stratum that even one "
+                f"group of all its records is farther than t = {t:g} from the whole file: ask for a larger t or merge "
+                "strata"
+            )
+
+
+def _attributes(secrets: Sequence[Secret], whole: Sequence[Frequencies] | None) -> Attributes:
+    """Put the attributes into arrays, their values numbered by rank among those that occur in the file."""
+    codes, below = [], []
+    for a, secret in enumerate(secrets):
+        frequency = np.bincount(secret.codes) if whole is None else np.asarray(whole[a])
+        rank = np.cumsum(frequency > 0) - 1
+        codes.append(rank[secret.codes])
+        below.append(np.cumsum(frequency[frequency > 0]))
+    first = np.cumsum([0, *map(len, below)])
+    return Attributes(np.array(codes), np.concatenate(below), first, np.array([secret.ordered for secret in secrets]))
+
+
+def _parts(codes: NDArray[np.int64], k: int, t: float) -> Parts:
+    """Cut the records, in the order of the attribute, into k' parts."""
+    n = len(codes)
+    k = max(k, ceil(n / (2 * (n - 1) * t + 1)))
+    groups = n // k
+    k += (n % k) // groups
+    extra = np.zeros(k, np.int64)
+    left_over = n % k
+    extra[k // 2] += left_over // 2
+    extra[(k - 1) // 2] += left_over - left_over // 2
+    part = np.repeat(np.arange(k), groups + extra)
+    order = np.argsort(codes, kind="stable")
+    _, first, run = np.unique(codes[order], return_index=True, return_inverse=True)
+    end = np.append(first[1:], n) - 1
+    is_cut = part[first] != part[end]
+    pool_in_order = np.unique(np.where(is_cut[run], k + run, part), return_inverse=True)[1]
+    pool = np.empty(n, np.int64)
+    pool[order] = pool_in_order
+    pools = int(pool.max()) + 1
+    share, left = np.unique(part * pools + pool_in_order, return_counts=True)
+    return Parts(pool, np.searchsorted(share // pools, np.arange(k + 1)), share % pools, left, extra)
+
+
+def _starts(labels: Labels) -> NDArray[np.int64]:
+    """Return where the records of each group begin when they are sorted by group, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(np.bincount(labels))])
+
+
+def _by_first_record(labels: Labels) -> Labels:
+    """Give the groups numbers from 0, in the order of the lowest record index in each."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group]
+
+
+def _error(space: Space, labels: Labels) -> float:
+    return float(squared_error(within_range(space), np.argsort(labels, kind="stable"), _starts(labels)))

@@ -1,0 +1,146 @@
+"""Step 2 for a table: what every group publishes, attribute by attribute, and what a user should know of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.aggregation import Rescaling, aggregate, medoids, restore_variance
+from shoal.encoding import aggregate_of
+from shoal.errors import DataError
+from shoal.plan import Plan
+from shoal.space import Space
+from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.tables.attributes import NUMBERS, Attribute, Codes
+from shoal.words import counted
+
+Labels = NDArray[np.int64]
+
+
+def representatives(
+    attributes: Sequence[Attribute], space: Space, partitions: list[Labels], plan: Plan, weights: Codes | None
+) -> list[Codes]:
+    """Give each attribute as it will be published: the representative of its group for every record."""
+    found: dict[str, Codes] = {}
+    for block, labels in zip(plan.in_blocks, partitions, strict=True):
+        whole_records = [name for name in block if aggregate_of(name, plan) == "medoid"]
+        if whole_records:
+            part = space.columns([plan.masked.index(name) for name in whole_records])
+            chosen = medoids(part, labels, weights)[labels]
+            found |= {name: attributes[plan.masked.index(name)].codes[chosen] for name in whole_records}
+        for attribute in attributes:
+            how = aggregate_of(attribute.name, plan)
+            if attribute.name in block and how != "medoid":
+                found[attribute.name] = aggregate(
+                    attribute.codes,
+                    labels,
+                    how,
+                    trim=plan.trimmed,
+                    weights=weights,
+                    levels=0 if attribute.levels is None else len(attribute.levels),
+                    fill=plan.missing == "impute",
+                )
+    return [found[attribute.name] for attribute in attributes]
+
+
+def restored(
+    masked: list[Codes], attributes: Sequence[Attribute], plan: Plan, weights: Codes | None
+) -> tuple[list[Codes], dict[str, Rescaling]]:
+    """Give numbers and dates their variance back where the plan asks for it."""
+    if not plan.restore_variance:
+        return masked, {}
+    rescaled: dict[str, Rescaling] = {}
+    changed = []
+    for codes, attribute in zip(masked, attributes, strict=True):
+        if attribute.type in NUMBERS:
+            if _is_constant(codes) and not _is_constant(attribute.codes):
+                raise DataError(
+                    f"the variance of '{attribute.name}' cannot be restored: all records publish the same value"
+                )
+            rescaled[attribute.name] = restore_variance(codes, attribute.codes, weights)
+            codes = rescaled[attribute.name].apply(codes)
+        changed.append(codes)
+    return changed, rescaled
+
+
+def _is_constant(codes: Codes) -> bool:
+    present = codes[~np.isnan(codes)]
+    return not len(present) or present.min() == present.max()
+
+
+def notes(plan: Plan, original: Table, attributes: Sequence[Attribute], columns: dict[str, Array]) -> list[str]:
+    """Say what a user might not expect, or must know before publishing."""
+    found = [preserved(plan)]
+    changed: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if column.type != original.column(name).type and not pa.types.is_dictionary(column.type):
+            whole = pa.types.is_integer(original.column(name).type) and not plan.round
+            hint = ", values not being whole (round = true keeps integers)" if whole else ""
+            changed.setdefault(f"now of type {column.type}{hint}", []).append(name)
+    found += [f"{what}: {', '.join(names)}" for what, names in changed.items()]
+    found += _on_missing(plan, original, attributes, columns)
+    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
+    if plan.weights is not None:
+        found.append(f"the survey weights in '{plan.weights}' are published as they are")
+        roles.add(plan.weights)
+    if others := [name for name in original.names if name not in roles]:
+        found.append(f"published as they are, having no role: {', '.join(others)}")
+    if original.has_index:
+        found.append(
+            "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
+        )
+    if plan.seed != 0:
+        found.append(f"the seed was not used: {plan.method} draws no random numbers")
+    return found
+
+
+def _on_missing(plan: Plan, original: Table, attributes: Sequence[Attribute], columns: dict[str, Array]) -> list[str]:
+    """Say where values were missing before or after, and what became of codes that a file declares to be missing."""
+    found = []
+    for attribute in attributes:
+        before, after = int(attribute.missing.sum()), columns[attribute.name].null_count
+        if before or after:
+            found.append(f"'{attribute.name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
+    coded = [attribute.name for attribute in attributes if original.labels(attribute.name).missing]
+    if coded:
+        found.append(f"codes declared to be missing count as missing, and are published as such: {', '.join(coded)}")
+    return found
+
+
+def unchanged(plan: Plan, masked: list[Codes], attributes: Sequence[Attribute]) -> list[str]:
+    """Count what mic1d publishes as it was: the least and largest values of its parts may return to themselves."""
+    if plan.method != "mic1d":
+        return []
+    X = np.column_stack([attribute.codes for attribute in attributes])
+    same = np.isclose(np.column_stack(masked), X, rtol=1e-12, atol=0)
+    percent = 100 * float(same.mean())
+    if percent > 50:
+        raise DataError(f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are; take a larger k")
+    whole = counted(int(same.all(axis=1).sum()), "record")
+    return [f"mic1d published {percent:.1f} % of the values as they are, and {whole} wholly so"]
+
+
+def preserved(plan: Plan) -> str:
+    """Say which moments a release keeps."""
+    if plan.method == "mic1d":
+        return (
+            "mic1d guarantees no group of k records: how many share a combination is in the risk, and may be one; "
+            "no moment is preserved exactly"
+        )
+    numbers = [name for name in plan.masked if plan.types[name] in NUMBERS]
+    if not numbers:
+        return "preserved: no moment, there being no numbers among the masked attributes"
+    about = " up to rounding" if plan.round or any(plan.types[name] != "continuous" for name in numbers) else ""
+    what = "every masked attribute" if len(numbers) == len(plan.masked) else "every masked number"
+    weighted = "" if plan.weights is None else "weighted "
+    if plan.restore_variance:
+        return f"preserved{about}: the {weighted}mean and the {weighted}variance of {what}"
+    kept = [name for name in numbers if aggregate_of(name, plan) == "mean"]
+    if len(kept) == len(numbers):
+        return f"preserved{about}: the {weighted}mean of {what}, in the file and in each group"
+    if kept:
+        return f"preserved{about}: the {weighted}mean of {', '.join(kept)}, in the file and in each group"
+    words = sorted({aggregate_of(name, plan).replace("_", " ") for name in numbers})
+    return f"preserved: no moment exactly; groups publish their {' or '.join(words)}"

@@ -1,0 +1,74 @@
+"""Balanced k-d blocks: the default, as large as memory allows."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import PlanError
+from shoal.scale.blocks import RecordBlocks, united
+from shoal.scale.cells import Gather, Integers, contents, grow
+
+_CELLS_A_BLOCK = 64  # a block's size is within a 64th of the half that was aimed at
+
+
+def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
+    """Halve the records across their widest attribute until no block has more than `most`.
+
+    As in a k-d tree [1]_ a block is divided at the median of the attribute in which its records vary most, so blocks are
+    compact and have about the same size. An exact median would need the records of a block in order. Here the records
+    are first counted in small cells, none with more than a 64th of a block, and a median is taken over the cells, each
+    of which goes to one side as a whole, according to its centroid. The cells are known from a few passes that add
+    integers, so the blocks are the same whether the records lie in memory, in a file or on a cluster. Equal records
+    share a cell, and so a block.
+
+    Where too many records lie in one place a block may stay larger: see `RecordBlocks.crowded`.
+
+    Parameters
+    ----------
+    gather
+        The records: standardised attributes.
+    k
+        The least number of records in a block.
+    most
+        The most records in a block.
+
+    References
+    ----------
+    .. [1] J. L. Bentley, "Multidimensional binary search trees used for associative searching", Communications of the
+       ACM 18 (1975) 509-517.
+    """
+    if most < 2 * k:
+        raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
+    tree = grow(gather, max(1, most // _CELLS_A_BLOCK), stride=1)
+    inside = gather(partial(contents, tree))
+    centroids = inside.centroids(tree)
+    block = np.empty(len(inside.counts), np.int64)
+    pieces, formed, crowded = [np.arange(len(block))], 0, 0
+    while pieces:
+        cells = pieces.pop()
+        halves = None
+        if inside.counts[cells].sum() > most:
+            halves = _halves(inside.counts[cells], centroids[cells], k)
+            crowded += halves is None
+        if halves is None:
+            block[cells] = formed
+            formed += 1
+        else:
+            pieces += [cells[half] for half in halves]
+    return united(tree, inside.counts, block, crowded)
+
+
+def _halves(
+    counts: Integers, centroids: NDArray[np.float64], least: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Divide cells at the median of their widest attribute; None if no cut leaves `least` records on both sides."""
+    weights = counts / counts.sum()
+    spread = weights @ (centroids - weights @ centroids) ** 2
+    order = np.argsort(centroids[:, np.argmax(spread)], kind="stable")
+    below = np.cumsum(counts[order])[:-1]
+    possible = np.flatnonzero((below >= least) & (counts.sum() - below >= least))
+    if len(possible) == 0:
+        return None
+    cut = possible[np.argmin(np.abs(2 * below[possible] - counts.sum()))] + 1
+    return order[:cut], order[cut:]

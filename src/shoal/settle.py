@@ -1,0 +1,140 @@
+"""Settling a plan: what it leaves to the table is filled in, and what the table cannot give is refused."""
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.contradictions import ONE_ATTRIBUTE
+from shoal.encoding import AGGREGATES, aggregate_of, encode_all, numbers
+from shoal.errors import DataError, PlanError
+from shoal.partitioning import ACCEPTS, choose
+from shoal.plan import AttributeType, Plan
+from shoal.roles import numeric_attributes, refuse_unknown
+from shoal.tables import Table
+from shoal.tables.attributes import NUMBERS, Attribute, infer_type
+from shoal.words import counted
+
+_BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
+
+
+def settled(plan: Plan, table: Table) -> tuple[Plan, list[Attribute]]:
+    """Fill in which attributes are masked, their types, and by which method; and encode the attributes."""
+    plan = _with_attributes(plan, table)
+    attributes = encode_all(table, plan)
+    _refuse_large_k(plan, table)
+    _refuse_aggregates(plan, attributes)
+    if plan.round and not any(_is_whole(attribute) for attribute in attributes):
+        raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
+    if plan.restore_variance and not any(attribute.type in NUMBERS for attribute in attributes):
+        raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
+    return _with_method(plan, attributes), attributes
+
+
+def _with_attributes(plan: Plan, table: Table) -> Plan:
+    others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
+    others["weights"] = [] if plan.weights is None else [plan.weights]
+    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights")}
+    named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
+    refuse_unknown(table, {"quasi": plan.masked, **others, **named})
+    plan = plan.updated(
+        quasi=plan.masked or numeric_attributes(table, {name for names in others.values() for name in names})
+    )
+    types, problems = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}, []
+    for name in plan.masked:
+        if name in types:
+            continue
+        try:
+            types[name] = _inferred(table, name)
+        except DataError as error:
+            problems.append(str(error))
+    if problems:
+        raise DataError("\n".join(problems))
+    return plan.updated(types=types)
+
+
+def _inferred(table: Table, name: str) -> AttributeType:
+    """Infer the type of an attribute; what tells every record from all others is no category."""
+    found = infer_type(table, name)
+    column = table.column(name)
+    if found == "nominal" and len(column) > 1 and len(column.unique()) == len(column):
+        raise DataError(
+            f"column '{name}' has as many categories as the table has records; if it identifies records, drop it with "
+            "identifiers, and if it does not, say its type with types"
+        )
+    return found
+
+
+def _refuse_large_k(plan: Plan, table: Table) -> None:
+    if plan.method != "mic1d":
+        if plan.k > len(table):
+            records = counted(len(table), "record")
+            raise DataError(f"k = {plan.k} asks for groups larger than the table, which has {records}")
+    elif plan.k > (values := len(table) * len(plan.masked)):
+        raise DataError(f"k = {plan.k} asks for parts larger than the table, which has {values} values")
+
+
+def _refuse_aggregates(plan: Plan, attributes: list[Attribute]) -> None:
+    """Report every attribute whose type does not know the aggregate that was asked for."""
+    problems = []
+    for attribute in attributes:
+        how, allowed = aggregate_of(attribute.name, plan), AGGREGATES[attribute.type]
+        if how not in allowed:
+            problems.append(
+                (
+                    "aggregate",
+                    f"'{how}' does not apply to '{attribute.name}', which is {attribute.type}; choose for each "
+                    f"attribute, here from {', '.join(allowed)}",
+                )
+            )
+        if how == "geometric_mean" and (bad := attribute.codes <= 0).any():
+            raise DataError(
+                f"column '{attribute.name}' is zero or negative in record {int(np.argmax(bad)) + 1}"
+                f"{f' ({int(bad.sum())} records in all)' if bad.sum() > 1 else ''}, where no geometric mean exists; "
+                "take another aggregate"
+            )
+    if plan.preserve is not None and not any(attribute.type in NUMBERS for attribute in attributes):
+        problems.append(("preserve", "does not apply: no quasi-identifier has totals"))
+    if problems:
+        raise PlanError(problems)
+
+
+def _is_whole(attribute: Attribute) -> bool:
+    return attribute.type == "continuous" and pa.types.is_integer(attribute.stored)
+
+
+def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
+    """Choose blocks and method where they are left open, and refuse what the method cannot take."""
+    gaps = [attribute.name for attribute in attributes if attribute.missing.any() and plan.missing == "group"]
+    odd = [attribute for attribute in attributes if attribute.type not in NUMBERS]
+    if isinstance(plan.blocks, str):
+        if odd or any(attribute.missing.any() for attribute in attributes):
+            raise PlanError([("blocks", "are chosen by correlation, for numbers without gaps only; give them by hand")])
+        plan = plan.updated(blocks=_chosen_blocks(attributes, plan), block_size=None)
+    widest = max(len(block) for block in plan.in_blocks)
+    if plan.method == "univariate" and widest > 1:
+        raise PlanError([("method", ONE_ATTRIBUTE)])
+    if widest == 1 and plan.attribute_weights:
+        raise PlanError([("attribute_weights", "do not apply: no attribute is partitioned together with another")])
+    method = choose(plan.method, widest, plain=not odd and not gaps)
+    problems = [
+        ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'mdav'")
+        for attribute in attributes
+        if attribute.type not in ACCEPTS[method]
+    ]
+    if gaps and method != "mdav":
+        problems.append(
+            ("method", f"'{method}' cannot take the missing values of '{gaps[0]}'; use 'mdav', or another missing")
+        )
+    if problems:
+        raise PlanError(problems)
+    return plan.updated(method=method)
+
+
+def _chosen_blocks(attributes: list[Attribute], plan: Plan) -> list[list[str]] | None:
+    from shoal.partitioning.attribute_blocks import choose_blocks
+
+    size = plan.block_size or min(_BLOCK_SIZE, len(attributes))
+    if size > len(attributes):
+        raise PlanError([("block_size", f"is more than the {counted(len(attributes), 'attribute')} to mask")])
+    chosen = choose_blocks(numbers(attributes), size, str(plan.blocks))
+    blocks = [[plan.masked[j] for j in block] for block in chosen]
+    return blocks if len(blocks) > 1 else None  # one block of all is no blocks

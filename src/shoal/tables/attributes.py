@@ -1,0 +1,250 @@
+"""Attributes: what a column is to the methods (its type), and the way from its values to numbers and back."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.plan import AttributeType
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.cells import decoded
+from shoal.tables.decode import decode_numbers
+from shoal.tables.kinds import inner, is_number, is_text
+from shoal.tables.labels import user_missing
+from shoal.tables.numbers import to_floats, what_it_is
+from shoal.tables.table import Table
+
+Codes = NDArray[np.float64]
+Level = str | bool | int | float
+
+NUMBERS: frozenset[AttributeType] = frozenset({"continuous", "date", "datetime"})  # the types that are averaged
+CATEGORIES: frozenset[AttributeType] = frozenset({"nominal", "boolean"})
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One column as numbers.
+
+    Attributes
+    ----------
+    name, type
+        Of the attribute.
+    codes
+        One number a record, NaN where the value is missing: the value itself (continuous), how many ticks it is after
+        the first (date, datetime), the place of its level (ordinal) or the number of its category (nominal, boolean).
+    stored
+        The type of the column, which `decode` returns to.
+    levels
+        The levels in order, or the categories sorted, so that they do not depend on the order of the records.
+    origin, tick
+        The first moment, and how much time a tick is, in units of the column.
+    """
+
+    name: str
+    type: AttributeType
+    codes: Codes
+    stored: pa.DataType
+    levels: Array | None = None
+    origin: int = 0
+    tick: int = 1
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which records miss the value."""
+        return np.isnan(self.codes)
+
+    def decode(self, codes: Codes, *, whole: bool = False) -> Array:
+        """Turn numbers back into a column of the table's own type; `whole` numbers are what integers stay."""
+        if self.levels is not None:
+            return self._categories(codes, self.levels)
+        if self.type == "continuous":
+            return decode_numbers(np.rint(codes) if whole and pa.types.is_integer(self.stored) else codes, self.stored)
+        # Of the moments that are no whole ticks, the nearest that the column can hold.
+        missing = np.isnan(codes)
+        after = np.rint(np.where(missing, 0.0, codes) * self.tick).astype(np.int64)
+        return cast("Array", pa.array(after + self.origin, mask=missing).cast(_carrier(self.stored)).view(self.stored))
+
+    def _categories(self, codes: Codes, levels: Array) -> Array:
+        missing = np.isnan(codes)
+        places: Any = pa.array(np.where(missing, 0, codes).astype(np.int64), mask=missing)
+        if not isinstance(self.stored, pa.DictionaryType):
+            return levels.take(places).cast(self.stored)
+        if self.type == "ordinal":  # all levels are part of what the attribute is, used or not
+            return pa.DictionaryArray.from_arrays(
+                places.cast(self.stored.index_type), levels, ordered=self.stored.ordered
+            )
+        # A category that nobody has any more goes, like every other trace of those who had it.
+        encoded = levels.take(places).dictionary_encode()
+        return pa.DictionaryArray.from_arrays(
+            encoded.indices.cast(self.stored.index_type), encoded.dictionary, ordered=self.stored.ordered
+        )
+
+    def read(self, column: Array) -> Codes:
+        """Give the numbers of a column that was published for this attribute, with these levels and ticks.
+
+        A value that is no level of the attribute, or cannot be read as its type, comes out as infinite.
+        """
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        if self.levels is not None:
+            places = pc.index_in(_as(decoded(column), self.levels.type), value_set=self.levels)
+            codes = places.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        elif self.type == "continuous":
+            codes = _as(column, pa.float64()).to_numpy(zero_copy_only=False)
+            missing |= np.isnan(codes)
+        else:
+            units = _as(column, self.stored).view(_carrier(self.stored)).cast(pa.int64())
+            codes = (units.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) - self.origin) / self.tick
+        return np.where(missing, np.nan, np.where(np.isnan(codes), np.inf, codes))
+
+    def rows(self, which: NDArray[Any]) -> "Attribute":
+        """Give the attribute of some of the records."""
+        return replace(self, codes=self.codes[which])
+
+
+def _as(column: Array, kind: pa.DataType) -> Array:
+    """Cast a column; what cannot be cast is missing."""
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        nothing: Any = pa.nulls
+        return cast("Array", nothing(len(column), kind))
+
+
+def infer_type(table: Table, name: str) -> AttributeType:
+    """Find the type of an attribute from its column: its own type, and the labels of a statistics package.
+
+    Raises
+    ------
+    DataError
+        If the column holds what should not be taken for a category without a word: numbers with text among them, or
+        numbers stored as text.
+    """
+    column = table.column(name)
+    kind = inner(column.type)
+    measure = table.labels(name).measure
+    if measure == "ordinal" or (isinstance(column.type, pa.DictionaryType) and column.type.ordered):
+        return "ordinal"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if measure == "nominal" or isinstance(column.type, pa.DictionaryType):
+        return "nominal"
+    if is_number(kind):
+        return "continuous"
+    if pa.types.is_date(kind):
+        return "date"
+    if pa.types.is_timestamp(kind):
+        return "datetime"
+    if not is_text(kind) or name in table.spoiled or name in table.disguised or column.null_count == len(column):
+        raise DataError(what_it_is(column, name, table.decimal))
+    return "nominal"
+
+
+def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level] | None = None) -> Attribute:
+    """Turn a column into numbers according to its type.
+
+    Values that the file declares to be missing are missing.
+
+    Raises
+    ------
+    DataError
+        If the column does not hold what the type says, or no value at all.
+    """
+    column = table.column(name)
+    declared = user_missing(column, table.labels(name))
+    if declared.any():
+        column = pc.if_else(pa.array(declared), pa.scalar(None, column.type), column)
+    if is_number(inner(column.type)) and pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if column.null_count == len(column):
+        raise DataError(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
+    if type_ == "continuous":
+        return Attribute(name, type_, to_floats(column, name, table.decimal), column.type)
+    if type_ in ("date", "datetime"):
+        return _moments(column, name, type_)
+    return _in_levels(table, column, name, type_, levels)
+
+
+def _carrier(kind: pa.DataType) -> pa.DataType:
+    """Give the integers behind moments."""
+    return pa.int32() if pa.types.is_date32(kind) else pa.int64()
+
+
+def _moments(column: Array, name: str, type_: AttributeType) -> Attribute:
+    """Count ticks from the first moment; the tick is the largest that all are whole numbers of."""
+    kind = column.type
+    right = pa.types.is_date(kind) if type_ == "date" else pa.types.is_timestamp(kind)
+    if not right:
+        raise DataError(
+            f"column '{name}' is of type {kind}, which does not hold {'dates' if type_ == 'date' else 'moments'}; "
+            "convert it first, or give it another type"
+        )
+    units = column.view(_carrier(kind)).cast(pa.int64())
+    missing = units.is_null().to_numpy(zero_copy_only=False)
+    values = units.fill_null(units.drop_null()[0].as_py()).to_numpy(zero_copy_only=False)
+    origin = int(values.min())
+    if int(values.max()) - origin > np.iinfo(np.int64).max:
+        raise DataError(f"column '{name}' spans more time than can be counted in its unit; store it in a coarser one")
+    after = values - origin
+    day = 86_400_000 if pa.types.is_date64(kind) else 1  # a date never gets a time of day
+    tick = math.gcd(day, int(np.gcd.reduce(after))) if type_ == "date" else int(np.gcd.reduce(after)) or 1
+    codes = np.where(missing, np.nan, after / tick)
+    return Attribute(name, type_, codes, kind, origin=origin, tick=tick)
+
+
+def _in_levels(
+    table: Table, column: Array, name: str, type_: AttributeType, levels: Sequence[Level] | None
+) -> Attribute:
+    values = decoded(column)
+    if not _has_categories(values.type):
+        raise DataError(f"column '{name}' is of type {column.type}; only text, numbers, dates and booleans are {type_}")
+    found = values.drop_null().unique()
+    order = _ordered(table, column, found, name, levels) if type_ == "ordinal" else _sorted(found)
+    places = pc.index_in(values, value_set=order)
+    unknown = pc.and_(places.is_null(), values.is_valid())
+    if (count := pc.sum(unknown).as_py() or 0) > 0:
+        record = pc.index(unknown, pa.scalar(True)).as_py() + 1
+        more = f" ({count} records in all)" if count > 1 else ""
+        raise DataError(
+            f"column '{name}' holds a level in record {record}{more} that is not in its list; add it to levels"
+        )
+    codes = places.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return Attribute(name, type_, codes, column.type, levels=order)
+
+
+def _has_categories(kind: pa.DataType) -> bool:
+    return is_text(kind) or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
+
+
+def _sorted(values: Array) -> Array:
+    return values.take(pc.sort_indices(values))
+
+
+def _ordered(table: Table, column: Array, found: Array, name: str, levels: Sequence[Level] | None) -> Array:
+    """Put levels in order: as given, of an ordered categorical, of value labels, or of the numbers that were found."""
+    if levels is not None:
+        return _given(levels, found.type, name)
+    if isinstance(column, pa.DictionaryArray) and column.type.ordered:
+        return column.dictionary
+    if is_text(found.type):
+        raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
+    labelled = table.labels(name).values
+    if labelled and is_number(found.type):
+        declared = pa.array([float(code) for code in labelled]).cast(found.type, safe=False)
+        special = user_missing(declared, table.labels(name))
+        found = pa.concat_arrays([found, declared.filter(pa.array(~special))]).unique()
+    return _sorted(found)
+
+
+def _given(levels: Sequence[Level], kind: pa.DataType, name: str) -> Array:
+    try:
+        if is_number(kind):
+            return pa.array([float(level) for level in levels]).cast(kind)
+        return pa.array([str(level) for level in levels]).cast(kind)
+    except (ValueError, pa.ArrowInvalid):
+        raise DataError(f"the levels of '{name}' are not of the column's type, {kind}") from None

@@ -1,0 +1,272 @@
+"""XML microdata: one element a record, in it one element a variable that is named after it.
+
+The format in which Torra, Cano and Navarro-Arribas keep microdata that obey edits: "data are stored by rows, and each
+value is an element labeled with the variable name", so that Schematron rules with the context `Record` apply to the
+file as it is. Any other XML is refused: attributes, elements within a variable, text between elements, names in a
+namespace, and documents that declare types or entities.
+
+References
+----------
+V. Torra, I. Cano and G. Navarro-Arribas, "Dealing with edit constraints in microdata protection: microaggregation",
+Joint UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, cast
+
+import pyarrow as pa
+from lxml import etree
+
+from shoal.errors import DataError, FileError
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.cells import all_text, coarsest, decoded, infer, joined, one_chunk, render
+from shoal.tables.frames import column_of
+from shoal.tables.kinds import has_text, inner, is_text
+from shoal.tables.markup import NO_CHARACTER, escaped, first_where
+from shoal.tables.names import check_names
+
+_KEY = b"shoal.xml"
+_BLOCK = 1 << 20
+_CHUNK = 1 << 16  # records
+_BATCH = 1_000_000  # values
+_START = (
+    "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef\u3001-\ud7ff"
+    "\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+# a name of XML without a colon, which would make a namespace of its first half
+_NAME = re.compile(f"[{_START}][{_START}.0-9\xb7\u0300-\u036f\u203f-\u2040-]*")
+
+
+class Tags(NamedTuple):
+    """The names of the elements around the variables."""
+
+    root: str = "Records"
+    record: str = "Record"
+
+
+def read_xml(path: Path) -> pa.Table:
+    """Read XML microdata; the file is streamed and never in memory as a tree.
+
+    A variable that a record does not have, or has without a character, is a missing value. Types follow from all
+    texts, as in CSV files, with a point as the decimal sign. Variables may come in any order; columns come in the
+    order in which the file first has them. Comments and processing instructions are passed over. The names of the root
+    and of the records are kept in the metadata of the schema, as `shoal.xml`, for `write_xml`.
+
+    Parameters
+    ----------
+    path
+        The file, in the encoding that its declaration names or its byte order mark says, or else UTF-8.
+
+    Raises
+    ------
+    FileError
+        If it is not XML, not whole, or declares types or entities.
+    DataError
+        If it is XML of another shape.
+    """
+    reader = _Reader(path)
+    parser = etree.XMLParser(
+        target=cast("Any", reader),  # the stubs ask for more than lxml does
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+    )
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                parser.feed(block)
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        where = f" (line {error.lineno})" if error.lineno else ""
+        raise FileError(
+            f"'{path}' is not a whole XML file: it is damaged, cut off, or of another kind{where}"
+        ) from None
+    return reader.table()
+
+
+class _Reader:
+    """What the parser tells of the file, tag by tag; the texts of the variables by name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open: list[str] = []  # the elements around the place where the parser is
+        self._tags: Tags | None = None
+        self._records = 0
+        self._record: dict[str, str] = {}
+        self._text: list[str] = []
+        self._cells: dict[str, list[str | None]] = {}
+        self._chunks: dict[str, list[Array]] = {}
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
+        """Refuse declarations: entities may blow up, and external ones reach for other files."""
+        raise FileError(f"'{self._path}' has a DOCTYPE, which may declare entities; take it out")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Go into an element: the root, a record or a variable."""
+        depth = len(self._open)
+        if depth == 1:
+            self._records += 1
+        if tag.startswith("{"):
+            self._refuse("has a namespace", "take the xmlns out")
+        if attributes:
+            self._refuse(f"has attributes on '{tag}'", "make variables of them")
+        if depth == 1 and self._tags and tag != self._tags.record:
+            self._refuse(f"is named '{tag}', and '{self._tags.record}' elsewhere", "give all records one name")
+        if depth == 2 and tag in self._record:
+            self._refuse(f"has the variable '{tag}' twice", "keep one")
+        if depth == 3:
+            self._refuse(f"has an element inside of the variable '{self._open[-1]}'", "variables hold text alone")
+        if depth == 1 and not self._tags:
+            self._tags = Tags(self._open[0], tag)
+        self._open.append(tag)
+
+    def data(self, text: str) -> None:
+        """Take text, a piece at a time."""
+        if len(self._open) == 3:
+            self._text.append(text)
+        elif not text.isspace():
+            self._refuse("has text outside of its variables", "put every text in a variable")
+
+    def end(self, tag: str) -> None:
+        """Come out of an element."""
+        self._open.pop()
+        if len(self._open) == 2:
+            self._record[tag] = "".join(self._text)
+            self._text.clear()
+        elif len(self._open) == 1:
+            self._keep_record()
+
+    def close(self) -> None:
+        """Do nothing: the table is asked for only when the parser has found the file to be whole."""
+
+    def _refuse(self, what: str, way_out: str) -> NoReturn:
+        where = f"record {self._records}" if self._records else "the root"
+        raise DataError(f"'{self._path}': {where} {what}; {way_out}, or write the table as CSV")
+
+    def _keep_record(self) -> None:
+        at = (self._records - 1) % _CHUNK
+        for name, text in self._record.items():
+            cells = self._cells.setdefault(name, [])
+            cells += [None] * (at - len(cells))
+            cells.append(text or None)
+        self._record.clear()
+        if at == _CHUNK - 1:
+            self._flush(_CHUNK)
+
+    def _flush(self, count: int) -> None:
+        """Make Arrow's arrays of the records so far; a variable that comes up late was missing until then."""
+        before = (self._records - 1) // _CHUNK
+        for name, cells in self._cells.items():
+            chunks = self._chunks.setdefault(name, [pa.nulls(_CHUNK, pa.string())] * before)
+            chunks.append(pa.array(cells + [None] * (count - len(cells)), pa.string()))
+            cells.clear()
+
+    def table(self) -> pa.Table:
+        """Give the table, once the file has been read."""
+        if not self._tags:
+            raise DataError(f"'{self._path}' holds no records")
+        rest = self._records % _CHUNK
+        if rest:
+            self._flush(rest)
+        check_names(list(self._chunks), f"'{self._path}'")
+        columns = {}
+        while self._chunks:  # so that the text of a column is gone when the next is joined
+            name = next(iter(self._chunks))
+            columns[name] = infer(one_chunk(pa.chunked_array(self._chunks.pop(name))), ".")
+        return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(self._tags._asdict()).encode()})
+
+
+def write_xml(table: pa.Table, path: Path) -> None:
+    """Write a table as XML microdata in UTF-8, a variable a line; the same table gives the same bytes.
+
+    A missing value, which NaN is too, is an element without text. Floats come back to the bit. Like CSV, XML has text
+    alone: text that looks like a number is read as one.
+
+    Parameters
+    ----------
+    table
+        What to write; its schema's metadata may name the root and the records, which are `Records` and `Record`
+        otherwise.
+    path
+        The file, whatever its ending says; what it held before is lost.
+
+    Raises
+    ------
+    DataError
+        If the name of a column is none in XML, or a value would not come back as it is; nothing is written then.
+    """
+    tags = _tags(table)
+    _refuse_names([*tags, *table.column_names])
+    columns = {name: _elements(coarsest(decoded(column_of(table, name))), name) for name in table.column_names}
+    with path.open("wb") as file:
+        for lines in _document(columns, tags, table.num_rows):
+            file.write(lines)
+
+
+def _document(columns: dict[str, Array], tags: Tags, records: int) -> Iterator[memoryview | bytes]:
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<{tags.root}>\n'.encode()
+    step = max(1, _BATCH // len(columns))
+    for start in range(0, records, step):
+        variables = [_lines(name, cells.slice(start, step)) for name, cells in columns.items()]
+        yield all_text(joined(f"  <{tags.record}>\n", *variables, f"  </{tags.record}>\n"))
+    yield f"</{tags.root}>\n".encode()
+
+
+def _lines(name: str, text: Array) -> Array:
+    lines: Array = pc.fill_null(joined(f"    <{name}>", text, f"</{name}>\n"), f"    <{name}/>\n")
+    return lines
+
+
+def _tags(table: pa.Table) -> Tags:
+    noted = (table.schema.metadata or {}).get(_KEY)
+    if noted is None:
+        return Tags()
+    try:
+        return Tags(**json.loads(noted))
+    except (TypeError, ValueError):
+        raise DataError("the metadata 'shoal.xml' of the table does not name root and record; take it out") from None
+
+
+def _refuse_names(names: list[str]) -> None:
+    for name in names:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise DataError(
+                f"'{name}' cannot be the name of an element of XML; use letters, digits, '_', '-' and '.', with a "
+                "letter or '_' first, or write Parquet"
+            )
+
+
+def _elements(values: Array, name: str) -> Array:
+    """Write a column as text between tags; null where a value is missing."""
+    kind = values.type
+    if not has_text(kind):
+        raise DataError(f"column '{name}' is of type {inner(kind)}; XML cannot hold it, Parquet can")
+    text = render(values, ".")
+    if pa.types.is_timestamp(kind):
+        text = pc.replace_substring(text, " ", "T")
+    if is_text(kind):
+        _refuse_texts(text, name)
+        return escaped(text)
+    if pa.types.is_floating(kind) and (record := first_where(pc.is_inf(values.cast(pa.float64())))):
+        raise DataError(f"column '{name}' is infinite in record {record}, which would be read as text; write Parquet")
+    return text
+
+
+def _refuse_texts(text: Array, name: str) -> None:
+    record = first_where(pc.equal(text, ""))
+    if record:
+        raise DataError(
+            f"column '{name}' holds an empty text in record {record}, which XML cannot tell from a missing value; make "
+            "it missing or write Parquet"
+        )
+    record = first_where(pc.match_substring_regex(text, NO_CHARACTER))
+    if record:
+        raise DataError(
+            f"column '{name}' holds a control character in record {record}, which XML cannot hold; take it out or "
+            "write Parquet"
+        )
