@@ -171,7 +171,9 @@ def mask(X: np.ndarray, method: str, k: int, blocks: str) -> np.ndarray:
         return mic1d(X, k)
     masked = np.empty_like(X)
     for block in columns(blocks):
-        masked[:, block] = aggregate(X[:, block], PARTITIONS[method](standardize(X[:, block]), k), "mean")
+        labels = PARTITIONS[method](standardize(X[:, block]), k)
+        for j in block:
+            masked[:, j] = aggregate(X[:, j], labels, "mean")
     return masked
 
 

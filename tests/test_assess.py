@@ -141,4 +141,17 @@ def test_csv_options_hold_for_the_csv_file_of_the_two(tables, tmp_path):
 def test_what_is_not_a_number_is_named(tables):
     original, masked = tables
     with pytest.raises(shoal.DataError, match="in the original, column 'ill' holds text"):
-        shoal.assess(original, masked, ["a", "ill"])
+        shoal.assess(original, masked, ["a", "ill"], types={"ill": "continuous"})
+
+
+def test_other_types_than_numbers_are_measured_by_type():
+    original = pa.table({"x": [1.0, 2, 8, 9], "town": ["Ayr", "Ayr", "Rye", "Wem"], "size": ["S", "M", "L", "L"]})
+    masked = pa.table({"x": [1.5, 1.5, 8.5, 8.5], "town": ["Ayr", "Ayr", "Rye", "Rye"], "size": ["S", "S", "L", "L"]})
+    assessed = shoal.assess(original, masked, ["x", "town", "size"], levels={"size": ["S", "M", "L"]})
+    assert assessed["loss"]["attributes"]["town"]["changed"] == 25
+    assert assessed["loss"]["attributes"]["size"]["levels_moved"] == 0.25
+    assert assessed["risk"]["after"]["smallest"] == 2
+    assert any(names == ["town", "size"] for names in assessed["left_out"].values())
+    only = shoal.assess(original, masked, ["town"])
+    assert "DLD" not in only["risk"]
+    assert only["score"] is None

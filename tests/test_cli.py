@@ -121,7 +121,7 @@ BAD = {
     "k is missing": ([], "k: is missing"),
     "an unknown column": (["-k", "3", "--quasi", "agee"], "did you mean 'age'"),
     "a repeated column": (["-k", "3", "--quasi", "age,age"], "more than once"),
-    "text in a column": (["-k", "3", "--quasi", "region"], "'region' holds text"),
+    "text in a number": (["-k", "3", "--quasi", "region", "--type", "region=continuous"], "'region' holds text"),
     "two mistakes at once": (["-k", "1", "--method", "magic"], "method: must be 'auto'"),
     "an output that is the input": (["-k", "3", "-o", "people.csv", "--overwrite"], "being protected"),
     "an output that exists": (["-k", "3", "-o", "taken.csv"], "exists already"),

@@ -70,7 +70,7 @@ def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
     with pytest.raises(shoal.CheckFailed) as caught:
         release.save(survey / "masked.csv")
     assert any("occur fewer than 4 times" in failure for failure in caught.value.failures)
-    assert any("'zip' was to stay" in failure for failure in caught.value.failures)
+    assert any("'zip' was not written" in failure for failure in caught.value.failures)
     assert set(os.listdir(survey)) == before
 
 

@@ -14,12 +14,16 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     names = ", ".join(result["quasi"])
     head = Text.assemble((f"{result['records']:,} records compared", "bold"), f" on {names}.")
     left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
-    parts: list[RenderableType] = [head, *left_out, "", screen.risk(result["risk"]), "", _risk(result["risk"])]
+    parts: list[RenderableType] = [head, *left_out, "", screen.risk(result["risk"])]
+    if "DLD" in result["risk"]:
+        parts += ["", _risk(result["risk"])]
     if result["risk"]["diversity"]:
         parts += ["", _diversity(result["risk"]["diversity"])]
     if "intruder" in result["risk"]:
         parts += ["", _scenario(result["risk"]["intruder"])]
-    parts += ["", _loss(result["loss"]), "", screen.loss(result["loss"])]
+    if "PIL" in result["loss"]:
+        parts += ["", _loss(result["loss"])]
+    parts += ["", screen.loss(result["loss"])]
     if result["score"] is not None:
         meaning = "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better"
         parts += ["", Text.assemble(("Score ", "bold"), (f"{result['score']:.2f}", "bold"), (f"   {meaning}", "dim"))]
@@ -58,6 +62,8 @@ def _diversity(diversity: dict[str, Any]) -> Table:
 
 def _scenario(scenario: dict[str, Any]) -> RenderableType:
     head = Text(f"An intruder who knows {', '.join(scenario['attributes'])}", "bold")
+    if "DLD" not in scenario:
+        return Group(head, screen.risk(scenario))
     link = f"{_share(scenario['DLD']['linked'])} of the records are nearest to their own masked record; lower is safer"
     return Group(head, screen.risk(scenario), Text(link))
 

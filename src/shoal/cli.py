@@ -19,9 +19,11 @@ from shoal.cli_options import (
     Encoding,
     Json,
     K,
+    Levels,
     MissingWord,
     Quasi,
     Quote,
+    Type,
     aggregate_of,
     blocks_of,
     csv_of,
@@ -67,18 +69,8 @@ def protect(
     gain: Annotated[
         str | None, typer.Option(help="With vmdav: how readily groups grow, such as 0.2.", metavar="X")
     ] = None,
-    type_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type",
-            help="The type of an attribute, as in educ=ordinal: continuous, ordinal, nominal, date, datetime, boolean.",
-            metavar="A=TYPE",
-        ),
-    ] = None,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(help="The levels of an ordinal attribute in order, as in size=S,M,L.", metavar="A=X,Y,..."),
-    ] = None,
+    type_: Type = None,
+    levels: Levels = None,
     attribute_weight: Annotated[
         list[str] | None, typer.Option(help="How much an attribute counts in distances, as in age=2.", metavar="A=W")
     ] = None,
@@ -261,6 +253,8 @@ def assess(
     key: Annotated[
         str | None, typer.Option(help="A column that tells records, if the rows are not in the same order.")
     ] = None,
+    type_: Type = None,
+    levels: Levels = None,
     seed: Annotated[str, typer.Option(help="For what is measured on a sample.", metavar="N")] = "0",
     delimiter: Delimiter = None,
     quote: Quote = None,
@@ -285,6 +279,8 @@ def assess(
             seed,  # type: ignore[arg-type] # a number, as the plan will see
             csv_of(delimiter, quote, decimal, encoding, missing_word),
             bar,
+            pairs("type", type_),  # type: ignore[arg-type] # words, as the plan will see
+            levels_of(levels),
         )
     if as_json:
         _print_json(result)

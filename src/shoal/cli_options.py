@@ -25,6 +25,18 @@ MissingWord = Annotated[
     list[str] | None,
     typer.Option(help="A word that means a missing value in a CSV file, such as NA; once for each.", metavar="WORD"),
 ]
+Type = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        help="The type of an attribute, as in educ=ordinal: continuous, ordinal, nominal, date, datetime, boolean.",
+        metavar="A=TYPE",
+    ),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(help="The levels of an ordinal attribute in order, as in size=S,M,L.", metavar="A=X,Y,..."),
+]
 FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
 
 

@@ -137,6 +137,8 @@ def preserved(plan: Plan) -> str:
     weighted = "" if plan.weights is None else "weighted "
     if plan.restore_variance:
         return f"preserved{about}: the {weighted}mean and the {weighted}variance of {what}"
+    if plan.missing in ("group", "impute"):
+        about += ", where no value is missing"
     kept = [name for name in numbers if aggregate_of(name, plan) == "mean"]
     if len(kept) == len(numbers):
         return f"preserved{about}: the {weighted}mean of {what}, in the file and in each group"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
@@ -21,11 +20,12 @@ from shoal.publishing import notes, representatives, restored, unchanged
 from shoal.roles import confidential_codes, survey_weights
 from shoal.settle import settled
 from shoal.strata import Strata, stratify
-from shoal.tables import Table, dialect_for, kind_of, open_table, write_table
+from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.attributes import Attribute, Codes
-from shoal.verify import Diversity, Promise, exposure, verify
+from shoal.tables.stored import STATISTICS, Kind, stored, stored_type
+from shoal.verify import Diversity, Promise, exposure, verify, verify_written
 from shoal.words import counted
 from shoal.work import Progress, quiet
 
@@ -278,26 +278,24 @@ class Release:
         if path is None:
             raise PlanError([("output", "is missing; name the file to write")])
         path = Path(path)
-        kind = kind_of(path)
+        kind = writable_kind(path)
         refuse_output(self.plan.input, path, overwrite)
         with written_whole(path, overwrite) as partial_path:
             dialect = dialect_for(path, self._published.dialect)
             write_table(replace(self._published, dialect=dialect), partial_path, kind)
-            written = open_table(partial_path, dialect.as_csv() if kind == "csv" else None)
-            verify(written, self._original, self._promise_as(kind))
+            self._verify_on_disk(partial_path, kind, dialect)
             with written_whole(plan_beside(path), overwrite) as partial_plan:
                 text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
                 partial_plan.write_text(text, encoding="utf-8")
 
-    def _promise_as(self, kind: str) -> Promise:
-        """Say what the release claims when it is read from a file: CSV tells whole numbers from others, no more."""
-        if kind != "csv":
-            return self._promise
-        masked = {
-            name: pa.int64() if pa.types.is_integer(type_) else pa.float64()
-            for name, type_ in self._promise.masked.items()
-        }
-        return replace(self._promise, masked=masked)
+    def _verify_on_disk(self, path: Path, kind: Kind, dialect: Dialect) -> None:
+        """Read a file that was just written, and compare it with what it must hold."""
+        written = open_table(path, dialect.as_csv() if kind == "csv" else None)
+        held = self._published
+        if kind in STATISTICS:
+            held = Table(stored(held.to_arrow(), kind))
+        types = {name: stored_type(kind, type_) for name, type_ in self._promise.masked.items()}
+        verify_written(written, held, types, self._promise)
 
 
 def plan_beside(path: Path) -> Path:
@@ -307,7 +305,7 @@ def plan_beside(path: Path) -> Path:
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     """Say what stands in the way of writing a release to `path`, before any work is done."""
-    kind_of(path)
+    writable_kind(path)
     refuse_unwritable(plan_beside(path), overwrite)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
         raise FileError(f"'{path}' is the file that is being protected; write the release to another")

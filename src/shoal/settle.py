@@ -54,8 +54,8 @@ def _with_attributes(plan: Plan, table: Table) -> Plan:
 def _inferred(table: Table, name: str) -> AttributeType:
     """Infer the type of an attribute; what tells every record from all others is no category."""
     found = infer_type(table, name)
-    column = table.column(name)
-    if found == "nominal" and len(column) > 1 and len(column.unique()) == len(column):
+    values = table.column(name).drop_null()
+    if found == "nominal" and len(values) > 1 and len(values.unique()) == len(values):
         raise DataError(
             f"column '{name}' has as many categories as the table has records; if it identifies records, drop it with "
             "identifiers, and if it does not, say its type with types"

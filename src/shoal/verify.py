@@ -95,13 +95,46 @@ def verify(published: Table, original: Table, promise: Promise) -> None:
     """
     failures = list(_shape(published, original, promise))
     if not failures:  # the columns below are there, and of one length
-        failures += _types(published, promise)
+        failures += _types(published, promise.masked)
         failures += _untouched(published, original, promise)
         for block in promise.blocks:
             failures += too_small(published, [*block, *promise.strata], promise.k)
             failures += _outside(published, original, block, promise)
             failures += _totals(published, original, block, promise)
             failures += _undiverse(published, [*block, *promise.strata], promise)
+    if failures:
+        raise CheckFailed(failures)
+
+
+def verify_written(written: Table, published: Table, types: Mapping[str, pa.DataType], promise: Promise) -> None:
+    """Compare a file that was written with what was verified to be published, and count in it once more.
+
+    Parameters
+    ----------
+    written
+        The file, read again.
+    published
+        What it must hold, in the form that this kind of file has for it.
+    types
+        The types that the masked attributes have in this kind of file.
+    promise
+        What the release claims.
+
+    Raises
+    ------
+    CheckFailed
+        Naming everything that does not hold.
+    """
+    if written.names != published.names or len(written) != len(published):
+        raise CheckFailed(["the file does not have the columns and records that were to be written"])
+    failures = [
+        f"column '{name}' was not written as it is to be published"
+        for name in published.names
+        if not written.same_column(published, name)
+    ]
+    failures += _types(written, types)
+    for block in promise.blocks:
+        failures += too_small(written, [*block, *promise.strata], promise.k)
     if failures:
         raise CheckFailed(failures)
 
@@ -116,8 +149,8 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
         yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
 
 
-def _types(published: Table, promise: Promise) -> Iterator[str]:
-    for name, kind in promise.masked.items():
+def _types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[str]:
+    for name, kind in types.items():
         if published.column(name).type != kind:
             yield f"column '{name}' is of type {published.column(name).type}, not {kind} as promised"
 
@@ -179,7 +212,7 @@ def _totals(published: Table, original: Table, block: list[str], promise: Promis
     if promise.weights is None:
         return
     weights = original.matrix([promise.weights])[:, 0]
-    _, classes = np.unique(_classes(published, block), return_inverse=True)
+    _, alike = np.unique(classes(published, block), return_inverse=True)
     for name in block:
         attribute = _attribute(original, name, promise)
         if attribute.type != "continuous":
@@ -187,13 +220,13 @@ def _totals(published: Table, original: Table, block: list[str], promise: Promis
         x, y = attribute.codes, attribute.read(published.column(name))
         used = ~np.isnan(x) & ~np.isnan(y)
         kept, had, size = (
-            np.bincount(classes[used], weights=weights[used] * values[used]) for values in (y, x, np.abs(x))
+            np.bincount(alike[used], weights=weights[used] * values[used]) for values in (y, x, np.abs(x))
         )
         if (off := np.abs(kept - had) > 1e-9 * size).any():
             yield f"column '{name}' does not keep the weighted total in {counted(int(off.sum()), 'group')}"
 
 
-def _classes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+def classes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
     """Give each combination of values that occurs a number, one a record."""
     columns = pa.table(
         {f"c{j}": _countable(table.spelling.get(name, table.column(name))) for j, name in enumerate(names)}
@@ -212,10 +245,10 @@ def _undiverse(published: Table, names: Sequence[str], promise: Promise) -> Iter
     asked = promise.diversity
     if asked is None:
         return
-    classes = _classes(published, names)
+    alike = classes(published, names)
     for name in asked.confidential:
         codes, ordered = confidential_codes(published, name, promise.types.get(name), promise.levels.get(name))
-        if asked.l is not None and (least := measures.l_diversity(classes, codes)["distinct"]) < asked.l:
+        if asked.l is not None and (least := measures.l_diversity(alike, codes)["distinct"]) < asked.l:
             yield f"'{name}' has {counted(int(least), 'value')} in some group, where l = {asked.l} were promised"
-        if asked.t is not None and (worst := measures.t_closeness(classes, codes, ordered)) > asked.t:
+        if asked.t is not None and (worst := measures.t_closeness(alike, codes, ordered)) > asked.t:
             yield f"'{name}' is {worst:.4f} from its distribution in some group, where t = {asked.t} was promised"

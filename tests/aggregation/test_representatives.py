@@ -175,6 +175,9 @@ def test_a_mode_that_is_tied_spares_what_is_rare():
     codes = np.array([0.0, 1, 0, 0, 2, 3])
     labels = np.array([0, 0, 1, 1, 2, 2])
     np.testing.assert_array_equal(aggregate(codes, labels, "mode"), [1, 1, 0, 0, 2, 2])
+    weights = np.array([1.0, 1, 2, 2, 1, 1])
+    many_of_1 = np.array([0.0, 1, 0, 1, 1, 1])  # by weight 0 has 3 and 1 has 5, whatever the weights of a group are
+    np.testing.assert_array_equal(aggregate(many_of_1, labels, "mode", weights=weights), [0, 0, 0, 0, 1, 1])
 
 
 @given(groups(), groups(levels), groups(positive))

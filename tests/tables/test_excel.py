@@ -40,7 +40,7 @@ KINDS = {
     pa.date32(): st.dates(dt.date(1900, 1, 1)),
     pa.timestamp("us"): MILLISECONDS,
     pa.time64("us"): MILLISECONDS.map(dt.datetime.time),
-    pa.duration("us"): st.integers(-(2 * 10**14), 2 * 10**14).map(lambda ms: dt.timedelta(milliseconds=ms)),
+    pa.duration("us"): st.integers(-8_640_000_000_000, 8_640_000_000_000).map(lambda ms: dt.timedelta(milliseconds=ms)),
 }
 
 
@@ -210,7 +210,7 @@ def test_more_columns_than_letters():
         (pa.array([0, 1], pa.time64("ns")), "holds a time finer than a millisecond in record 2"),
         (pa.array([0, 1], pa.timestamp("s", "UTC")), "holds moments with a time zone"),
         (pa.array([dt.date(1900, 1, 1), dt.date(1899, 12, 31)]), "holds a date in record 2 that is not between 1900"),
-        (pa.array([0, 3 * 10**14], pa.duration("ms")), "holds a duration in record 2 of more than 2958465 days"),
+        (pa.array([0, 10**14], pa.duration("ms")), "holds a duration in record 2 of more than 100000 days"),
         (pa.array([b"x", b"y"]), "is of type binary; Excel cannot hold it, Parquet can"),
         (pa.array([[1], [2]]), "is of type list<item: int64>; Excel cannot hold it, Parquet can"),
     ],

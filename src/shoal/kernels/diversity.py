@@ -74,9 +74,11 @@ def unordered_distances(start: Integers, code: Integers, below: Integers) -> Flo
 @njit(cache=True, nogil=True)
 def distances_from_file(start: Integers, code: Integers, below: Integers, ordered: bool) -> Floats:
     """Return the earth mover's distance, from 0 to 1, of each class; arguments as for `ordered_distances`."""
-    distances = unordered_distances(start, code, below)
+    distances: Floats
     if ordered and below.shape[0] > 1:
         distances = ordered_distances(start, code, below) / (below.shape[0] - 1)
+    else:
+        distances = unordered_distances(start, code, below)
     return distances
 
 

@@ -48,7 +48,14 @@ def leaves_of(X: Floats, low: Floats, scale: Floats, children: Integers, depth: 
 
 @njit(cache=True, nogil=True)
 def count_below(
-    X: Floats, low: Floats, scale: Floats, children: Integers, depth: Integers, slot: Integers, open_cells: int, bits: int
+    X: Floats,
+    low: Floats,
+    scale: Floats,
+    children: Integers,
+    depth: Integers,
+    slot: Integers,
+    open_cells: int,
+    bits: int,
 ) -> tuple[Integers, Integers, Integers]:
     """Count, for each open leaf, the records in each of the 2^bits cells below it, and the extent of their places.
 

@@ -1,6 +1,6 @@
 """Loss and risk: pure functions of arrays."""
 
-from shoal.measures.book import loss_book
+from shoal.measures.book import in_bounds, loss_book
 from shoal.measures.by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 from shoal.measures.diversity import l_diversity, t_closeness
 from shoal.measures.fellegi_sunter import probabilistic_linkage
@@ -10,7 +10,7 @@ from shoal.measures.loss import loss, own_range_sse
 from shoal.measures.probabilistic import pil
 from shoal.measures.propensity import pmse
 from shoal.measures.ranges import gcp, ncp
-from shoal.measures.risk import MOST_RECORDS, exposure, risk_book, score
+from shoal.measures.risk import MOST_RECORDS, diversity_book, exposure, risk_book, score
 from shoal.measures.subsets import published_classes, real_k, real_k_by_subset
 from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
@@ -18,10 +18,12 @@ __all__ = [
     "MOST_RECORDS",
     "distance_linkage",
     "distance_linkage_average",
+    "diversity_book",
     "eigenvalue_loss",
     "exposure",
     "gcp",
     "il1s",
+    "in_bounds",
     "interval_disclosure_rank",
     "interval_disclosure_sd",
     "l_diversity",

@@ -41,14 +41,14 @@ def loss_book(
         book = _book(original, masked, names)
     if classes is not None:
         book["GCP"] = gcp(original, classes)
-    bounded: dict[str, Any] = _bounded(book)
+    bounded: dict[str, Any] = in_bounds(book)
     return bounded
 
 
-def _bounded(value: Any) -> Any:
+def in_bounds(value: Any) -> Any:
     """Put the largest double where a measure overflowed: it is beyond all bounds, but a number."""
     if isinstance(value, dict):
-        return {key: _bounded(item) for key, item in value.items()}
+        return {key: in_bounds(item) for key, item in value.items()}
     return sys.float_info.max if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -72,18 +72,37 @@ def _affordable(d: int, distinct: int, subsets: int) -> int:
     return min(MOST_RECORDS, max(500, MOST_DISTANCES // (distinct * subsets)))
 
 
-def risk_book(
-    original: Matrix, masked: Matrix, confidential: Mapping[str, NDArray[Any]] | None = None, seed: int = 0
-) -> dict[str, Any]:
-    """All measures of risk of a masked file, at a cost that stays within about a minute.
+def diversity_book(
+    classes: NDArray[np.int64], confidential: Mapping[str, tuple[NDArray[np.int64], bool]]
+) -> dict[str, dict[str, Any]]:
+    """Measure what each confidential attribute gives away among records that are published alike.
+
+    Parameters
+    ----------
+    classes : (n,) array of int
+        Records with the same label are published alike.
+    confidential : mapping of str to an array of codes and whether they have an order
+        Attributes that are published as they are.
+
+    Returns
+    -------
+    dict
+        For each attribute ``distinct`` and ``entropy`` l (`l_diversity`), ``t`` (`t_closeness`) and whether it was
+        taken as ``ordered``.
+    """
+    return {
+        name: {**l_diversity(classes, codes), "t": t_closeness(classes, codes, ordered=ordered), "ordered": ordered}
+        for name, (codes, ordered) in confidential.items()
+    }
+
+
+def risk_book(original: Matrix, masked: Matrix, seed: int = 0) -> dict[str, Any]:
+    """All measures of risk of a masked file of numbers, at a cost that stays within about a minute.
 
     Parameters
     ----------
     original, masked : (n, d) matrices
         The same records in the same order, in the units of the data.
-    confidential : mapping of str to (n,) array, optional
-        Attributes that are published as they are. An array of floats is numeric; any other is taken for the codes of a
-        nominal attribute.
     seed : int
         Of the samples that are drawn where a file is too large: each measure says whether it is ``sampled``.
 
@@ -92,8 +111,7 @@ def risk_book(
     dict
         ``real_k`` (`real_k` for all attributes), ``real_k_by_subset``, ``DLD`` (`distance_linkage` for all attributes),
         ``DLD_average`` (`distance_linkage_average`), ``PLD`` (`probabilistic_linkage`), ``ID_rank`` and ``ID_sd``
-        (`interval_disclosure_rank`, `interval_disclosure_sd`) and, for each confidential attribute, in ``diversity``:
-        ``distinct`` and ``entropy`` l (`l_diversity`), ``t`` (`t_closeness`) and whether it was taken as ``ordered``.
+        (`interval_disclosure_rank`, `interval_disclosure_sd`).
 
     Notes
     -----
@@ -106,14 +124,6 @@ def risk_book(
     labels = published_classes(masked).labels
     distinct = int(labels.max()) + 1
     subsets = max(d, min(MOST_SUBSETS, MOST_LINKS // (n * d)))
-    diversity = {}
-    for name, values in (confidential or {}).items():
-        ordered = np.issubdtype(values.dtype, np.floating)
-        diversity[name] = {
-            **l_diversity(labels, values),
-            "t": t_closeness(labels, values, ordered=ordered),
-            "ordered": ordered,
-        }
     return {
         "real_k": real_k(masked),
         "real_k_by_subset": real_k_by_subset(masked, min(MOST_SUBSETS, MOST_LABELS // n), seed),
@@ -124,5 +134,4 @@ def risk_book(
         "PLD": probabilistic_linkage(original, masked, seed=seed),
         "ID_rank": interval_disclosure_rank(original, masked),
         "ID_sd": interval_disclosure_sd(original, masked),
-        "diversity": diversity,
     }

@@ -63,7 +63,7 @@ def partitioner(method: str, gain: float | None = None) -> Partitioner:
 
 
 def choose(method: str, d: int, plain: bool = True) -> str:
-    """Turn ``auto`` into the method that suits `d` attributes: with one that is plain numbers, the optimum is at hand."""
+    """Turn ``auto`` into the method that suits `d` attributes: for one of plain numbers the optimum is at hand."""
     if method != "auto":
         return method
     return "univariate" if d == 1 and plain else "mdav"

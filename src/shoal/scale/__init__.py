@@ -1,1 +1,28 @@
-"""Record blocks: pieces of a large file that are partitioned on their own."""
+"""Record blocks: pieces of a large file that are partitioned on their own.
+
+`kd_blocks` and `two_d_tree` divide records, wherever they are kept (see `shoal.scale.cells.Gather`); `partition_blocks`
+partitions what is in memory, `repair_seams` mends the borders, `sampled_cost` says what blocking cost.
+"""
+
+from shoal.scale.blocks import RecordBlocks
+from shoal.scale.cells import Gather, in_chunks, in_memory
+from shoal.scale.cost import BlockCost, sampled_cost
+from shoal.scale.kd import kd_blocks
+from shoal.scale.partition import block_records, partition_blocks
+from shoal.scale.seams import repair_seams
+from shoal.scale.two_d_tree import two_d_tree, univariate_blocks
+
+__all__ = [
+    "BlockCost",
+    "Gather",
+    "RecordBlocks",
+    "block_records",
+    "in_chunks",
+    "in_memory",
+    "kd_blocks",
+    "partition_blocks",
+    "repair_seams",
+    "sampled_cost",
+    "two_d_tree",
+    "univariate_blocks",
+]

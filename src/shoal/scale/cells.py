@@ -112,9 +112,7 @@ class Tally:
     most: Integers
 
     def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
-            self.counts + other.counts, np.minimum(self.least, other.least), np.maximum(self.most, other.most)
-        )
+        return Tally(self.counts + other.counts, np.minimum(self.least, other.least), np.maximum(self.most, other.most))
 
 
 def tally(tree: CellTree, open_cells: Integers, bits: int, X: Matrix) -> Tally:
@@ -149,7 +147,7 @@ def contents(tree: CellTree, X: Matrix) -> Contents:
     return Contents(*sum_in_leaves(np.ascontiguousarray(X), *args))
 
 
-def grow(gather: Gather, most: int, stride: int) -> CellTree:
+def grow(gather: Gather, most: int, whole_levels: bool) -> CellTree:
     """Halve cells until none has more than `most` records.
 
     A pass over the records counts as many halvings ahead as 2^20 counters allow, so a few passes do, whatever the depth.
@@ -161,14 +159,14 @@ def grow(gather: Gather, most: int, stride: int) -> CellTree:
         The records, of which there is at least one.
     most
         How many records a cell may have.
-    stride
-        Cells are judged after so many halvings: d gives the 2^d-tree, in which every attribute is halved at a time, 1
-        the finest adaptation.
+    whole_levels
+        Whether all d attributes are halved at a time, which is the 2^d-tree, or one after the other.
     """
     box = gather(extent)
     width = box.high - box.low
     room = np.finfo(np.float64).max
     scale = np.divide(2.0**BITS, width, out=np.zeros_like(width), where=width > 0).clip(max=room)
+    stride = len(width) if whole_levels else 1
     tree = CellTree(box.low, scale, np.full((1, 2), -1), np.zeros(1, np.int64))
     open_cells = np.zeros(1, np.int64)
     while len(open_cells) > 0:

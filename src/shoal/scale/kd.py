@@ -40,18 +40,19 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
     """
     if most < 2 * k:
         raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
-    tree = grow(gather, max(1, most // _CELLS_A_BLOCK), stride=1)
+    tree = grow(gather, max(1, most // _CELLS_A_BLOCK), whole_levels=False)
     inside = gather(partial(contents, tree))
     centroids = inside.centroids(tree)
     block = np.empty(len(inside.counts), np.int64)
     pieces, formed, crowded = [np.arange(len(block))], 0, 0
     while pieces:
         cells = pieces.pop()
-        halves = None
-        if inside.counts[cells].sum() > most:
-            halves = _halves(inside.counts[cells], centroids[cells], k)
-            crowded += halves is None
+        records = int(inside.counts[cells].sum())
+        # A 64th is kept free for what medians over whole cells are off, or a block just above `most` would be halved.
+        parts = -(-records * _CELLS_A_BLOCK // (most * (_CELLS_A_BLOCK - 1)))
+        halves = _halves(inside.counts[cells], centroids[cells], k, parts) if records > most else None
         if halves is None:
+            crowded += records > most
             block[cells] = formed
             formed += 1
         else:
@@ -60,9 +61,12 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
 
 
 def _halves(
-    counts: Integers, centroids: NDArray[np.float64], least: int
+    counts: Integers, centroids: NDArray[np.float64], least: int, parts: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Divide cells at the median of their widest attribute; None if no cut leaves `least` records on both sides."""
+    """Divide cells across their widest attribute, at the median if the number of blocks to come of them is even.
+
+    None if no cut leaves `least` records on both sides.
+    """
     weights = counts / counts.sum()
     spread = weights @ (centroids - weights @ centroids) ** 2
     order = np.argsort(centroids[:, np.argmax(spread)], kind="stable")
@@ -70,5 +74,5 @@ def _halves(
     possible = np.flatnonzero((below >= least) & (counts.sum() - below >= least))
     if len(possible) == 0:
         return None
-    cut = possible[np.argmin(np.abs(2 * below[possible] - counts.sum()))] + 1
+    cut = possible[np.argmin(np.abs(parts * below[possible] - parts // 2 * counts.sum()))] + 1
     return order[:cut], order[cut:]

@@ -82,6 +82,12 @@ def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int 
     return None if at < 0 else at + 1
 
 
+def first_where(flags: Array) -> int | None:
+    """Find the first record (from 1) for which something holds."""
+    at = pc.index(flags, pa.scalar(True)).as_py()
+    return None if at < 0 else at + 1
+
+
 def is_all_numbers(cells: Array, decimal: str) -> bool:
     """Tell whether a text column holds nothing but numbers, and at least one; a code is none."""
     plain = _without_blanks(cells)

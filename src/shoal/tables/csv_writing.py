@@ -8,7 +8,7 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import all_text, coarsest, decoded, is_like_name, joined, render, without_words
+from shoal.tables.cells import all_text, coarsest, decoded, first_where, is_like_name, joined, render, without_words
 from shoal.tables.dialect import Dialect
 from shoal.tables.frames import column_of
 from shoal.tables.kinds import has_text, inner, is_text
@@ -55,7 +55,7 @@ def _refuse_misread(column: Array, name: str, decimal: str) -> None:
     if "\0" in name:
         raise DataError("the name of a column holds a NUL character, which no CSV file can hold; take it out")
     if is_text(values.type):
-        record = pc.index(pc.match_substring(values.cast(pa.large_string()), "\0"), pa.scalar(True)).as_py() + 1
+        record = first_where(pc.match_substring(values.cast(pa.large_string()), "\0"))
         if record:
             raise DataError(
                 f"column '{name}' holds a NUL character in record {record}, which no CSV file can hold; "
@@ -73,8 +73,7 @@ def _with_word(column: Array, name: str, dialect: Dialect) -> Array:
     if not dialect.missing:
         return column
     text = render(column, dialect.decimal)
-    lost = pc.and_(text.is_valid(), without_words(text, dialect.missing).is_null())
-    record = pc.index(lost, pa.scalar(True)).as_py() + 1
+    record = first_where(pc.and_(text.is_valid(), without_words(text, dialect.missing).is_null()))
     if record:
         raise DataError(
             f"column '{name}' holds in record {record} what csv.missing takes for a missing value, so that the value "

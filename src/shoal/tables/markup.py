@@ -17,9 +17,3 @@ def escaped(text: Array) -> Array:
     for character, entity in _ENTITIES.items():
         text = pc.replace_substring(text, character, entity)
     return text
-
-
-def first_where(flags: Array) -> int | None:
-    """Find the first record (from 1) for which something holds."""
-    at = pc.index(flags, pa.scalar(True)).as_py()
-    return None if at < 0 else at + 1

@@ -41,7 +41,8 @@ _LIMITS: dict[Moment, tuple[int, int]] = {
     "datetime": (_YEARS[0] * _DAY, (_YEARS[1] + 1) * _DAY - 1),
     "time": (0, 1_000 * _DAY - 1),
 }
-_SLACK = 0.01  # of a unit of Arrow, for what a float64 rounds away
+# of a unit of Arrow, for what a float64 rounds away; days are exact
+_SLACK: dict[Moment, float] = {"date": 0.0, "datetime": 0.01, "time": 0.01}
 
 _SAS_DATE = r"(WEEKDATE|WEEKDATX|DATE|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?|(IS|E|B)8601DA)"
 _FORMATS: dict[tuple[Package, Moment], str] = {
@@ -92,11 +93,14 @@ def _origin(moment: Moment, package: Package) -> int:
 
 def moments(raw: NDArray[np.float64], moment: Moment, package: Package) -> Array | None:
     """Give a package's numbers as Arrow's moments, NaN as null, or nothing where one has no place in the type."""
-    exact = to_arrow_numbers(raw, moment, package)
+    with np.errstate(over="ignore"):  # what is too large does not fit
+        exact = to_arrow_numbers(raw, moment, package)
     absent = np.isnan(exact)
     numbers = np.rint(np.where(absent, 0, exact))
     low, high = _LIMITS[moment]
-    fits = absent | ((np.abs(exact - numbers) <= _SLACK) & (numbers >= low) & (numbers <= high))
+    with np.errstate(invalid="ignore"):
+        is_near = np.abs(exact - numbers) <= _SLACK[moment]
+    fits = absent | (is_near & (numbers >= low) & (numbers <= high))
     if not fits.all():
         return None
     storage = pa.int32() if moment == "date" else pa.int64()

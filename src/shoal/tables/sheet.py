@@ -11,9 +11,9 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import all_text, joined, render
+from shoal.tables.cells import all_text, first_where, joined, render
 from shoal.tables.kinds import is_number, is_text
-from shoal.tables.markup import NO_CHARACTER, escaped, first_where
+from shoal.tables.markup import NO_CHARACTER, escaped
 
 _DAY = 86_400_000  # milliseconds, which is what Excel tells apart
 _EPOCH = 25_569  # 1970-01-01, counted as Excel does
@@ -21,7 +21,7 @@ _FIRST, _LAST = (int(np.datetime64(day, "ms").astype(np.int64)) for day in ("190
 MOST_CHARACTERS = 32_767
 _LOOKS_ESCAPED = r"_x[0-9A-Fa-f]{4}_"
 _SPELT = [*map(chr, range(32)), "\ufffe", "\uffff"]
-_MOST_DAYS = 2_958_465
+_MOST_DAYS = 100_000  # of a duration; openpyxl reads longer ones wrong by a second
 _BATCH = 1_000_000  # cells
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -193,8 +193,8 @@ def _durations(values: Array, name: str) -> Cells:
     record = first_where(pc.greater(pc.abs(days), float(_MOST_DAYS)))
     if record:
         raise DataError(
-            f"column '{name}' holds a duration in record {record} of more than {_MOST_DAYS} days, where Excel ends; "
-            "make it a number of days or write Parquet"
+            f"column '{name}' holds a duration in record {record} of more than {_MOST_DAYS} days, which is not read "
+            "back exactly; make it a number of days or write Parquet"
         )
     return Cells(_DURATION, _spelt(days))
 

@@ -8,7 +8,7 @@ them are whole (int64). A text without a character is a missing value: Stata and
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,16 +22,25 @@ from shoal.tables.holding import StatisticsKind
 from shoal.tables.labels import Code, Labels, tagged, with_file_label, with_labels
 from shoal.tables.moments import Moment, Package, moment_of, moments, to_arrow_numbers
 
-_PARSERS: dict[StatisticsKind, tuple[str, Package, str]] = {
-    "sav": ("sav/zsav", "spss", "SPSS"),
-    "zsav": ("sav/zsav", "spss", "SPSS"),
-    "por": ("por", "spss", "SPSS portable"),
-    "dta": ("dta", "stata", "Stata"),
-    "xpt": ("xport", "sas", "SAS transport"),
-    "sas7bdat": ("sas7bdat", "sas", "SAS"),
+
+class _Parser(NamedTuple):
+    format: str
+    package: Package
+    title: str
+
+
+_PARSERS: dict[StatisticsKind, _Parser] = {
+    "sav": _Parser("sav/zsav", "spss", "SPSS"),
+    "zsav": _Parser("sav/zsav", "spss", "SPSS"),
+    "por": _Parser("por", "spss", "SPSS portable"),
+    "dta": _Parser("dta", "stata", "Stata"),
+    "xpt": _Parser("xport", "sas", "SAS transport"),
+    "sas7bdat": _Parser("sas7bdat", "sas", "SAS"),
 }
+_DENSEST = 1032  # how many rows a byte may hold: zlib, in .zsav files, compresses no more
 _EXACT = 2**53
 _XPT_RECORD = 80
+_XPT_TABLE = b"HEADER RECORD*******MEMB"
 _XPT_ROWS = re.compile(rb"HEADER RECORD\*{7}OBS(?:V8)? +HEADER RECORD!{7} *(?:([1-9][0-9]*)|0*) ")
 
 
@@ -57,33 +66,46 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     MissingExtra
         If the library that reads such files is not installed.
     """
-    _, package, title = _PARSERS[kind]
+    title = _PARSERS[kind].title
     data = path.read_bytes()
+    if kind == "xpt" and data.count(_XPT_TABLE) > 1:
+        raise FileError(f"'{path}' holds more than one table; write each to a file of its own")
     try:
-        values, said = _parsed(path, kind)
-        is_whole_file = _is_whole_file(data, kind, said)
-        columns = {name: _column(values[name], name, said, package) for name in values} if is_whole_file else {}
+        table = _table(path, data, kind)
     except MissingExtra:
         raise
     except Exception:  # the library raises what it likes for a damaged file, with values in its words
-        is_whole_file = False
-    if not is_whole_file:
+        table = None
+    if table is None:
         raise FileError(f"'{path}' is not a whole {title} file: it is damaged, cut off, or of another kind") from None
+    return table
+
+
+def _table(path: Path, data: bytes, kind: StatisticsKind) -> pa.Table | None:
+    """Give what is in the file, or nothing if it is not complete."""
+    _, said = _parsed(path, kind, metadataonly=True)
+    if (said.number_rows or 0) > len(data) * _DENSEST:  # the parser would take the memory for them first
+        return None
+    values, said = _parsed(path, kind)
+    if not _is_complete(data, kind, said):
+        return None
+    columns = {name: _column(cells, name, said, _PARSERS[kind].package) for name, cells in values.items()}
     fields = [with_labels(pa.field(name, column.type), labels) for name, (column, labels) in columns.items()]
     schema = with_file_label(pa.schema(fields), said.file_label)
     return pa.table([column for column, _ in columns.values()], schema=schema)
 
 
-def _parsed(path: Path, kind: StatisticsKind) -> tuple[dict[str, list[Any]], Any]:
+def _parsed(path: Path, kind: StatisticsKind, *, metadataonly: bool = False) -> tuple[dict[str, list[Any]], Any]:
     """Give the values by column, numbers for moments, and the metadata."""
     try:
         # the public functions are this one; but of SAS transport files they lose the letters of missing values
         from pyreadstat._readstat_parser import parser_entry_point
     except ImportError:
-        raise MissingExtra(f"reading {_PARSERS[kind][2]} files", "stat") from None
+        raise MissingExtra(f"reading {_PARSERS[kind].title} files", "stat") from None
     values, said = parser_entry_point(
         str(path),
-        parser_format=_PARSERS[kind][0],
+        parser_format=_PARSERS[kind].format,
+        metadataonly=metadataonly,
         user_missing=True,
         disable_datetime_conversion=True,
         output_format="dict",
@@ -91,8 +113,8 @@ def _parsed(path: Path, kind: StatisticsKind) -> tuple[dict[str, list[Any]], Any
     return dict(values), said
 
 
-def _is_whole_file(data: bytes, kind: StatisticsKind, said: Any) -> bool:
-    """Tell whether a file is complete where the parser does not: it asks for fewer rows, or labels, without a word."""
+def _is_complete(data: bytes, kind: StatisticsKind, said: Any) -> bool:
+    """Tell whether a file is complete where the parser would give fewer rows, or no labels, without a word."""
     if kind == "dta" and data.startswith(b"<stata_dta>"):
         return data.endswith(b"</stata_dta>")  # behind the data come the labels
     if kind == "xpt":

@@ -104,7 +104,7 @@ def _options(ready: pa.Table, package: Package) -> dict[str, dict[str, Any]]:
             ],
             "missing_user_values": _letters(column, labels),
             "variable_measure": labels.measure,
-            "variable_display_width": labels.width,
+            "variable_display_width": labels.width if package == "spss" else None,
             "variable_format": display_of(column, labels, package),
         }
         for option, value in said.items():
@@ -138,13 +138,13 @@ def _series(pl: Any, ready: pa.Table, name: str, is_lettered: bool, package: Pac
     """Give a column to the library: text, integers of 32 bits or floats, or objects where there may be letters."""
     column = one_chunk(ready.column(name))
     if is_text(column.type):
-        return pl.Series(name, column.fill_null("").to_pylist(), dtype=pl.String)
+        return pl.Series(name, column.fill_null(""), dtype=pl.String)
     if is_lettered:
         letters = letters_of(arrow_numbers(column))
         cells = [chr(byte) if byte else cell for byte, cell in zip(letters, column.to_pylist(), strict=True)]
         return pl.Series(name, cells, dtype=pl.Object)
     if pa.types.is_int32(column.type):
-        return pl.Series(name, column.to_pylist(), dtype=pl.Int32)
+        return pl.Series(name, column, dtype=pl.Int32)
     numbers = arrow_numbers(column)
     moment = type_moment(column.type)
     if moment is not None:

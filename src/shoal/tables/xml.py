@@ -23,10 +23,10 @@ from lxml import etree
 from shoal.errors import DataError, FileError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import all_text, coarsest, decoded, infer, joined, one_chunk, render
+from shoal.tables.cells import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render
 from shoal.tables.frames import column_of
 from shoal.tables.kinds import has_text, inner, is_text
-from shoal.tables.markup import NO_CHARACTER, escaped, first_where
+from shoal.tables.markup import NO_CHARACTER, escaped
 from shoal.tables.names import check_names
 
 _KEY = b"shoal.xml"
@@ -53,8 +53,9 @@ def read_xml(path: Path) -> pa.Table:
 
     A variable that a record does not have, or has without a character, is a missing value. Types follow from all
     texts, as in CSV files, with a point as the decimal sign. Variables may come in any order; columns come in the
-    order in which the file first has them. Comments and processing instructions are passed over. The names of the root
-    and of the records are kept in the metadata of the schema, as `shoal.xml`, for `write_xml`.
+    order in which the file first has them. Comments, processing instructions and declarations of namespaces that no
+    name is in are passed over. The names of the root and of the records are kept in the metadata of the schema, as
+    `shoal.xml`, for `write_xml`.
 
     Parameters
     ----------
