@@ -23,7 +23,7 @@ def place_in_box(record: Floats, low: Floats, scale: Floats, place: Integers) ->
 def bit_at(place: Integers, depth: int) -> int:
     """Return which half is taken at a depth."""
     d = place.shape[0]
-    return (place[depth % d] >> (BITS - 1 - depth // d)) & 1
+    return int(place[depth % d] >> (BITS - 1 - depth // d)) & 1
 
 
 @njit(cache=True, nogil=True)
@@ -100,7 +100,7 @@ def sum_in_leaves(
 
 @njit(cache=True, nogil=True)
 def number_leaves(children: Integers) -> tuple[Integers, int]:
-    """Number the leaves along the path of bits that leads to them; -1 for inner nodes."""
+    """Return numbers of the leaves, along the path of bits that leads to them (-1 for inner nodes), and how many."""
     number = np.full(children.shape[0], -1)
     stack = np.empty(children.shape[0] + 1, np.int64)
     stack[0], size, leaves = 0, 1, 0

@@ -87,15 +87,6 @@ def improve_pairs(
 
 
 @njit(cache=True, nogil=True)
-def taken(target: Integers, p: int, group: int) -> bool:
-    """Return whether an earlier member goes to this group: the next would find it changed, and its cost another."""
-    for other in range(p):
-        if target[other] == group:
-            return True
-    return False
-
-
-@njit(cache=True, nogil=True)
 def dissolve(X: Floats, members: Integers, size: Integers, centroids: Floats, groups: Integers, near: Integers) -> int:
     """Dissolve groups whose members fit better elsewhere; return how many.
 
@@ -111,7 +102,10 @@ def dissolve(X: Floats, members: Integers, size: Integers, centroids: Floats, gr
             x = X[members[g, p]]
             best = np.inf
             for b in near[at * most + p]:
-                if b < 0 or b == g or size[b] == 0 or size[b] == most or taken(target, p, b):
+                free = b >= 0 and b != g and 0 < size[b] < most
+                for other in range(p):  # a group that takes in another member changes, and so would the cost
+                    free = free and target[other] != b
+                if not free:
                     continue
                 cost = squared(x, centroids[b]) * size[b] / (size[b] + 1)
                 if cost < best:

