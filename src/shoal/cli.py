@@ -180,9 +180,9 @@ def protect(
     refuse_output(asked.input, target, overwrite)
     with Bar(_stderr()) as bar:
         release = protect(plan=asked, progress=bar)
-        summary = release.summary()
         bar("write", 0, 1)
         release.save(target, overwrite)
+        summary = release.summary()
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
     if as_json:
         _print_json({**summary, "files": paths})

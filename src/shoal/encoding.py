@@ -1,10 +1,12 @@
 """From the attributes of a table to the space in which records are near or far."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from shoal.errors import DataError
 from shoal.plan import Aggregate, AttributeType, Plan
-from shoal.scaling import Matrix, standardize
+from shoal.scaling import Matrix, Scale, standardize
 from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes, encode
@@ -59,8 +61,11 @@ def encode_all(table: Table, plan: Plan) -> list[Attribute]:
     return attributes
 
 
-def space_of(attributes: list[Attribute], plan: Plan) -> Space:
-    """Put attributes on one scale, so that each counts in distances as its type and its weight say."""
+def space_of(attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale] | None = None) -> Space:
+    """Put attributes on one scale, so that each counts in distances as its type and its weight say.
+
+    Numbers and dates are standardised by their own values, or by `scales` where the records are part of more.
+    """
     weights = np.array([plan.attribute_weights.get(attribute.name, 1.0) for attribute in attributes])
     levels = np.array([0 if each.levels is None else len(each.levels) for each in attributes], dtype=np.int64)
     kinds = np.array([_kind(attribute, plan) for attribute in attributes], dtype=np.int64)
@@ -69,7 +74,9 @@ def space_of(attributes: list[Attribute], plan: Plan) -> Space:
     values = np.empty((len(attributes[0].codes), len(attributes)))
     for j, attribute in enumerate(attributes):
         if attribute.type in NUMBERS:
-            values[:, j] = np.sqrt(weights[j]) * _standardized(attribute.codes, plan)
+            codes = attribute.codes
+            scaled = _standardized(codes, plan) if scales is None else scales[attribute.name].apply(codes)
+            values[:, j] = np.sqrt(weights[j]) * scaled
         else:
             values[:, j] = attribute.codes * steps[j]
     return Space(values, kinds, weights, steps, levels)

@@ -94,6 +94,26 @@ class Csv(BaseModel):
     missing: Names = Field([], description="words that mean a missing value, such as NA or ?")
 
 
+class Scale(BaseModel):
+    """How a table is divided into record blocks, and where the work is done."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    block_size: Annotated[Whole, Field(ge=1)] | None = Field(
+        None, description="the most records in a block; as many as memory allows if not given"
+    )
+    blocking: Literal["kd", "2^d"] = Field("kd", description="blocks of equal size, or the cells of a 2^d-tree")
+    dimensions: Names | None = Field(
+        None, min_length=1, description="with 2^d: the attributes that cells are halved across; all if not given"
+    )
+    seams: bool = Field(False, description="let records cross the borders of blocks afterwards, in memory only")
+    memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGT]i?B?\s*$")] | None = Field(
+        None, description="how much memory may be used, such as 4GB; what the machine has if not given"
+    )
+    engine: Literal["local", "spark"] = Field("local", description="this machine, or a Spark cluster")
+    master: str | None = Field(None, description="with spark: the address of the cluster, such as local[2]")
+
+
 class Plan(BaseModel):
     """What is asked for: the same words in Python, on the command line and in a plan file."""
 
@@ -158,6 +178,7 @@ class Plan(BaseModel):
     seed: Annotated[Whole, Field(ge=0)] = Field(0, description="start of the random numbers, for methods that draw any")
     input: PathText | None = Field(None, description="the file to protect")
     output: PathText | None = Field(None, description="the file to write")
+    scale: Scale | None = Field(None, description="record blocks, for files of any size")
     csv: Csv | None = Field(None, description="how a CSV input is written, where looking at it is not enough")
 
     @model_validator(mode="wrap")
@@ -181,10 +202,11 @@ class Plan(BaseModel):
         return plan
 
     def updated(self, **options: Any) -> Self:
-        """Return the plan with other options in place of its own, validated anew; `csv` is changed part by part."""
+        """Return the plan with other options in place of its own, validated anew; `csv`, `scale` part by part."""
         mine = self.model_dump(exclude_unset=True)
-        if isinstance(options.get("csv"), dict) and isinstance(mine.get("csv"), dict):
-            options["csv"] = {**mine["csv"], **options["csv"]}
+        for part in _PARTS:
+            if isinstance(options.get(part), dict) and isinstance(mine.get(part), dict):
+                options[part] = {**mine[part], **options[part]}
         return type(self)(**{**mine, **options})
 
     @property
@@ -242,8 +264,8 @@ class Plan(BaseModel):
 def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     """Say one of pydantic's errors in the words of the person who made it."""
     path = [str(part) for part in detail["loc"] if part not in _TAGS]
-    path = path[: 2 if path[:1] == ["csv"] or path[:1] in ([table] for table in _TABLES) else 1]
-    fields = Csv.model_fields if path[:1] == ["csv"] else cls.model_fields
+    path = path[: 2 if path and path[0] in (*_PARTS, *_TABLES) else 1]
+    fields = _PARTS[path[0]].model_fields if path and path[0] in _PARTS else cls.model_fields
     context = detail.get("ctx", {})
     match detail["type"]:
         case "missing":
@@ -273,6 +295,8 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = "must be a whole number"
         case "list_type" | "string_type" if path[0] in _NAMES:
             what = "must be a list of attribute names"
+        case "string_pattern_mismatch":
+            what = "must be a number with a unit, such as 500MB or 4GB"
         case "string_too_long" | "string_too_short":
             what = "must be one character"
         case _:
@@ -280,6 +304,7 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     return ".".join(path) or "plan", what
 
 
+_PARTS: dict[str, type[BaseModel]] = {"csv": Csv, "scale": Scale}
 _TAGS = ("word", "lists", "table")
 _TABLES = ("types", "levels", "attribute_weights", "aggregate")
 _NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks")

@@ -24,7 +24,7 @@ from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind,
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.attributes import Attribute, Codes
-from shoal.tables.stored import STATISTICS, Kind, stored, stored_type
+from shoal.tables.stored import STATISTICS, Kind, stored, stored_type, unkept
 from shoal.verify import Diversity, Promise, exposure, verify, verify_written
 from shoal.words import counted
 from shoal.work import Progress, quiet
@@ -264,7 +264,7 @@ class Release:
         """Write the protected table, and beside it the plan that gives the same bytes again.
 
         What was written is read back and verified before it gets its final name; a file under that name is complete
-        or does not exist.
+        or does not exist. What this kind of file cannot keep is added to the notes.
 
         Parameters
         ----------
@@ -287,6 +287,7 @@ class Release:
             with written_whole(plan_beside(path), overwrite) as partial_plan:
                 text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
                 partial_plan.write_text(text, encoding="utf-8")
+        self.notes.extend(note for note in unkept(self._published.to_arrow(), kind) if note not in self.notes)
 
     def _verify_on_disk(self, path: Path, kind: Kind, dialect: Dialect) -> None:
         """Read a file that was just written, and compare it with what it must hold."""

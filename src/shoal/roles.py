@@ -36,7 +36,7 @@ def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
         if name not in taken:
             raise DataError(
                 f"column '{name}' looks numeric, but record {record} holds text; put that right, say which words mean "
-                "a missing value with missing in the csv options (--missing-word), or name the quasi-identifiers with quasi"
+                "a missing value with missing in the csv options (--missing-word), or name the quasi-identifiers"
             )
     for name in table.disguised:
         if name not in taken:

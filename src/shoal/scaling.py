@@ -1,11 +1,22 @@
 """Bringing attributes to one scale, so that squared Euclidean distance treats them alike."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+
+
+class Scale(NamedTuple):
+    """The map x -> (x - shift) / spread that brings an attribute to the common scale; a constant one becomes zero."""
+
+    shift: float
+    spread: float
+
+    def apply(self, values: Matrix) -> Matrix:
+        """Scale values of the attribute."""
+        return (values - self.shift) / self.spread if self.spread > 0 else values * 0.0
 
 
 def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") -> Matrix:

@@ -12,7 +12,7 @@ from numba import njit
 
 from shoal.kernels.types import Floats, Integers
 
-_WORTHWHILE = 1e-9  # of the distances involved: less may be rounding, and changes back and forth would never end
+_WORTHWHILE = 1e-9  # of the squared distances involved: less may be rounding
 
 
 @njit(cache=True, nogil=True)
@@ -81,7 +81,10 @@ def improve_pairs(
             a = groups[at]
             if b < 0 or b == a or size[a] == 0 or size[b] == 0:
                 continue
-            while improve_pair(X, members, size, centroids, k, a, b):
+            # At most as many as there are members: among records a rounding error apart, gains never end.
+            for _ in range(2 * k):
+                if not improve_pair(X, members, size, centroids, k, a, b):
+                    break
                 changes += 1
     return changes
 

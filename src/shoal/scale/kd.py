@@ -15,12 +15,12 @@ _CELLS_A_BLOCK = 64  # a block's size is within a 64th of the half that was aime
 def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
     """Halve the records across their widest attribute until no block has more than `most`.
 
-    As in a k-d tree [1]_ a block is divided at the median of the attribute in which its records vary most, so
-    blocks are compact and of about the same size. An exact median would need the records of a block in order. Here the records
-    are first counted in small cells, none with more than a 64th of a block, and a median is taken over the cells, each
-    of which goes to one side as a whole, according to its centroid. The cells are known from a few passes that add
-    integers, so the blocks are the same whether the records lie in memory, in a file or on a cluster. Equal records
-    share a cell, and so a block.
+    As in a k-d tree [1]_ a block is divided at the median of the attribute in which its records vary most, so blocks
+    are compact and of about the same size. An exact median would need the records of a block in order. Here the
+    records are first counted in small cells, none with more than a 64th of a block, and a median is taken over the
+    cells, each of which goes to one side as a whole, according to its centroid. The cells are known from a few passes
+    that add integers, so the blocks are the same whether the records lie in memory, in a file or on a cluster. Equal
+    records share a cell, and so a block.
 
     Where too many records lie in one place a block may stay larger: see `RecordBlocks.crowded`.
 

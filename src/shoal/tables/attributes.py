@@ -98,7 +98,7 @@ class Attribute:
             codes = _as(column, pa.float64()).to_numpy(zero_copy_only=False)
             missing |= np.isnan(codes)
         else:
-            units = _as(column, self.stored).view(_carrier(self.stored)).cast(pa.int64())
+            units = moments_of(_as(column, self.stored))
             codes = (units.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) - self.origin) / self.tick
         return np.where(missing, np.nan, np.where(np.isnan(codes), np.inf, codes))
 
@@ -170,6 +170,11 @@ def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level
     return _in_levels(table, column, name, type_, levels)
 
 
+def moments_of(column: Array) -> Array:
+    """Give dates or moments as integers, in units of the column."""
+    return column.view(_carrier(column.type)).cast(pa.int64())
+
+
 def _carrier(kind: pa.DataType) -> pa.DataType:
     """Give the integers behind moments."""
     return pa.int32() if pa.types.is_date32(kind) else pa.int64()
@@ -178,23 +183,72 @@ def _carrier(kind: pa.DataType) -> pa.DataType:
 def _moments(column: Array, name: str, type_: AttributeType) -> Attribute:
     """Count ticks from the first moment; the tick is the largest that all are whole numbers of."""
     kind = column.type
-    right = pa.types.is_date(kind) if type_ == "date" else pa.types.is_timestamp(kind)
-    if not right:
-        raise DataError(
-            f"column '{name}' is of type {kind}, which does not hold {'dates' if type_ == 'date' else 'moments'}; "
-            "convert it first, or give it another type"
-        )
-    units = column.view(_carrier(kind)).cast(pa.int64())
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return _ticking(name, type_, np.empty(0), kind, 0, 0, 1)  # says that it is something else
+    units = moments_of(column)
     missing = units.is_null().to_numpy(zero_copy_only=False)
     values = units.fill_null(units.drop_null()[0].as_py()).to_numpy(zero_copy_only=False)
-    origin = int(values.min())
-    if int(values.max()) - origin > np.iinfo(np.int64).max:
+    first, last = int(values.min()), int(values.max())
+    fits = last - first <= np.iinfo(np.int64).max
+    after = values - first if fits else values
+    attribute = _ticking(name, type_, np.empty(0), kind, first, last, int(np.gcd.reduce(after)))
+    return replace(attribute, codes=np.where(missing, np.nan, after / attribute.tick))
+
+
+def attribute_of(
+    name: str,
+    type_: AttributeType,
+    stored: pa.DataType,
+    found: Array | None = None,
+    levels: Sequence[Level] | None = None,
+    moments: tuple[int, int, int] = (0, 0, 1),
+) -> Attribute:
+    """Describe an attribute whose records are elsewhere; it has no codes of its own.
+
+    Parameters
+    ----------
+    name, type_, stored
+        Of the attribute, and of its column.
+    found
+        The categories or levels that occur.
+    levels
+        Levels in order, where they are given.
+    moments
+        For dates: the first, the last, and the largest tick that all are whole numbers of after the first.
+    """
+    nobody = np.empty(0)
+    if type_ == "continuous":
+        if not is_number(stored):
+            raise DataError(f"column '{name}' is of type {stored} and holds no numbers; give it another type")
+        return Attribute(name, type_, nobody, stored)
+    if found is None:
+        first, last, tick = moments
+        return _ticking(name, type_, nobody, stored, first, last, tick)
+    if type_ != "ordinal":
+        return Attribute(name, type_, nobody, stored, levels=_sorted(found))
+    if levels is None and is_text(found.type):
+        raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
+    order = _sorted(found) if levels is None else _given(levels, found.type, name)
+    if (odd := pc.sum(pc.invert(pc.is_in(found, value_set=order))).as_py() or 0) > 0:
+        raise DataError(f"column '{name}' holds {odd} levels that are not in its list; add them to levels")
+    return Attribute(name, type_, nobody, stored, levels=order)
+
+
+def _ticking(
+    name: str, type_: AttributeType, codes: Codes, stored: pa.DataType, first: int, last: int, tick: int
+) -> Attribute:
+    """Describe dates or moments; a date never gets a time of day, and no more time is counted than fits."""
+    right = pa.types.is_date(stored) if type_ == "date" else pa.types.is_timestamp(stored)
+    if not right:
+        raise DataError(
+            f"column '{name}' is of type {stored}, which does not hold {'dates' if type_ == 'date' else 'moments'}; "
+            "convert it first, or give it another type"
+        )
+    if last - first > np.iinfo(np.int64).max:
         raise DataError(f"column '{name}' spans more time than can be counted in its unit; store it in a coarser one")
-    after = values - origin
-    day = 86_400_000 if pa.types.is_date64(kind) else 1  # a date never gets a time of day
-    tick = math.gcd(day, int(np.gcd.reduce(after))) if type_ == "date" else int(np.gcd.reduce(after)) or 1
-    codes = np.where(missing, np.nan, after / tick)
-    return Attribute(name, type_, codes, kind, origin=origin, tick=tick)
+    day = 86_400_000 if pa.types.is_date64(stored) else 1
+    tick = math.gcd(day, tick) if type_ == "date" else tick or 1
+    return Attribute(name, type_, codes, stored, origin=first, tick=tick)
 
 
 def _in_levels(
@@ -235,7 +289,8 @@ def _ordered(table: Table, column: Array, found: Array, name: str, levels: Seque
         raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
     labelled = table.labels(name).values
     if labelled and is_number(found.type):
-        declared = pa.array([float(code) for code in labelled]).cast(found.type, safe=False)
+        codes = [code for code in labelled if isinstance(code, float)]  # others are letters, for kinds of missing
+        declared = pa.array(codes, pa.float64()).cast(found.type, safe=False)
         special = user_missing(declared, table.labels(name))
         found = pa.concat_arrays([found, declared.filter(pa.array(~special))]).unique()
     return _sorted(found)

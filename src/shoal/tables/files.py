@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
+from shoal.tables.apart import read_apart
 from shoal.tables.csv_reading import read_csv
 from shoal.tables.csv_writing import write_csv
 from shoal.tables.frames import adopt
 from shoal.tables.numbers import find_disguised, find_spoiled
-from shoal.tables.statistics_reading import read_statistics
 from shoal.tables.statistics_writing import write_statistics
 from shoal.tables.stored import STATISTICS, Kind, plain_dictionaries
 from shoal.tables.table import Table
@@ -112,7 +112,7 @@ def _open_file(path: Path, csv: Csv) -> Table:
 
 def _read(path: Path, kind: Kind) -> pa.Table:
     if kind in STATISTICS:
-        return read_statistics(path, kind)
+        return read_apart(path, kind)
     if kind == "excel":
         from shoal.tables.excel import read_excel
 

@@ -139,13 +139,15 @@ def rebuild(
         frame = frame.filter(keep.tolist())
     if replace:
         new = nw.from_arrow(pa.table(dict(replace)), backend=frame.implementation)
-        frame = frame.with_columns(*(_in_own_levels(new[name], frame[name]) for name in replace))
-    return frame.drop(*drop).to_native()
+        dtypes = frame.schema
+        frame = frame.with_columns(*(_in_own_levels(new[name], dtypes[name]) for name in replace))
+    # Not `drop`, in which Polars takes a name such as * for a pattern.
+    return frame[[name for name in frame.columns if name not in drop]].to_native()
 
 
-def _in_own_levels(new: nw.Series[Any], old: nw.Series[Any]) -> nw.Series[Any]:
+def _in_own_levels(new: nw.Series[Any], old: nw.dtypes.DType) -> nw.Series[Any]:
     """Give categories the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
-    return new.cast(nw.String).cast(old.dtype) if old.dtype in (nw.Enum, nw.Categorical) else new
+    return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
 
 
 def _rebuild_arrow(

@@ -21,7 +21,7 @@ from shoal.tables.arrow import compute as pc
 from shoal.tables.cells import decoded, one_chunk
 from shoal.tables.kinds import inner, is_number, is_text
 from shoal.tables.labels import Code, Labels, file_label_of, labels_of, letters_of, tagged, with_file_label, with_labels
-from shoal.tables.moments import TYPES, Package, type_moment
+from shoal.tables.moments import LIMITS, TYPES, Moment, Package, arrow_numbers, type_moment
 
 StatisticsKind = Literal["sav", "zsav", "por", "dta", "xpt", "sas7bdat"]
 
@@ -167,22 +167,21 @@ def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
         f"{title} has no letters for missing values, which become plain ones, in": [],
     }
     shortened, undeclared, plain = lost.values()
-    for field, chunks in zip(table.schema, table.columns, strict=True):
-        before = labels_of(field)
-        column, labels = _held(one_chunk(chunks), before, kind)
-        after = _fitted(labels, column.type, kind)
+    ready = held(table, kind)
+    for field in table.schema:
+        before, after = labels_of(field), labels_of(ready.schema.field(field.name))
         if before.label != after.label or not before.values.items() <= after.values.items():
             shortened.append(field.name)
         if before.missing != after.missing:
             undeclared.append(field.name)
-        if pa.types.is_floating(field.type) and _count_letters(one_chunk(chunks)) > _count_letters(column):
+        if pa.types.is_floating(field.type) and _letters(table, field.name) > _letters(ready, field.name):
             plain.append(field.name)
     return [f"{what} {', '.join(names)}" for what, names in lost.items() if names]
 
 
-def _count_letters(column: Array) -> int:
-    floats = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return int(np.count_nonzero(letters_of(floats)))
+def _letters(table: pa.Table, name: str) -> int:
+    """Count the extended missing values of a column."""
+    return int(np.count_nonzero(letters_of(arrow_numbers(one_chunk(table.column(name))))))
 
 
 def _refuse_names(names: list[str], holder: Holder) -> None:
@@ -215,9 +214,8 @@ def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, L
         return _text(values, kind), labels
     if pa.types.is_integer(values.type):
         return _integers(values, final), labels
-    if pa.types.is_floating(final):
-        return _floats(values, kind), labels
-    return _moments(values, final), labels
+    moment = type_moment(final)
+    return (_floats(values, kind) if moment is None else _moments(values, moment)), labels
 
 
 def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labels]:
@@ -279,12 +277,15 @@ def _as_in_stata(letters: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.where((small >= ord("a")) & (small <= ord("z")), small, 0).astype(np.uint8)
 
 
-def _moments(values: Array, final: pa.DataType) -> Array:
+def _moments(values: Array, moment: Moment) -> Array:
+    final = TYPES[moment]
     coarse = values.cast(final, safe=False)
-    wide: Any = values.cast(final).type if pa.types.is_date(final) else values.type
-    back = coarse.cast(wide)
-    finer = pc.not_equal(back, values.cast(wide))
-    _refuse(finer, "holds a moment that is finer than the file's unit of time", f"round it to {final}")
+    if not pa.types.is_date(final):
+        finer = pc.not_equal(coarse.cast(values.type), values)
+        _refuse(finer, "holds a moment that is finer than the file's unit of time", f"round it to {final}")
+    low, high = LIMITS[moment]
+    numbers = arrow_numbers(coarse)
+    _refuse(pa.array((numbers < low) | (numbers > high)), "holds a moment outside the years 1 to 9999", "replace it")
     return coarse
 
 

@@ -36,13 +36,13 @@ _UNITS: dict[tuple[Package, Moment], tuple[int, int]] = {
     ("stata", "time"): (1_000, 1),
 }
 _YEARS = (-719_162, 2_932_896)  # days from the start of year 1 to the end of year 9999
-_LIMITS: dict[Moment, tuple[int, int]] = {
+LIMITS: dict[Moment, tuple[int, int]] = {
     "date": _YEARS,
     "datetime": (_YEARS[0] * _DAY, (_YEARS[1] + 1) * _DAY - 1),
     "time": (0, 1_000 * _DAY - 1),
 }
 # of a unit of Arrow, for what a float64 rounds away; days are exact
-_SLACK: dict[Moment, float] = {"date": 0.0, "datetime": 0.01, "time": 0.01}
+_SLACK: dict[Moment, float] = {"date": 0.0, "datetime": 0.1, "time": 0.01}
 
 _SAS_DATE = r"(WEEKDATE|WEEKDATX|DATE|(MMDDYY|DDMMYY|YYMMDD)[BCDNPS]?|(IS|E|B)8601DA)"
 _FORMATS: dict[tuple[Package, Moment], str] = {
@@ -97,7 +97,7 @@ def moments(raw: NDArray[np.float64], moment: Moment, package: Package) -> Array
         exact = to_arrow_numbers(raw, moment, package)
     absent = np.isnan(exact)
     numbers = np.rint(np.where(absent, 0, exact))
-    low, high = _LIMITS[moment]
+    low, high = LIMITS[moment]
     with np.errstate(invalid="ignore"):
         is_near = np.abs(exact - numbers) <= _SLACK[moment]
     fits = absent | (is_near & (numbers >= low) & (numbers <= high))

@@ -155,9 +155,10 @@ def _complete(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     return values
 
 
-def misses(name: str, record: int, count: int) -> str:
-    """Say that a column misses values, `count` in all and the first in `record`."""
-    return f"column '{name}' misses a value in record {record}{_in_all(count)}; {_FILL}"
+def misses(name: str, record: int | None, count: int) -> str:
+    """Say that a column misses values, `count` in all and the first in `record`, if that is known."""
+    where = f"a value in record {record}{_in_all(count)}" if record is not None else f"{count} values"
+    return f"column '{name}' misses {where}; {_FILL}"
 
 
 def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:

@@ -1,0 +1,1 @@
+"""Engines: the same plan on files larger than memory, and on a cluster."""

@@ -1,0 +1,219 @@
+"""The frame: what a record block must know of the whole file, and how it is masked. Every engine has the same."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.encoding import space_of
+from shoal.engines.summary import MOST_CATEGORIES, Column, Moments, Summary, moments, summarize
+from shoal.errors import DataError, PlanError
+from shoal.grouping import Confidential, groups
+from shoal.plan import Plan
+from shoal.publishing import representatives
+from shoal.scale import Gather, RecordBlocks, kd_blocks, two_d_tree
+from shoal.scaling import Matrix, Scale
+from shoal.space import MODE
+from shoal.tables.arrow import Array
+from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, attribute_of
+from shoal.tables.cells import one_chunk
+from shoal.tables.kinds import inner
+from shoal.tables.numbers import misses
+from shoal.words import counted
+
+Seen = TypeVar("Seen", bound="Summary | Moments")
+
+# Plan fields that need the whole file at once.
+_WHOLE = ("blocks", "strata", "weights", "preserve", "l", "t", "restore_variance")
+
+
+class Records(Protocol):
+    """Where the records are: what an engine must do for a frame to be made."""
+
+    def summary(self, look: Callable[..., Summary]) -> Summary:
+        """Add up what `look` sees in the masked columns of all pieces of the table."""
+
+    def moments(self, look: Callable[[Matrix], Moments], frame: "Frame") -> Moments:
+        """Add up what `look` sees in the codes of all records."""
+
+    def gather(self, frame: "Frame") -> Gather:
+        """Give passes over what the blocks are made from: see `Frame.outline`."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a block must know of the whole: the plan, attributes without records, their scales, and the blocks.
+
+    Attributes
+    ----------
+    plan
+        Settled for the table.
+    attributes
+        The masked attributes; their codes are empty.
+    scales
+        Of numbers and dates.
+    types
+        Of the published columns.
+    records
+        How many there are.
+    blocks
+        How records are divided; None if all are one block.
+    """
+
+    plan: Plan
+    attributes: list[Attribute]
+    scales: Mapping[str, Scale]
+    types: Mapping[str, pa.DataType]
+    records: int
+    blocks: RecordBlocks | None = None
+
+    def codes(self, piece: pa.Table) -> Matrix:
+        """Turn the masked columns of some records into numbers."""
+        return np.column_stack(
+            [attribute.read(one_chunk(piece.column(attribute.name))) for attribute in self.attributes]
+        )
+
+    def outline(self, codes: Matrix) -> Matrix:
+        """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
+        space = space_of(self._of(codes), self.plan, self.scales)
+        columns = np.flatnonzero(space.kinds != MODE)
+        return np.ascontiguousarray(np.nan_to_num(space.values[:, columns], nan=0.0))
+
+    def block_of(self, codes: Matrix) -> np.ndarray:
+        """Give the number of each record's block."""
+        if self.blocks is None:
+            return np.zeros(len(codes), dtype=np.int64)
+        return self.blocks.assign(self.outline(codes))
+
+    def mask(self, codes: Matrix, watch: np.ndarray | None = None) -> Matrix:
+        """Mask the records of one block: what each publishes, as numbers.
+
+        Records are put in the order of their values first, so that ties do not depend on the order in which an engine
+        has them; records equal in all masked attributes are interchangeable.
+        """
+        order = np.lexsort(codes.T[::-1])
+        attributes = self._of(codes[order])
+        space = space_of(attributes, self.plan, self.scales)
+        nothing = Confidential([], None, None, [])
+        labels = groups(space, self.plan, nothing, watch=np.zeros(2, np.int64) if watch is None else watch)
+        published = np.empty_like(codes)
+        published[order] = np.column_stack(representatives(attributes, space, [labels], self.plan, None))
+        return published
+
+    def decode(self, published: Matrix) -> dict[str, Array]:
+        """Turn numbers back into columns of the types that are promised for the whole file."""
+        columns = {}
+        for j, attribute in enumerate(self.attributes):
+            column = attribute.decode(published[:, j], whole=self.plan.round)
+            columns[attribute.name] = column.cast(self.types[attribute.name])
+        return columns
+
+    def _of(self, codes: Matrix) -> list[Attribute]:
+        return [replace(attribute, codes=codes[:, j]) for j, attribute in enumerate(self.attributes)]
+
+
+def frame_of(records: Records, plan: Plan, schema: pa.Schema) -> Frame:
+    """Make the frame of a table by two passes over it, without its blocks.
+
+    Raises
+    ------
+    PlanError, DataError
+        If the plan asks for what needs the whole table in memory, or the table cannot be masked as asked.
+    """
+    refuse_whole(plan)
+    seen = records.summary(lambda piece, start=None: summarize(piece, plan.types, start))
+    _refuse_gaps(seen, plan)
+    attributes = [_described(name, schema.field(name).type, seen.columns[name], plan) for name in plan.masked]
+    types = {attribute.name: _published_type(attribute, plan) for attribute in attributes}
+    count = seen.columns[plan.masked[0]].records
+    if plan.k > count:
+        raise DataError(f"k = {plan.k} asks for groups larger than the table, which has {counted(count, 'record')}")
+    frame = Frame(plan, attributes, {}, types, count)
+    return replace(frame, scales=_scales(records, frame, seen))
+
+
+def _described(name: str, stored: pa.DataType, column: Column, plan: Plan) -> Attribute:
+    """Describe an attribute by what a pass over all records has shown."""
+    type_ = plan.types[name]
+    if type_ in NUMBERS:
+        return attribute_of(name, type_, stored, moments=(int(column.low or 0), int(column.high or 0), column.tick))
+    found = pa.array(sorted(column.categories), inner(stored))
+    return attribute_of(name, type_, stored, found, plan.levels.get(name))
+
+
+def with_blocks(frame: Frame, gather: Gather, most: int) -> Frame:
+    """Divide the records into blocks of at most so many, as the plan's scale says."""
+    if frame.records <= most:
+        return frame
+    if all(attribute.type in CATEGORIES for attribute in frame.attributes):
+        raise PlanError(
+            [("scale", "cannot divide records by nominal attributes alone; add a number, a date or an ordinal one")]
+        )
+    scale = frame.plan.scale
+    divide = two_d_tree if scale is not None and scale.blocking == "2^d" else kd_blocks
+    return replace(frame, blocks=divide(gather, frame.plan.k, most))
+
+
+def refuse_whole(plan: Plan) -> None:
+    """Report what a plan asks for that needs all records at once."""
+    problems = [
+        (name, "needs the whole table in memory; it does not apply to record blocks on this engine")
+        for name in _WHOLE
+        if getattr(plan, name) not in (None, False)
+    ]
+    if plan.method == "mic1d":
+        problems.append(("method", "'mic1d' sorts all values at once; it does not apply to record blocks"))
+    if plan.missing == "suppress":
+        problems.append(("missing", "'suppress' does not apply to this engine; use 'group' or 'impute'"))
+    if problems:
+        raise PlanError(problems)
+
+
+def _refuse_gaps(seen: Summary, plan: Plan) -> None:
+    problems = []
+    for name, column in seen.columns.items():
+        if column.missing == column.records:
+            problems.append(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
+        elif column.missing and plan.missing == "error":
+            problems.append(misses(name, column.first_missing, column.missing))
+        if column.infinite:
+            where = "" if column.first_infinite is None else f", first in record {column.first_infinite}"
+            problems.append(
+                f"column '{name}' is infinite in {counted(column.infinite, 'record')}{where}; replace them by numbers"
+            )
+        if len(column.categories) > MOST_CATEGORIES:
+            problems.append(
+                f"column '{name}' has more than {MOST_CATEGORIES:,} categories; if it identifies records, drop it with "
+                "identifiers"
+            )
+    if problems:
+        raise DataError("\n".join(problems))
+
+
+def _published_type(attribute: Attribute, plan: Plan) -> pa.DataType:
+    """Fix the type of a published column beforehand: one block must not find whole numbers where another does not."""
+    if attribute.type != "continuous" or pa.types.is_floating(attribute.stored):
+        return attribute.stored
+    return attribute.stored if plan.round and pa.types.is_integer(attribute.stored) else pa.float64()
+
+
+def _scales(records: Records, frame: Frame, seen: Summary) -> dict[str, Scale]:
+    names = [attribute.name for attribute in frame.attributes if attribute.type in NUMBERS]
+    at = [j for j, attribute in enumerate(frame.attributes) if attribute.type in NUMBERS]
+    low, high = [], []
+    for j in at:
+        attribute, column = frame.attributes[j], seen.columns[frame.attributes[j].name]
+        # In codes: ticks count from the first moment.
+        bottom, top = (float(column.low or 0), float(column.high or 0))
+        if attribute.type != "continuous":
+            bottom, top = 0.0, (top - bottom) / attribute.tick
+        low.append(bottom)
+        high.append(top)
+    if frame.plan.standardize == "none":
+        return {name: Scale(0.0, 1.0) for name in names}
+    if frame.plan.standardize == "minmax":
+        return {name: Scale(b, t - b) for name, b, t in zip(names, low, high, strict=True)}
+    found = records.moments(lambda codes: moments(codes[:, at], low, high), frame)
+    return dict(zip(names, found.scales(low, high), strict=True))

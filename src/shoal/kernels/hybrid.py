@@ -1,0 +1,162 @@
+"""Kernels of hybrid data: synthetic values for the records of one group after the other.
+
+Attributes lie in rows here, so that a row is one attribute of all members of a group and sums run over memory as it
+lies. Nothing is inverted and nothing is factored by Cholesky: whatever is constant or collinear inside a group only
+makes a basis shorter.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from shoal.kernels.types import Floats, Integers
+
+# Variants of IPSO: what of the model is kept.
+A, B, C = 0, 1, 2
+
+# A row (of length one) of which less than this is left, beside a basis, is a combination of that basis. Leaving it out
+# moves a correlation by no more, and it is far above what rounding leaves of a true combination.
+LEAST = 1e-11
+
+
+@njit(cache=True, nogil=True)
+def _dot(a: Floats, b: Floats) -> float:
+    total = 0.0
+    for i in range(a.size):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _remove(row: Floats, basis: Floats, rank: int) -> None:
+    """Take from a row its projection on the first `rank` rows of an orthonormal basis."""
+    for b in range(rank):
+        share = _dot(basis[b], row)
+        for i in range(row.size):
+            row[i] -= share * basis[b, i]
+
+
+@njit(cache=True, nogil=True)
+def _orthonormal(rows: Floats) -> int:
+    """Turn the first rows into an orthonormal basis of all, and return how many: the rank.
+
+    Gram-Schmidt, with the longest of what is left as the next row. Its projection on those before it is removed once
+    more before it is brought to length one: twice is enough.
+    """
+    rank = 0
+    for _ in range(rows.shape[0]):
+        longest, square = rank, 0.0
+        for r in range(rank, rows.shape[0]):
+            length = _dot(rows[r], rows[r])
+            if length > square:
+                longest, square = r, length
+        if square <= LEAST * LEAST:
+            break
+        row = rows[longest].copy()
+        rows[longest] = rows[rank]
+        _remove(row, rows, rank)
+        rows[rank] = row / math.sqrt(_dot(row, row))
+        rank += 1
+        for r in range(rank, rows.shape[0]):
+            _remove(rows[r], rows[rank - 1 : rank], 1)
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def _standardised(X: Floats, members: Integers, rows: Floats, centre: Floats, length: Floats) -> None:
+    """Write each attribute of the members as a row of mean 0 and length 1, or of zeros if it is constant."""
+    for j in range(X.shape[1]):
+        # Differences from a member, not from 0: equal values give exact zeros, and their centre is their own value.
+        origin, mean, widest = X[members[0], j], 0.0, 0.0
+        for i in range(members.size):
+            rows[j, i] = X[members[i], j] - origin
+            mean += rows[j, i]
+        mean /= members.size
+        for i in range(members.size):
+            rows[j, i] -= mean
+            widest = max(widest, abs(rows[j, i]))
+        centre[j], length[j] = origin + mean, widest
+        if widest > 0:
+            for i in range(members.size):
+                rows[j, i] /= widest
+            short = math.sqrt(_dot(rows[j], rows[j]))
+            for i in range(members.size):
+                rows[j, i] /= short
+            length[j] *= short
+
+
+@njit(cache=True, nogil=True)
+def _explaining(Y: Floats, members: Integers) -> tuple[Floats, int]:
+    """Return an orthonormal basis of span(1, Y) and its rank."""
+    rows = np.empty((Y.shape[1] + 1, members.size))
+    rows[-1] = 1 / math.sqrt(members.size)
+    _standardised(Y, members, rows, np.empty(Y.shape[1]), np.empty(Y.shape[1]))
+    return rows, _orthonormal(rows)
+
+
+@njit(cache=True, nogil=True)
+def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, variant: int) -> None:
+    """Replace the residuals E by synthetic ones, made of noise.
+
+    E = T'U with U an orthonormal basis of the residuals; U is replaced by as many rows of noise. In variant C these are
+    orthonormal too, which leaves E E' as it was, in the complement of span(1, Y, U).
+    """
+    n = E.shape[1]
+    U = E.copy()
+    count = _orthonormal(U)
+    T = np.empty((count, E.shape[0]))
+    for u in range(count):
+        for j in range(E.shape[0]):
+            T[u, j] = _dot(U[u], E[j])
+    V = noise[:count].copy()
+    if variant != A:
+        for v in range(count):
+            for _ in range(2):
+                _remove(V[v], basis, rank)
+                if variant == C:
+                    _remove(V[v], U, count)
+    if variant == C:
+        _orthonormal(V)
+    else:
+        V /= math.sqrt(n if variant == A else max(n - rank, 1))
+    E[:] = 0.0
+    for j in range(E.shape[0]):
+        for u in range(count):
+            for i in range(n):
+                E[j, i] += T[u, j] * V[u, i]
+
+
+@njit(cache=True, nogil=True)
+def synthesise(
+    X: Floats, Y: Floats, noise: Floats, order: Integers, starts: Integers, variant: int
+) -> tuple[Floats, Integers, Floats]:
+    """IPSO group by group: return X', the degrees of freedom of each group and the room of each record.
+
+    ``order[starts[g]:starts[g + 1]]`` are the members of group g; all records are in a group. Each record brings its
+    own row of `noise`, so that the result for a group depends on nothing but its members. Degrees of freedom are
+    n - rank(1, Y). The room of a record is 1 less its leverage in the regression on Y: the share of a residual's
+    variance that a synthetic residual can have there.
+    """
+    values = X.copy()
+    freedom = np.empty(starts.size - 1, np.int64)
+    room = np.ones(X.shape[0])
+    centre, length = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for g in range(freedom.size):
+        members = order[starts[g] : starts[g + 1]]
+        basis, rank = _explaining(Y, members)
+        fitted = np.empty((X.shape[1], members.size))
+        _standardised(X, members, fitted, centre, length)
+        E = fitted.copy()
+        for j in range(X.shape[1]):
+            _remove(E[j], basis, rank)
+            _remove(E[j], basis, rank)
+        fitted -= E
+        _replace_residuals(E, noise[members].T.copy(), basis, rank, variant)
+        for j in range(X.shape[1]):
+            for i in range(members.size):
+                values[members[i], j] = centre[j] + length[j] * (fitted[j, i] + E[j, i])
+        for i in range(members.size):
+            room[members[i]] -= _dot(basis[:rank, i], basis[:rank, i])
+        freedom[g] = members.size - rank
+    return values, freedom, room
