@@ -5,8 +5,8 @@
 
 Processor time, after compilation, of the hybrid step and of MDAV on the z-scores of all attributes: Procedure 1 of
 R-microhybrid partitions by them. Then, on the Census file, how many records an intruder links who knows the
-confidential attributes (DBRL: distance-based record linkage, in percent, ties drawn), and by how many percent these lose
-their variances and correlations. The DBRL of hybrid data is a mean of several draws.
+confidential attributes (DBRL: distance-based record linkage, in percent, ties drawn), and by how many percent these
+lose their variances and correlations. The DBRL of hybrid data is a mean of several draws.
 """
 
 import argparse

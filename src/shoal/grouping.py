@@ -42,7 +42,7 @@ def partitions(
     """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
     tasks: list[Task[Labels]] = [
         partial(
-            groups,
+            grouped,
             space.columns([plan.masked.index(name) for name in block]).rows(rows),
             plan,
             _of(confidential, rows),
@@ -67,7 +67,7 @@ def _of(confidential: Confidential, rows: NDArray[np.int64]) -> Confidential:
     return confidential._replace(secrets=secrets)
 
 
-def groups(space: Space, plan: Plan, confidential: Confidential, *, watch: Watch) -> Labels:
+def grouped(space: Space, plan: Plan, confidential: Confidential, *, watch: Watch) -> Labels:
     """Partition the records of one block in one stratum."""
     if plan.missing == "impute" and np.isnan(space.values).any():
         labels = _filled(space, plan, watch)

@@ -9,14 +9,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
-from shoal.aggregation.ipso import Seed, checked, noise, refuse_fewer
+from shoal.aggregation.ipso import Seed, checked, noise, refuse_fewer, stream
 from shoal.aggregation.members import Column, Labels, starts_of
-from shoal.kernels.hybrid import C, synthesise
+from shoal.kernels.hybrid import LEAST_ROOM, C, synthesise
 from shoal.scaling import Matrix, standardize
 
-# At a record with less room than this, a residual is less than a thousandth of what it is in all: Y all but singles the
-# record out, and its own confidential values would be published.
-LEAST_ROOM = 1e-6
 # What moved by no more than this share of its group's range, or of itself, was not changed.
 OF_THE_RANGE, OF_ITSELF = 1e-9, 1e-12
 
@@ -28,7 +25,7 @@ class HybridResult(NamedTuple):
     labels: Labels  # the groups in which means and covariances are kept, numbered by their first records
     freedom: NDArray[np.int64]  # degrees of freedom of each group: its records less the rank of (1, Y)
     room: Column  # of each record: 1 less its leverage in the regression on Y; near 0, its values have hardly moved
-    unchanged: NDArray[np.bool_]  # the values that are still their own: constant in the group, or given by Y
+    unchanged: NDArray[np.bool_]  # the values that are still their own, for what is published gives them away
     fused: int  # how many groups went into others, because a record of theirs had no room
 
 
@@ -59,7 +56,8 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
     Two things can leave a value as it was:
 
     - Y singles a record out: its leverage in the regression on Y is 1, as that of the only member with anything but
-      zero in an attribute of Y. Its group is fused with that of the record nearest in Y until it has room.
+      zero in an attribute of Y. Its group is fused with that of the record nearest in Y until it has room. If Y singles
+      it out in the whole file, nothing helps: its values are reported.
     - The attribute is constant in the group, or a linear combination of Y there. Its values follow from what is
       published, whoever publishes it, and covariances with Y could not be kept otherwise. They are reported.
 
@@ -91,11 +89,13 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
     groups = int(labels.max()) + 1
     drawn = noise(X, rng)
     values, freedom, room = _in_groups(X, Y, drawn, labels)
-    tree = KDTree(standardize(Y)) if room.min() < LEAST_ROOM else None
-    while tree is not None and labels.max() > 0 and room.min() < LEAST_ROOM:
-        labels, grown = _fused(tree, labels, room)
+    tight = _tight(Y, room)
+    tree = KDTree(standardize(Y)) if tight.any() else None
+    while tree is not None and tight.any():
+        labels, grown = _fused(tree, labels, np.where(tight, room, 1.0))
         part = _in_groups(X[grown], Y[grown], drawn[grown], _numbered(labels[grown]))
         values[grown], freedom[grown], room[grown] = part
+        tight &= room < LEAST_ROOM
     unchanged = _unchanged(X, values, labels) | (room < LEAST_ROOM)[:, None]
     _, first = np.unique(labels, return_index=True)
     return HybridResult(values, labels, freedom[first], room, unchanged, groups - first.size)
@@ -130,7 +130,7 @@ def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
     J. Domingo-Ferrer and Ú. González-Nicolás, "Hybrid microdata using microaggregation", Information Sciences 180
     (2010) 2834-2844, for hybrid data that are not numbers.
     """
-    generator = np.random.default_rng(rng)
+    generator = stream(rng)
     members = np.argsort(labels, kind="stable")
     dealt = np.empty_like(codes)
     for j in range(codes.shape[1]):
@@ -185,6 +185,15 @@ def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels) -> tuple[Mat
     order = np.argsort(labels, kind="stable")
     values, freedom, room = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)), C)
     return values, freedom[labels], room
+
+
+def _tight(Y: Matrix, room: Column) -> NDArray[np.bool_]:
+    """Say of each record whether it has no room in its group, but would have some in a larger one."""
+    tight: NDArray[np.bool_] = room < LEAST_ROOM
+    if tight.any():
+        no_values, one_group = np.empty((len(Y), 0)), np.zeros(len(Y), dtype=np.int64)
+        tight &= _in_groups(no_values, Y, no_values, one_group)[2] >= LEAST_ROOM
+    return tight
 
 
 def _fused(tree: KDTree, labels: Labels, room: Column) -> tuple[Labels, NDArray[np.bool_]]:

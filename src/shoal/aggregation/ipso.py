@@ -30,8 +30,9 @@ def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matr
       all kept: the sufficient statistics of the normal model. This is the IPSO of hybrid data [2]_.
 
     In ``C``, the noise is regressed on Y and X, as in [2]_, so that synthetic residuals are uncorrelated with the
-    original ones. Nothing is inverted: with U an orthonormal basis of E, and V one of what the regression leaves of the
-    noise, E' = V U'E. Constant and collinear attributes shorten a basis, and no more.
+    original ones; only on Y if X singles a record out, whose synthetic residuals would be zero. Nothing is inverted:
+    with U an orthonormal basis of E, and V one of what the regression leaves of the noise, E' = V U'E. Constant and
+    collinear attributes shorten a basis, and no more.
 
     Parameters
     ----------
@@ -112,7 +113,12 @@ def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
 
 def noise(X: Matrix, rng: Seed) -> Matrix:
     """Draw a standard normal number for every value; a record's own come with it into whatever group it is in."""
-    return np.random.default_rng(rng).standard_normal(X.shape)
+    return stream(rng).standard_normal(X.shape)
+
+
+def stream(rng: Seed) -> np.random.Generator:
+    """Return random numbers of our own: data simulated from the same seed must not meet the same numbers as noise."""
+    return np.random.default_rng(rng).spawn(1)[0]
 
 
 def checked(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:

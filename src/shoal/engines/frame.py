@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal.encoding import space_of
 from shoal.engines.summary import MOST_CATEGORIES, Column, Moments, Summary, moments, summarize
 from shoal.errors import DataError, PlanError
-from shoal.grouping import Confidential, groups
+from shoal.grouping import Confidential, grouped
 from shoal.plan import Plan
 from shoal.publishing import representatives
 from shoal.scale import Gather, RecordBlocks, kd_blocks, two_d_tree
@@ -97,7 +97,7 @@ class Frame:
         attributes = self._of(codes[order])
         space = space_of(attributes, self.plan, self.scales)
         nothing = Confidential([], None, None, [])
-        labels = groups(space, self.plan, nothing, watch=np.zeros(2, np.int64) if watch is None else watch)
+        labels = grouped(space, self.plan, nothing, watch=np.zeros(2, np.int64) if watch is None else watch)
         published = np.empty_like(codes)
         published[order] = np.column_stack(representatives(attributes, space, [labels], self.plan, None))
         return published

@@ -19,6 +19,9 @@ A, B, C = 0, 1, 2
 # moves a correlation by no more, and it is far above what rounding leaves of a true combination.
 LEAST = 1e-11
 
+# At a record with less room than this, a residual is less than a thousandth of what it is in all.
+LEAST_ROOM = 1e-6
+
 
 @njit(cache=True, nogil=True)
 def _dot(a: Floats, b: Floats) -> float:
@@ -96,11 +99,21 @@ def _explaining(Y: Floats, members: Integers) -> tuple[Floats, int]:
 
 
 @njit(cache=True, nogil=True)
-def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, variant: int) -> None:
+def _take_room(room: Floats, basis: Floats, rank: int) -> None:
+    """Subtract from the room of each member its leverage in a regression on the basis."""
+    for b in range(rank):
+        for i in range(room.size):
+            room[i] -= basis[b, i] * basis[b, i]
+
+
+@njit(cache=True, nogil=True)
+def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, room: Floats, variant: int) -> None:
     """Replace the residuals E by synthetic ones, made of noise.
 
     E = T'U with U an orthonormal basis of the residuals; U is replaced by as many rows of noise. In variant C these are
-    orthonormal too, which leaves E E' as it was, in the complement of span(1, Y, U).
+    orthonormal too, which leaves E E' as it was, in the complement of span(1, Y, U): synthetic residuals are
+    uncorrelated with the original ones. But if U singles a member out, they would be zero there, and whatever of its
+    values is a fitted one already would be published; then the complement of span(1, Y) has to do.
     """
     n = E.shape[1]
     U = E.copy()
@@ -109,15 +122,19 @@ def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, varia
     for u in range(count):
         for j in range(E.shape[0]):
             T[u, j] = _dot(U[u], E[j])
+    beside = room.copy()
+    _take_room(beside, U, count)
+    apart = variant == C and beside.min() >= LEAST_ROOM
     V = noise[:count].copy()
     if variant != A:
         for v in range(count):
             for _ in range(2):
                 _remove(V[v], basis, rank)
-                if variant == C:
+                if apart:
                     _remove(V[v], U, count)
     if variant == C:
-        _orthonormal(V)
+        if _orthonormal(V) < count:
+            raise ValueError("the random numbers are a combination of the data: take another seed")
     else:
         V /= math.sqrt(n if variant == A else max(n - rank, 1))
     E[:] = 0.0
@@ -140,7 +157,7 @@ def synthesise(
     """
     values = X.copy()
     freedom = np.empty(starts.size - 1, np.int64)
-    room = np.ones(X.shape[0])
+    room = np.empty(X.shape[0])
     centre, length = np.empty(X.shape[1]), np.empty(X.shape[1])
     for g in range(freedom.size):
         members = order[starts[g] : starts[g + 1]]
@@ -152,11 +169,12 @@ def synthesise(
             _remove(E[j], basis, rank)
             _remove(E[j], basis, rank)
         fitted -= E
-        _replace_residuals(E, noise[members].T.copy(), basis, rank, variant)
+        space = np.ones(members.size)
+        _take_room(space, basis, rank)
+        room[members] = space
+        _replace_residuals(E, noise[members].T.copy(), basis, rank, space, variant)
         for j in range(X.shape[1]):
             for i in range(members.size):
                 values[members[i], j] = centre[j] + length[j] * (fitted[j, i] + E[j, i])
-        for i in range(members.size):
-            room[members[i]] -= _dot(basis[:rank, i], basis[:rank, i])
         freedom[g] = members.size - rank
     return values, freedom, room

@@ -54,10 +54,7 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
        Data Privacy 1 (2008) 17-33; J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint
        UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009, section 4.1.
     """
-    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
-        raise ValueError("X and Y must be matrices with the same number of records")
-    if not (np.isfinite(X).all() and np.isfinite(Y).all()):
-        raise ValueError("X and Y must not have missing or infinite values")
+    _refuse_what_is_no_number(X, Y)
     n = len(X)
     deviation = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
     fit = _basis(np.column_stack([np.ones(n), standardize(Y)]))
@@ -73,11 +70,7 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
             f"{n} records are too few for noise that is uncorrelated with all attributes:"
             f" {taken.shape[1] + len(root)} are needed"
         )
-    drawn = _beside(taken, np.random.default_rng(rng).standard_normal((n, len(root))))
-    V, triangle = np.linalg.qr(drawn)
-    e = (
-        np.sqrt(n) * V * np.sign(np.diag(triangle)) @ root
-    )  # with these signs, any orthonormal V is as likely as another
+    e = np.sqrt(n) * _orthonormal_noise(taken, len(root), rng) @ root
     values: Matrix = X - (R - R @ own.T - e) * deviation
     return values
 
@@ -121,6 +114,15 @@ def nearest_admissible(alpha: ArrayLike, S: Matrix) -> Matrix:
     return found
 
 
+def _refuse_what_is_no_number(X: Matrix, Y: Matrix) -> None:
+    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
+        raise ValueError("X and Y must be matrices with the same number of records")
+    for name, given in (("X", X), ("Y", Y)):
+        if not np.isfinite(given).all():
+            record, column = np.argwhere(~np.isfinite(given))[0] + 1
+            raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
+
+
 def _refuse_inadmissible(alpha: ArrayLike, S: Matrix) -> None:
     matrix = _matrix(alpha, len(S))
     diagonal = np.diag(matrix)
@@ -133,6 +135,17 @@ def _refuse_inadmissible(alpha: ArrayLike, S: Matrix) -> None:
             " matrix of the noise, must be positive semidefinite, where S is that of X given Y, as it always is for"
             f" an alpha that is the same for all attributes{offer}"
         )
+
+
+def _orthonormal_noise(taken: Matrix, count: int, rng: int | np.random.Generator | None) -> Matrix:
+    """Draw so many orthonormal columns at random, orthogonal to a basis."""
+    # A stream of our own: data simulated from the same seed must not meet the same numbers as noise.
+    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal((len(taken), count))
+    V, triangle = np.linalg.qr(_beside(taken, drawn))
+    if (np.abs(np.diag(triangle)) < ROUNDING).any():
+        raise ValueError("the random numbers are a combination of the data: take another seed")
+    turned: Matrix = V * np.sign(np.diag(triangle))  # else the first record's sign would always be the same
+    return turned
 
 
 def _matrix(alpha: ArrayLike, p: int) -> Matrix:

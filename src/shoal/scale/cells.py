@@ -19,7 +19,7 @@ from shoal.scaling import Matrix
 
 Integers = NDArray[np.int64]
 
-_COUNTERS = 20  # a pass keeps about 2^20 counters, 8 MB; with 2^16, small cells took three times as long to find
+_COUNTERS = 20  # a pass keeps about 2^20 counters: 8 MB
 
 
 class Sum(Protocol):

@@ -1,0 +1,168 @@
+"""The hybrid data of Muralidhar and Sarathy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.masking.ms import muralidhar_sarathy, nearest_admissible
+
+ALPHAS = [0, 0.4, 0.95, [0.5, 0.55, 0.6], [[0.4, 0.001, 0], [0, 0.5, 0], [0.0005, 0, 0.3]]]
+
+
+def records(n=60, q=2, seed=0):
+    rng = np.random.default_rng(seed)
+    V = np.exp(rng.normal(size=(n, 3 + q)) @ (np.eye(3 + q) + 0.2)) * np.array([1, 30, 0.01] + [1] * q)
+    return V[:, :3], V[:, 3:]
+
+
+def residuals(X, Y):
+    A = np.column_stack([np.ones(len(X)), Y])
+    return X - A @ np.linalg.lstsq(A, X)[0]
+
+
+def of_residuals(X, Y):
+    E = residuals(X, Y)
+    return E.T @ E / len(E)
+
+
+def as_matrix(alpha, p):
+    alpha = np.asarray(alpha, dtype=float)
+    return alpha if alpha.ndim == 2 else alpha * np.eye(p)
+
+
+def assert_kept(X, masked, Y, tolerance=1e-11):
+    V, W = np.hstack([X, Y]), np.hstack([masked, Y])
+    deviation = np.where(np.ptp(V, axis=0) > 0, V.std(0), 1.0)
+    np.testing.assert_allclose((W.mean(0) - V.mean(0)) / deviation, 0, atol=tolerance)
+    moved = np.cov(W.T, ddof=0) - np.cov(V.T, ddof=0)
+    np.testing.assert_allclose(moved / np.outer(deviation, deviation), 0, atol=tolerance)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("q", [0, 2])
+def test_means_and_covariances_are_kept_exactly(q, alpha):
+    X, Y = records(q=q)
+    masked = muralidhar_sarathy(X, Y, alpha, 1)
+    assert_kept(X, masked, Y)
+    assert (np.abs(masked - X) > 1e-9 * np.abs(X)).all()
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_alpha_is_how_much_of_a_residual_is_the_records_own(alpha):
+    X, Y = records()
+    E, new = residuals(X, Y), residuals(muralidhar_sarathy(X, Y, alpha, 1), Y)
+    own = as_matrix(alpha, 3)
+    np.testing.assert_allclose(np.linalg.lstsq(E, new)[0], own.T, atol=1e-8)
+    e = new - E @ own.T
+    expected = of_residuals(X, Y) - own @ of_residuals(X, Y) @ own.T
+    np.testing.assert_allclose(e.T @ e / len(e), expected, rtol=1e-7, atol=1e-10 * np.abs(expected).min())
+
+
+@pytest.mark.parametrize("name", ["census", "tarragona", "eia"])
+def test_means_and_covariances_are_kept_on_the_reference_sets(reference, name):
+    V = reference(name)
+    for alpha in (0, 0.5, 0.9):
+        assert_kept(V[:, ::2], muralidhar_sarathy(V[:, ::2], V[:, 1::2], alpha, 2), V[:, 1::2], 1e-10)
+
+
+def test_constant_and_collinear_attributes_do_no_harm():
+    X, Y = records()
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(60, 0.1), 2 * Y[:, 0]])
+    Y = np.column_stack([Y, Y.sum(1), np.full(60, 7.0)])
+    masked = muralidhar_sarathy(X, Y, 0.3, 3)
+    assert_kept(X, masked, Y)
+    np.testing.assert_array_equal(masked[:, 4], X[:, 4])
+    np.testing.assert_allclose(masked[:, 3], masked[:, 0] + masked[:, 1])
+
+
+def strongly_related():
+    X, Y = records()
+    X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
+    return X, Y
+
+
+@pytest.mark.parametrize("alpha", [[0.1, 0.9, 0.5], [[0.1, 0, 0], [0.8, 0.9, 0], [0, 0, 0.5]]])
+def test_an_impossible_alpha_is_refused_and_the_nearest_possible_one_works(alpha):
+    X, Y = strongly_related()
+    with pytest.raises(ValueError, match=r"positive semidefinite.*nearest that can be used is \["):
+        muralidhar_sarathy(X, Y, alpha, 0)
+    offered = nearest_admissible(alpha, of_residuals(X, Y))
+    assert offered.shape == np.shape(alpha)
+    assert_kept(X, muralidhar_sarathy(X, Y, offered, 0), Y)
+    # a thousandth of the way back it is impossible again
+    asked = np.asarray(alpha)
+    level = np.mean([0.1, 0.9, 0.5]) * (np.ones(3) if asked.ndim == 1 else np.eye(3))
+    gone = np.linalg.norm(offered - asked) / np.linalg.norm(level - asked)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        muralidhar_sarathy(X, Y, asked + (gone - 0.001) * (level - asked), 0)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(["number", "diagonal", "matrix"]), st.booleans())
+def test_the_nearest_alpha_is_always_admissible(seed, p, form, collinear):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(p, p)) * 10.0 ** rng.integers(-3, 4, p)
+    if collinear:
+        A[:, -1] = A[:, 0]
+    S = A.T @ A
+    alpha = rng.uniform(-0.5, 1.5, {"number": (), "diagonal": (p,), "matrix": (p, p)}[form])
+    own = as_matrix(nearest_admissible(alpha, S), p)
+    deviation = np.sqrt(np.diag(S))
+    left = (S - own @ S @ own.T) / np.outer(deviation, deviation)
+    assert np.linalg.eigvalsh(left).min() > -1e-9
+    assert (np.diag(own) >= 0).all()
+    assert (np.diag(own) < 1).all()
+    np.testing.assert_allclose(as_matrix(nearest_admissible(own, S), p), own, atol=1e-12)
+
+
+@pytest.mark.parametrize(("alpha", "offered"), [(1, "0.99"), (1.5, "0.99"), (-0.1, "0"), ([0.5, 1, 0.5], "0.")])
+def test_an_alpha_outside_of_its_range_is_refused(alpha, offered):
+    X, Y = records()
+    with pytest.raises(ValueError, match=f"less than 1, which would publish the original; .* is .*{offered}"):
+        muralidhar_sarathy(X, Y, alpha, 0)
+
+
+@pytest.mark.parametrize("alpha", [[0.5, 0.5], [[0.5]], np.nan])
+def test_an_alpha_of_another_shape_is_refused(alpha):
+    X, Y = records()
+    with pytest.raises(ValueError, match="alpha must"):
+        muralidhar_sarathy(X, Y, alpha, 0)
+
+
+def test_too_few_records_are_refused():
+    X, Y = records(8)
+    with pytest.raises(ValueError, match=r"8 records are too few .* 9 are needed"):
+        muralidhar_sarathy(X, Y, 0.5, 0)
+    X, Y = records(9)
+    assert_kept(X, muralidhar_sarathy(X, Y, 0.5, 0), Y)
+
+
+def test_missing_values_and_other_records_are_refused():
+    X, Y = records()
+    with pytest.raises(ValueError, match="same number of records"):
+        muralidhar_sarathy(X[1:], Y, 0.5, 0)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"record 4 .* column 2 of X"):
+        muralidhar_sarathy(X, Y, 0.5, 0)
+
+
+def test_a_seed_gives_the_same_values_again_and_none_fresh_ones():
+    X, Y = records()
+    np.testing.assert_array_equal(muralidhar_sarathy(X, Y, 0.5, 4), muralidhar_sarathy(X, Y, 0.5, 4))
+    assert not np.array_equal(muralidhar_sarathy(X, Y, 0.5), muralidhar_sarathy(X, Y, 0.5))
+
+
+def test_data_simulated_from_the_same_seed_do_no_harm():
+    X = np.random.default_rng(4).standard_normal((30, 3))
+    assert_kept(X, muralidhar_sarathy(X, X[:, :0], 0.2, 4), X[:, :0])
+    X = np.random.default_rng(4).spawn(1)[0].standard_normal((30, 3))
+    with pytest.raises(ValueError, match="take another seed"):
+        muralidhar_sarathy(X, X[:, :0], 0.2, 4)
+
+
+def test_the_noise_has_no_preferred_direction():
+    X, Y = records(12, 1)
+    rng = np.random.default_rng(5)
+    drawn = np.array([muralidhar_sarathy(X, Y, 0, rng) for _ in range(2000)])
+    E = residuals(X, Y)
+    assert (np.abs(drawn.mean(0) - (X - E)) < 6 * E.std(0) * np.sqrt(12 / 2000)).all()
