@@ -45,7 +45,7 @@ def people(seed: int, n: int = 40) -> pa.Table:
 
 
 @pytest.mark.parametrize("ending", KINDS)
-@settings(max_examples=5)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_release_survives_every_kind_of_file(tmp_path_factory, ending, seed):
     folder = tmp_path_factory.mktemp("t")

@@ -10,11 +10,7 @@ import pyarrow.csv
 import pytest
 
 import shoal
-from shoal.demo import CONFIDENTIAL, QUASI, _survey
-from shoal.partitioning.diversity import Secret, diverse
-from shoal.partitioning.mdav import mdav
-from shoal.scaling import standardize
-from shoal.space import MEAN, Space
+from shoal.demo import CONFIDENTIAL, QUASI, TYPES, _survey
 
 ASK = """
 import json, sys
@@ -70,23 +66,9 @@ def test_pycanon_finds_the_same_k_l_and_t(pycanon, tmp_path, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("confidential", [["affairs"], CONFIDENTIAL])
 def test_pycanon_finds_the_k_l_and_t_that_were_asked_for_in_the_survey(pycanon, tmp_path, confidential):
-    pytest.importorskip("statsmodels")
-    survey = _survey()
-    X = np.stack([survey.column(name).to_numpy() for name in QUASI], axis=1)
-    Z = standardize(X, "zscore")
-    d = len(QUASI)
-    space = Space(Z, np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, np.int64))
-    values = [survey.column(name).to_numpy() for name in confidential]
-    secrets = [
-        Secret(name, np.unique(column, return_inverse=True)[1], ordered=True)
-        for name, column in zip(confidential, values, strict=True)
-    ]
-    groups = diverse(space, 5, mdav(Z, 5), secrets, 3, 0.1)
-    assert groups.max() > 200
-    means = [np.bincount(groups, column) / np.bincount(groups) for column in X.T]
-    published = [mean[groups] for mean in means]
-    masked = pa.table(dict(zip([*QUASI, *confidential], [*published, *values], strict=True)))
-    theirs = ask(pycanon, masked, tmp_path, QUASI, confidential)
+    release = shoal.protect(_survey(), k=5, quasi=QUASI, confidential=confidential, types=TYPES, l=3, t=0.1)
+    assert release.groups.max() > 100
+    theirs = ask(pycanon, release.table, tmp_path, QUASI, confidential)
     assert theirs["k"] >= 5
     for name in confidential:
         assert theirs[name]["distinct"] >= 3
