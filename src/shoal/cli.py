@@ -36,6 +36,7 @@ from shoal.errors import CheckFailed, ShoalError
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
+    from shoal.screen import Bar
 
 app = typer.Typer(
     name="shoal",
@@ -131,6 +132,21 @@ def protect(
     seed: Annotated[
         str | None, typer.Option(help="Start of the random numbers, for methods that draw any.", metavar="N")
     ] = None,
+    block_records: Annotated[
+        str | None, typer.Option(help="Divide the table into blocks of at most so many records.", metavar="N")
+    ] = None,
+    blocking: Annotated[
+        str | None, typer.Option(help="How: kd (blocks of equal size) or 2^d (cells of a 2^d-tree).")
+    ] = None,
+    seams: Annotated[
+        bool | None, typer.Option("--seams", help="Let records cross the borders of blocks.", show_default=False)
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="How much memory may be used, such as 4GB.", metavar="SIZE")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="local (this machine) or spark.")] = None,
+    master: Annotated[str | None, typer.Option(help="With spark: the cluster, such as local[2].")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run on a large file that was killed.")] = False,
     plan: Annotated[str | None, typer.Option(help="A plan file; options given here take precedence.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     delimiter: Delimiter = None,
@@ -142,7 +158,7 @@ def protect(
 ) -> None:
     """Protect a file: mask it, verify the result, write it, and show what it costs and risks."""
     from shoal.plan import Plan
-    from shoal.release import plan_beside, protect, refuse_output
+    from shoal.release import plan_beside, refuse_output
     from shoal.screen import Bar, files
     from shoal.screen import release as shown
 
@@ -174,20 +190,45 @@ def protect(
         t=t,
         seed=seed,
         csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
+        scale=given(
+            block_size=block_records, blocking=blocking, seams=seams, memory=memory, engine=engine, master=master
+        )
+        or None,
     )
     asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
     refuse_output(asked.input, target, overwrite)
     with Bar(_stderr()) as bar:
-        release = protect(plan=asked, progress=bar)
-        bar("write", 0, 1)
-        release.save(target, overwrite)
-        summary = release.summary()
+        summary = _protected(asked, target, overwrite, resume, bar)
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
     if as_json:
         _print_json({**summary, "files": paths})
     else:
         _stdout().print(shown(summary), files(paths))
+
+
+def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "Bar") -> dict[str, Any]:
+    """Protect a file on the engine that suits it, and return the summary."""
+    from shoal.engines.choice import engine_for
+    from shoal.errors import PlanError
+
+    engine = engine_for(plan)
+    if resume and engine != "local":
+        raise PlanError([("resume", "applies to files that are too large for memory; this one is not")])
+    if engine == "spark":
+        from shoal.engines.spark_files import protect_files
+
+        return protect_files(plan, overwrite=overwrite, progress=bar).summary()
+    if engine == "local":
+        from shoal.engines.local import protect_file
+
+        return protect_file(plan, overwrite=overwrite, resume=resume, progress=bar).summary()
+    from shoal.release import protect
+
+    release = protect(plan=plan, progress=bar)
+    bar("write", 0, 1)
+    release.save(target, overwrite)
+    return release.summary()
 
 
 def _complete(plan: "Plan | None", options: dict[str, Any]) -> "Plan":

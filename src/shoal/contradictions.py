@@ -27,10 +27,30 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "block_size", "applies only to blocks = 'correlated' or 'uncorrelated'"
     if plan.method == "mic1d":
         yield from _mic1d(plan)
+    yield from _scaled(plan)
     if plan.gain is not None and plan.method != "vmdav":
         yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
     if plan.strata is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata; name them with strata"
+
+
+def _scaled(plan: "Plan") -> Iterator[Problem]:
+    scale = plan.scale
+    if scale is None:
+        return
+    if scale.block_size is not None and scale.block_size < 2 * plan.k:
+        yield "scale.block_size", f"must be at least 2k = {2 * plan.k}, or a block could not be divided into groups"
+    if scale.dimensions is not None and scale.blocking != "2^d":
+        yield "scale.dimensions", "applies only to blocking = '2^d'"
+    for name in scale.dimensions or []:
+        if plan.masked and name not in plan.masked:
+            yield "scale.dimensions", f"names '{name}', which is not masked"
+    if scale.master is not None and scale.engine != "spark":
+        yield "scale.master", "applies only to engine = 'spark'"
+    if scale.seams and plan.method not in ("auto", "mdav"):
+        yield "scale.seams", f"does not apply to method '{plan.method}'; it goes with 'mdav'"
+    if scale.seams and (plan.l is not None or plan.t is not None):
+        yield "scale.seams", "would change the groups that were made for l and t"
 
 
 def _typed(plan: "Plan") -> Iterator[Problem]:
@@ -81,7 +101,7 @@ def _mic1d(plan: "Plan") -> Iterator[Problem]:
     """Mic1D forms no groups of records, so that what groups have or publish does not apply."""
     for field in (
         *("blocks", "strata", "aggregate", "standardize", "restore_variance", "l", "t"),
-        *("attribute_weights", "weights", "preserve"),
+        *("attribute_weights", "weights", "preserve", "scale"),
     ):
         if getattr(plan, field) != type(plan).model_fields[field].default:
             yield field, "does not apply to method 'mic1d', which forms no groups of records"

@@ -13,6 +13,7 @@ from shoal.kernels.nearest import nearest_average
 from shoal.partitioning import partitioner
 from shoal.partitioning.diversity import Secret, diverse
 from shoal.plan import Plan
+from shoal.record_blocks import Blocking, described, divided, repaired
 from shoal.scaling import Matrix
 from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 from shoal.work import Progress, Task, Watch, side_by_side
@@ -36,30 +37,53 @@ class Confidential(NamedTuple):
     whole: list[NDArray[np.int64]]  # how often each value of a secret occurs in the whole file
 
 
+class Partitions(NamedTuple):
+    """The group of each record, for every attribute block; and the record blocks, where there are any."""
+
+    labels: list[Labels]
+    blocking: Blocking | None
+
+
 def partitions(
     space: Space, strata: Sequence[NDArray[np.int64]], plan: Plan, confidential: Confidential, progress: Progress
-) -> list[Labels]:
-    """Partition every attribute block within every stratum; labels count on from one stratum to the next."""
-    tasks: list[Task[Labels]] = [
-        partial(
-            grouped,
-            space.columns([plan.masked.index(name) for name in block]).rows(rows),
-            plan,
-            _of(confidential, rows),
-        )
-        for block in plan.in_blocks
-        for rows in strata
-    ]
-    results = iter(side_by_side(tasks, len(space.values) * len(plan.in_blocks), progress))
+) -> Partitions:
+    """Partition every attribute block within every stratum, large ones divided into record blocks."""
+    parts = [space.columns([plan.masked.index(name) for name in block]) for block in plan.in_blocks]
+    homes = [_homes(part, strata, plan) for part in parts]
+    tasks: list[Task[Labels]] = []
+    for part, home in zip(parts, homes, strict=True):
+        tasks += [partial(grouped, part.rows(rows), plan, _of(confidential, rows)) for rows in split(home)]
+    results = iter(side_by_side(tasks, len(space.values) * len(parts), progress))
     found = []
-    for _ in plan.in_blocks:
-        labels = np.empty(len(space.values), dtype=np.int64)
+    for part, home in zip(parts, homes, strict=True):
+        labels = np.empty(len(home), dtype=np.int64)
         groups = 0
-        for rows in strata:
+        for rows in split(home):
             labels[rows] = next(results) + groups
             groups = int(labels[rows].max()) + 1
-        found.append(labels)
-    return found
+        divided_up = int(home.max()) + 1 > len(strata)
+        found.append(repaired(part, plan, labels, home, progress) if divided_up else labels)
+    part, home = max(zip(parts, homes, strict=True), key=lambda pair: int(pair[1].max()))
+    if int(home.max()) + 1 == len(strata):
+        return Partitions(found, None)
+    return Partitions(found, described(part, plan, home, progress))
+
+
+def _homes(space: Space, strata: Sequence[NDArray[np.int64]], plan: Plan) -> Labels:
+    """Give what is partitioned on its own a number: each stratum, or each record block of a large one."""
+    home = np.empty(len(space.values), dtype=np.int64)
+    count = 0
+    for rows in strata:
+        blocks = divided(space.rows(rows), plan)
+        home[rows] = count if blocks is None else count + blocks
+        count = int(home[rows].max()) + 1
+    return home
+
+
+def split(home: Labels) -> list[NDArray[np.int64]]:
+    """Give the records of each part, in their order."""
+    order = np.argsort(home, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(home))[:-1])
 
 
 def _of(confidential: Confidential, rows: NDArray[np.int64]) -> Confidential:

@@ -113,6 +113,16 @@ class Scale(BaseModel):
     engine: Literal["local", "spark"] = Field("local", description="this machine, or a Spark cluster")
     master: str | None = Field(None, description="with spark: the address of the cluster, such as local[2]")
 
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory in bytes: GB are thousands of thousands of thousands, GiB powers of two."""
+        if self.memory is None:
+            return None
+        text = self.memory.strip().upper().rstrip("B")
+        base = 1024 if text.endswith("I") else 1000
+        number, unit = text.rstrip("I")[:-1], text.rstrip("I")[-1]
+        return int(float(number) * base ** ("KMGT".index(unit) + 1))
+
 
 class Plan(BaseModel):
     """What is asked for: the same words in Python, on the command line and in a plan file."""

@@ -13,10 +13,11 @@ from shoal.aggregation import Rescaling
 from shoal.costs import costs
 from shoal.encoding import encode_all, numbers, space_of
 from shoal.errors import DataError, FileError, PlanError
-from shoal.grouping import Confidential, partitions
+from shoal.grouping import Confidential, Partitions, partitions
 from shoal.partitioning.diversity import Secret
 from shoal.plan import Plan
 from shoal.publishing import notes, representatives, restored, unchanged
+from shoal.record_blocks import Blocking
 from shoal.roles import confidential_codes, survey_weights
 from shoal.settle import settled
 from shoal.strata import Strata, stratify
@@ -82,7 +83,7 @@ def protect(
     keep[keep] = strata.keep
     original, attributes = _only(source, keep), _rows(attributes, keep)
     weights = None if weights is None else weights[keep]
-    masked, partitions, rescaled = _masked(original, attributes, strata, plan, weights, progress)
+    masked, found, rescaled = _masked(original, attributes, strata, plan, weights, progress)
     columns = {
         attribute.name: attribute.decode(codes, whole=plan.round)
         for attribute, codes in zip(attributes, masked, strict=True)
@@ -91,10 +92,10 @@ def protect(
     promise = _promise(plan, columns, strata, rescaled)
     progress("verify", 0, 1)
     verify(published, original, promise)
-    found = [*notes(plan, original, attributes, columns), *strata.notes, *unchanged(plan, masked, attributes)]
+    said = [*notes(plan, original, attributes, columns), *strata.notes, *unchanged(plan, masked, attributes)]
     if missed:
-        found.append(f"{counted(missed, 'record')} left out, missing a value of a masked attribute")
-    return Release(plan, source, original, published, partitions, promise, found)
+        said.append(f"{counted(missed, 'record')} left out, missing a value of a masked attribute")
+    return Release(plan, source, original, published, found.labels, promise, said, found.blocking)
 
 
 def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
@@ -146,15 +147,16 @@ def _masked(
     plan: Plan,
     weights: Codes | None,
     progress: Progress,
-) -> tuple[list[Codes], list[Labels], dict[str, Rescaling]]:
+) -> tuple[list[Codes], Partitions, dict[str, Rescaling]]:
     """Return what is published, the groups it comes from (none for mic1d), and how variances were restored."""
     if plan.method == "mic1d":
         from shoal.masking import mic1d
 
-        return list(mic1d(numbers(attributes), plan.k).T), [], {}
+        return list(mic1d(numbers(attributes), plan.k).T), Partitions([], None), {}
     space = space_of(attributes, plan)
     found = partitions(space, strata.rows, plan, _confidential(original, plan), progress)
-    masked, rescaled = restored(representatives(attributes, space, found, plan, weights), attributes, plan, weights)
+    published = representatives(attributes, space, found.labels, plan, weights)
+    masked, rescaled = restored(published, attributes, plan, weights)
     return masked, found, rescaled
 
 
@@ -197,6 +199,8 @@ class Release:
         For each attribute block, the group of each published record.
     notes : list of str
         What a user might not expect, and what the release preserves.
+    blocking : Blocking, optional
+        The record blocks that a large table was divided into, and what they cost.
     """
 
     plan: Plan
@@ -206,6 +210,7 @@ class Release:
     partitions: list[Labels] = field(repr=False)
     _promise: Promise = field(repr=False)
     notes: list[str] = field(repr=False)
+    blocking: Blocking | None = None
 
     @property
     def table(self) -> Any:
@@ -257,6 +262,7 @@ class Release:
             "plan": self.plan.model_dump(exclude_none=True),
             "loss": self.loss(),
             "risk": self.risk(),
+            **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             "notes": self.notes,
         }
 

@@ -18,18 +18,24 @@ _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, H
 
 def settled(plan: Plan, table: Table) -> tuple[Plan, list[Attribute]]:
     """Fill in which attributes are masked, their types, and by which method; and encode the attributes."""
-    plan = _with_attributes(plan, table)
+    plan = with_attributes(plan, table)
     attributes = encode_all(table, plan)
     _refuse_large_k(plan, table)
+    return with_method(plan, attributes), attributes
+
+
+def with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
+    """Choose blocks and method where they are left open, and refuse what does not suit the attributes."""
     _refuse_aggregates(plan, attributes)
     if plan.round and not any(_is_whole(attribute) for attribute in attributes):
         raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
     if plan.restore_variance and not any(attribute.type in NUMBERS for attribute in attributes):
         raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
-    return _with_method(plan, attributes), attributes
+    return _with_method(plan, attributes)
 
 
-def _with_attributes(plan: Plan, table: Table) -> Plan:
+def with_attributes(plan: Plan, table: Table) -> Plan:
+    """Fill in which attributes are masked, and their types; what the table does not have is refused."""
     others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
     others["weights"] = [] if plan.weights is None else [plan.weights]
     named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights")}
@@ -102,7 +108,7 @@ def _is_whole(attribute: Attribute) -> bool:
 
 
 def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
-    """Choose blocks and method where they are left open, and refuse what the method cannot take."""
+    """Choose blocks and method, and refuse what the method cannot take."""
     gaps = [attribute.name for attribute in attributes if attribute.missing.any() and plan.missing == "group"]
     odd = [attribute for attribute in attributes if attribute.type not in NUMBERS]
     if isinstance(plan.blocks, str):

@@ -72,7 +72,7 @@ class CsvSource:
             return present
         values = infer(present, self.dialect.decimal)
         if values is present:  # nothing but blanks
-            return pa.nulls(len(cells), kind)
+            return pa.array([None] * len(cells), kind)
         return values.cast(kind)
 
     def texts(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:

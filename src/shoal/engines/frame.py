@@ -1,21 +1,22 @@
 """The frame: what a record block must know of the whole file, and how it is masked. Every engine has the same."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.encoding import space_of
+from shoal.encoding import aggregate_of, space_of
 from shoal.engines.summary import MOST_CATEGORIES, Column, Moments, Summary, moments, summarize
 from shoal.errors import DataError, PlanError
 from shoal.grouping import Confidential, grouped
 from shoal.plan import Plan
+from shoal.plan import Scale as RecordScale
 from shoal.publishing import representatives
 from shoal.scale import Gather, RecordBlocks, kd_blocks, two_d_tree
 from shoal.scaling import Matrix, Scale
-from shoal.space import MODE
+from shoal.space import MODE, Space
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, attribute_of
 from shoal.tables.cells import one_chunk
@@ -25,6 +26,7 @@ from shoal.words import counted
 
 Seen = TypeVar("Seen", bound="Summary | Moments")
 
+_EXACT = 2.0**53  # up to here every integer is a float64
 # Plan fields that need the whole file at once.
 _WHOLE = ("blocks", "strata", "weights", "preserve", "l", "t", "restore_variance")
 
@@ -75,10 +77,16 @@ class Frame:
             [attribute.read(one_chunk(piece.column(attribute.name))) for attribute in self.attributes]
         )
 
+    def space(self, codes: Matrix) -> Space:
+        """Put some records on the scale of the whole."""
+        return space_of(self._of(codes), self.plan, self.scales)
+
     def outline(self, codes: Matrix) -> Matrix:
         """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
-        space = space_of(self._of(codes), self.plan, self.scales)
-        columns = np.flatnonzero(space.kinds != MODE)
+        space = self.space(codes)
+        across = None if self.plan.scale is None else self.plan.scale.dimensions
+        chosen = [across is None or attribute.name in across for attribute in self.attributes]
+        columns = np.flatnonzero((space.kinds != MODE) & chosen)
         return np.ascontiguousarray(np.nan_to_num(space.values[:, columns], nan=0.0))
 
     def block_of(self, codes: Matrix) -> np.ndarray:
@@ -110,6 +118,12 @@ class Frame:
             columns[attribute.name] = column.cast(self.types[attribute.name])
         return columns
 
+    def as_read(self, published: Matrix) -> Matrix:
+        """Give what is published as a reader will find it: rounded to what the types of the columns can hold."""
+        if all(type_ == pa.float64() for type_ in self.types.values()):
+            return published
+        return self.codes(pa.table(self.decode(published)))
+
     def _of(self, codes: Matrix) -> list[Attribute]:
         return [replace(attribute, codes=codes[:, j]) for j, attribute in enumerate(self.attributes)]
 
@@ -125,6 +139,7 @@ def frame_of(records: Records, plan: Plan, schema: pa.Schema) -> Frame:
     refuse_whole(plan)
     seen = records.summary(lambda piece, start=None: summarize(piece, plan.types, start))
     _refuse_gaps(seen, plan)
+    _refuse_numbers(seen, plan, schema)
     attributes = [_described(name, schema.field(name).type, seen.columns[name], plan) for name in plan.masked]
     types = {attribute.name: _published_type(attribute, plan) for attribute in attributes}
     count = seen.columns[plan.masked[0]].records
@@ -147,7 +162,8 @@ def with_blocks(frame: Frame, gather: Gather, most: int) -> Frame:
     """Divide the records into blocks of at most so many, as the plan's scale says."""
     if frame.records <= most:
         return frame
-    if all(attribute.type in CATEGORIES for attribute in frame.attributes):
+    across = None if frame.plan.scale is None else frame.plan.scale.dimensions
+    if all(attribute.type in CATEGORIES for attribute in frame.attributes if not across or attribute.name in across):
         raise PlanError(
             [("scale", "cannot divide records by nominal attributes alone; add a number, a date or an ordinal one")]
         )
@@ -167,8 +183,20 @@ def refuse_whole(plan: Plan) -> None:
         problems.append(("method", "'mic1d' sorts all values at once; it does not apply to record blocks"))
     if plan.missing == "suppress":
         problems.append(("missing", "'suppress' does not apply to this engine; use 'group' or 'impute'"))
+    if plan.scale is not None:
+        problems += _refused_scale(plan, plan.scale)
     if problems:
         raise PlanError(problems)
+
+
+def _refused_scale(plan: Plan, scale: RecordScale) -> Iterator[tuple[str, str]]:
+    if scale.seams:
+        yield "scale.seams", "needs the whole table in memory; it does not apply to this engine"
+    if scale.block_size is not None and scale.block_size < 2 * plan.k:
+        yield "scale.block_size", f"must be at least 2k = {2 * plan.k}"
+    for name in scale.dimensions or []:
+        if plan.masked and name not in plan.masked:
+            yield "scale.dimensions", f"names '{name}', which is not masked"
 
 
 def _refuse_gaps(seen: Summary, plan: Plan) -> None:
@@ -187,6 +215,26 @@ def _refuse_gaps(seen: Summary, plan: Plan) -> None:
             problems.append(
                 f"column '{name}' has more than {MOST_CATEGORIES:,} categories; if it identifies records, drop it with "
                 "identifiers"
+            )
+    if problems:
+        raise DataError("\n".join(problems))
+
+
+def _refuse_numbers(seen: Summary, plan: Plan, schema: pa.Schema) -> None:
+    """Report numbers that have no exact mean, or no geometric one."""
+    problems = []
+    for name, column in seen.columns.items():
+        if plan.types[name] != "continuous" or column.low is None or column.high is None:
+            continue
+        if pa.types.is_integer(schema.field(name).type) and max(abs(column.low), abs(column.high)) >= _EXACT:
+            problems.append(
+                f"column '{name}' holds integers beyond 2^53, which cannot be averaged exactly; divide them or make "
+                "them text"
+            )
+        if aggregate_of(name, plan) == "geometric_mean" and column.low <= 0:
+            problems.append(
+                f"column '{name}' is zero or negative in some record, where no geometric mean exists; take another "
+                "aggregate"
             )
     if problems:
         raise DataError("\n".join(problems))

@@ -75,9 +75,11 @@ def open_parquet(path: Path) -> ArrowSource:
 
 def open_arrow(path: Path) -> ArrowSource:
     """Open an Arrow file; the stream format tells nothing of the records to come, and is refused."""
-    with undamaged(path, "Arrow"), pa.OSFile(str(path)) as file:
+    with undamaged(path, "Arrow"), pa.OSFile(str(path), "rb") as file:
         if file.read(6) != b"ARROW1":
-            raise FileError(f"'{path}' is not in Arrow's file format; write it with pyarrow.ipc.new_file, or as Parquet")
+            raise FileError(
+                f"'{path}' is not in Arrow's file format; write it with pyarrow.ipc.new_file, or as Parquet"
+            )
         file.seek(0)
         reader = pa.ipc.open_file(file)
         records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
@@ -153,7 +155,7 @@ def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa
 
 
 def _arrow_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
-    with undamaged(path, "Arrow"), pa.OSFile(str(path)) as file:
+    with undamaged(path, "Arrow"), pa.OSFile(str(path), "rb") as file:
         reader = pa.ipc.open_file(file)
         yield from _checked((reader.get_batch(i) for i in range(reader.num_record_batches)), names)
 

@@ -31,8 +31,9 @@ class Spill(Generic[Number]):
     """
 
     def __init__(self, path: Path, width: int, kind: type[Number], rows: int = 0) -> None:
-        self.path, self.width, self._kind = path, width, np.dtype(kind)
-        self._row = width * self._kind.itemsize
+        self.path, self.width = path, width
+        self._kind: np.dtype[Any] = np.dtype(kind)
+        self._row = int(width * self._kind.itemsize)
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if rows and hasattr(os, "posix_fallocate"):
             try:
@@ -46,7 +47,7 @@ class Spill(Generic[Number]):
 
     def write(self, start: int, rows: NDArray[Any]) -> None:
         """Write rows from a place on."""
-        data = memoryview(np.ascontiguousarray(rows, dtype=self._kind)).cast("B")
+        data = np.ascontiguousarray(rows, dtype=self._kind).reshape(-1).view(np.uint8).data
         at = start * self._row
         while data:
             written = os.pwrite(self._handle, data, at)
@@ -60,7 +61,7 @@ class Spill(Generic[Number]):
 
     def read_into(self, start: int, rows: NDArray[Number]) -> None:
         """Read as many rows as there is room for, from a place on."""
-        data = memoryview(rows).cast("B")
+        data = rows.reshape(-1).view(np.uint8).data
         at = start * self._row
         while data:
             got = os.preadv(self._handle, [data], at)

@@ -7,12 +7,12 @@ import os
 import pickle
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import shoal
+from shoal import __version__
 from shoal.engines.frame import Frame
 from shoal.errors import FileError
 from shoal.plan import Plan
@@ -35,7 +35,7 @@ class WorkFolder:
     """
 
     path: Path
-    state: Mapping[str, Any]
+    state: dict[str, Any]
 
     def spill(self, name: str) -> Path:
         """Name a file of numbers."""
@@ -54,8 +54,8 @@ class WorkFolder:
 
     def note(self, **facts: Any) -> None:
         """Add facts to the state, for a run that resumes."""
-        self.state.update(facts)  # type: ignore[attr-defined]
-        self._replace(_STATE, json.dumps(dict(self.state)).encode())
+        self.state.update(facts)
+        self._replace(_STATE, json.dumps(self.state).encode())
 
     def keep(self, frame: Frame) -> None:
         """Keep the frame, for a run that resumes."""
@@ -95,36 +95,36 @@ def work_folder(output: Path, plan: Plan, inputs: list[Path], resume: bool) -> I
     FileError
         If another run has the folder, or what is to be resumed is something else.
     """
-    path = output.with_name(f".{output.name[:200]}.shoal")
+    key = _key(plan, inputs)
+    path = _beside(output)
     handle = _locked(path, output)
     try:
-        key = _key(plan, inputs)
         state = _state(path) if resume else {}
         if state and state["key"] != key:
-            state = {}
-            raise _Kept(
-                f"the run that was interrupted had another plan or another input than this one; run without resume to "
+            raise FileError(
+                "the run that was interrupted had another plan or another input than this one; run without resume to "
                 f"start anew, which removes '{path}'"
             )
         if not state:
             _clear(path)
         folder = WorkFolder(path, state)
-        folder.note(key=key)
-        yield folder
-    except _Kept as error:
-        raise FileError(str(error)) from None
-    except BaseException:
-        _remove(path)
-        raise
-    else:
-        _remove(path)
+        try:
+            folder.note(key=key)
+            yield folder
+        finally:
+            _remove(path)
     finally:
         if handle is not None:
             os.close(handle)
 
 
-class _Kept(Exception):
-    """An error after which the folder stays as it is."""
+def was_placing(output: Path) -> bool:
+    """Tell whether a run was killed while its output, complete and verified, got its name."""
+    return bool(_state(_beside(output)).get("placing"))
+
+
+def _beside(output: Path) -> Path:
+    return output.with_name(f".{output.name[:200]}.shoal")
 
 
 def _locked(path: Path, output: Path) -> int | None:
@@ -156,7 +156,7 @@ def _locked(path: Path, output: Path) -> int | None:
 def _key(plan: Plan, inputs: list[Path]) -> str:
     """Describe what a run does, so that only the same is resumed."""
     files = [(str(path), status.st_size, status.st_mtime_ns) for path in inputs for status in [path.stat()]]
-    what = json.dumps([shoal.__version__, plan.model_dump(mode="json"), files])
+    what = json.dumps([__version__, plan.model_dump(mode="json"), files])
     return hashlib.sha256(what.encode()).hexdigest()
 
 

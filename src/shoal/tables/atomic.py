@@ -47,14 +47,7 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield partial
-        with partial.open("rb+") as file:
-            os.fsync(file.fileno())
-        partial.chmod(_MODE)
-        if overwrite:
-            partial.replace(path)
-        else:
-            _rename_unless_taken(partial, path)
-        _sync_folder(path.parent)
+        put_in_place(partial, path, overwrite)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -62,6 +55,18 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+def put_in_place(partial: Path, path: Path, overwrite: bool) -> None:
+    """Give a file that is complete its final name, on the same disk, once all of it is on that disk."""
+    with partial.open("rb+") as file:
+        os.fsync(file.fileno())
+    partial.chmod(_MODE)
+    if overwrite:
+        partial.replace(path)
+    else:
+        _rename_unless_taken(partial, path)
+    _sync_folder(path.parent)
 
 
 def _rename_unless_taken(partial: Path, path: Path) -> None:

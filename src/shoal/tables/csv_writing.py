@@ -42,15 +42,16 @@ def write_csv(table: Table, path: Path) -> None:
         if not has_text(kind):
             raise DataError(f"column '{name}' is of type {inner(kind)}; CSV cannot hold it, Parquet can")
         column = coarsest(column_of(arrow, name))
-        _refuse_misread(column, name, dialect.decimal)
-        columns.append(table.spelling[name] if name in table.spelling else _with_word(column, name, dialect))
+        refuse_misread(column, name, dialect.decimal)
+        columns.append(table.spelling[name] if name in table.spelling else with_word(column, name, dialect))
     with path.open("wb") as file:
-        file.write(_lines([pa.array([name]) for name in arrow.column_names], dialect))
+        file.write(csv_lines([pa.array([name]) for name in arrow.column_names], dialect))
         for start in range(0, arrow.num_rows, _BATCH):
-            file.write(_lines([column.slice(start, _BATCH) for column in columns], dialect))
+            file.write(csv_lines([column.slice(start, _BATCH) for column in columns], dialect))
 
 
-def _refuse_misread(column: Array, name: str, decimal: str) -> None:
+def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> None:
+    """Refuse what would not read back as it is; `start` records come before the column."""
     values = decoded(column)
     if "\0" in name:
         raise DataError("the name of a column holds a NUL character, which no CSV file can hold; take it out")
@@ -58,7 +59,7 @@ def _refuse_misread(column: Array, name: str, decimal: str) -> None:
         record = first_where(pc.match_substring(values.cast(pa.large_string()), "\0"))
         if record:
             raise DataError(
-                f"column '{name}' holds a NUL character in record {record}, which no CSV file can hold; "
+                f"column '{name}' holds a NUL character in record {record + start}, which no CSV file can hold; "
                 "take it out or write Parquet"
             )
     if is_like_name(values, name, decimal):
@@ -68,7 +69,7 @@ def _refuse_misread(column: Array, name: str, decimal: str) -> None:
         )
 
 
-def _with_word(column: Array, name: str, dialect: Dialect) -> Array:
+def with_word(column: Array, name: str, dialect: Dialect) -> Array:
     """Put the word for a missing value where there is one; no value may read like such a word."""
     if not dialect.missing:
         return column
@@ -83,7 +84,8 @@ def _with_word(column: Array, name: str, dialect: Dialect) -> Array:
     return filled
 
 
-def _lines(columns: list[Array], dialect: Dialect) -> memoryview:
+def csv_lines(columns: list[Array], dialect: Dialect) -> memoryview:
+    """Write some records."""
     cells = [_quoted(render(column, dialect.decimal), dialect) for column in columns]
     cells[-1] = joined(cells[-1], dialect.newline)
     return all_text(joined(*cells, by=dialect.delimiter))

@@ -1,0 +1,327 @@
+"""Files larger than memory on this machine: the plan of `shoal.protect`, in passes over the file.
+
+The records become numbers in a private file; these are divided into blocks, sorted by block, masked on all cores,
+written in the order of the original, and verified. Only then does the output get its name.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.engines.checking import Check
+from shoal.engines.csv_source import CsvSource
+from shoal.engines.file_records import FileRecords, frame_of_file, settled_attributes
+from shoal.engines.frame import Frame, refuse_whole, with_blocks
+from shoal.engines.losses import Losses
+from shoal.engines.masking import Masked, Masking
+from shoal.engines.memory import bytes_of, free_memory
+from shoal.engines.output import originals, published_schema, release_pieces, written
+from shoal.engines.sorting import in_file_order, sort_by_block
+from shoal.engines.source import STREAMED, Source, open_source, readable_kind
+from shoal.engines.spill import Spill
+from shoal.engines.work_folder import WorkFolder, was_placing, work_folder
+from shoal.errors import FileError, PlanError
+from shoal.plan import Plan
+from shoal.publishing import notes
+from shoal.release import plan_beside, refuse_output
+from shoal.scale import BlockCost, block_records
+from shoal.tables import Table, dialect_for, writable_kind
+from shoal.tables.atomic import put_in_place, written_whole
+from shoal.tables.dialect import Dialect
+from shoal.tables.stored import Kind
+from shoal.words import counted
+from shoal.work import Progress, quiet
+
+_ROWS = 1 << 17  # the most records in a piece that is read or written
+_PIECES = 32  # a piece takes at most so much of the memory, as a fraction
+_TEXT = 64  # bytes that a value of no fixed width is taken for
+_LEAST = 1 << 28  # bytes: below, DuckDB does not work
+
+
+@dataclass(frozen=True)
+class FileRelease:
+    """A release that was written to a file, with the evidence that it is what it claims to be.
+
+    Attributes
+    ----------
+    plan
+        What was done: the plan that was asked for, with the choices it left open filled in.
+    records
+        How many were published: all of them.
+    block_sizes
+        How many records each block has.
+    groups
+        How well the published records hide, counted in the file: see `shoal.measures.exposure`.
+    block_cost
+        The loss with blocks and without, where both were measured; None if there is one block, or not only numbers.
+    notes
+        What a user might not expect, and what the release preserves.
+    """
+
+    plan: Plan
+    records: int
+    block_sizes: np.ndarray = field(repr=False)
+    groups: dict[str, float]
+    block_cost: BlockCost | None
+    _before: dict[str, float] = field(repr=False)
+    _loss: dict[str, Any] = field(repr=False)
+    notes: list[str] = field(repr=False)
+
+    def loss(self) -> dict[str, Any]:
+        """Say what the release costs its users: see `shoal.costs.costs`."""
+        return self._loss
+
+    def risk(self) -> dict[str, Any]:
+        """Say how well records hide among those with the same quasi-identifiers, before and after masking."""
+        return {"before": self._before, "after": self.groups}
+
+    def summary(self) -> dict[str, Any]:
+        """Everything worth knowing about the release, ready for JSON; no value of a single record is in it."""
+        found: dict[str, Any] = {
+            "records": self.records,
+            "suppressed": 0,
+            "plan": self.plan.model_dump(exclude_none=True),
+            "loss": self.loss(),
+            "risk": self.risk(),
+            "blocks": {
+                "count": len(self.block_sizes),
+                "smallest": int(self.block_sizes.min()),
+                "largest": int(self.block_sizes.max()),
+            },
+            "notes": self.notes,
+        }
+        if self.block_cost is not None:
+            cost = self.block_cost
+            found["blocks"] |= {"cost": cost.ratio, "cost_measured_on": cost.records}
+        return found
+
+
+def protect_file(
+    plan: Plan, *, overwrite: bool = False, resume: bool = False, progress: Progress = quiet
+) -> FileRelease:
+    """Protect a file that may be larger than memory, and write the release.
+
+    Parameters
+    ----------
+    plan
+        What is asked for; ``input`` is a Parquet file, a folder of them, an Arrow file or a CSV file, and ``output`` a
+        file of one of these kinds. ``scale.memory`` limits what is held in memory.
+    overwrite
+        Whether files that exist already are replaced.
+    resume
+        Whether to go on from where a run with the same plan and input was killed.
+    progress
+        Called with the step (scan, measure, divide, sort, partition, write, verify), what is done and what there is.
+
+    Raises
+    ------
+    PlanError
+        What is asked for is wrong, or needs the whole file in memory.
+    DataError, FileError
+        The file cannot be used as asked, not be read, or the output not be written. Nothing is left behind then.
+    CheckFailed
+        What was written is not what was to be written; it is gone again.
+    """
+    refuse_whole(plan)
+    path, output = _paths(plan)
+    kind = _output_kind(output)
+    overwrite = overwrite or (resume and was_placing(output))
+    refuse_output(str(path), output, overwrite)
+    source = open_source(path, plan.csv)
+    with _in_plain_words(output), work_folder(output, plan, source.files, resume) as folder:
+        return _Run(plan, source, output, kind, folder, progress).release(overwrite)
+
+
+def _paths(plan: Plan) -> tuple[Path, Path]:
+    missing = [(name, "is missing; name the file") for name in ("input", "output") if getattr(plan, name) is None]
+    if missing:
+        raise PlanError(missing)
+    path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))
+    readable_kind(path)
+    if path.is_dir() and output.parent == path:
+        raise FileError(f"'{output}' lies in the folder that is being protected; write the release to another")
+    return path, output
+
+
+def _output_kind(output: Path) -> Kind:
+    kind = writable_kind(output)
+    if kind not in STREAMED:
+        raise FileError(f"'{output}' is of a kind that is written as a whole; take .parquet, .arrow or .csv")
+    return kind
+
+
+@contextlib.contextmanager
+def _in_plain_words(output: Path) -> Iterator[None]:
+    """Say why the disk does not take what is written."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"'{output}' cannot be written: {error.strerror or 'the disk gave an error'}") from None
+
+
+@dataclass
+class _Run:
+    """One run, from the plan to the release."""
+
+    asked: Plan
+    source: Source
+    output: Path
+    kind: Kind
+    folder: WorkFolder
+    progress: Progress
+
+    def release(self, overwrite: bool) -> FileRelease:
+        if "memory" not in self.folder.state:
+            memory = self.asked.scale.memory if self.asked.scale is not None else None
+            self.folder.note(memory=free_memory() if memory is None else bytes_of(memory))
+        self.memory: int = self.folder.state["memory"]
+        self.rows = self._piece()
+        self.source, plan = settled_attributes(self.source, self.asked, self.kind, self.rows, self.progress)
+        with contextlib.ExitStack() as files:
+            if not self.folder.state.get("sorted"):
+                self._sort(plan)
+            frame = self.folder.kept()
+            masking = self._masking(frame, files)
+            masked = masking.run(self.progress)
+            cost = masking.cost(self.progress)
+            partial = self.folder.partial(self.output)
+            self._write(partial, masking, masked)
+            check = Check(
+                self.source, frame, self.kind, self._dialect, self.rows, self.folder.temporary, self._database_memory
+            )
+            groups = check(partial, self.progress)
+        self._place(partial, frame.plan, overwrite)
+        loss = masking.losses.summary(masked.sums)
+        found = self._notes(frame, masked, masking, cost)
+        return FileRelease(frame.plan, frame.records, masking.sizes, groups, cost, masked.before, loss, found)
+
+    def _piece(self) -> int:
+        """Choose how many records a piece has: few enough that some columns of text do not fill the memory."""
+        width = 0
+        for each in self.source.schema:
+            try:
+                width += max(1, each.type.bit_width // 8)
+            except ValueError:
+                width += _TEXT
+        return min(_ROWS, max(1024, self.memory // _PIECES // width))
+
+    @property
+    def _database_memory(self) -> int:
+        return max(_LEAST, self.memory // 2)
+
+    @property
+    def _dialect(self) -> Dialect:
+        return dialect_for(self.output, self.source.dialect if isinstance(self.source, CsvSource) else None)
+
+    def _sort(self, plan: Plan) -> None:
+        """Make the frame, divide the records into blocks, and put those of a block together."""
+        inferred = [name for name in plan.masked if name not in {**self.asked.types, **self.asked.levels}]
+        names = plan.masked
+        records = FileRecords(self.source, names, self.rows, self.folder.spill("codes"), self.progress)
+        try:
+            frame = frame_of_file(records, plan, inferred)
+            most = self._block_size(frame)
+            frame = with_blocks(frame, records.gather(frame), most)
+            scale = {**(frame.plan.scale.model_dump() if frame.plan.scale else {}), "block_size": most}
+            frame = replace(frame, plan=frame.plan.updated(scale=scale))
+            self._by_block(frame, records)
+        finally:
+            if records.codes is not None:
+                records.codes.remove()
+        self.folder.keep(frame)
+        self.folder.note(sorted=True)
+
+    def _block_size(self, frame: Frame) -> int:
+        """Give the most records in a block: as asked for, or as memory allows."""
+        given = frame.plan.scale.block_size if frame.plan.scale is not None else None
+        if given is not None:
+            return given
+        most = block_records(self.memory, len(frame.attributes), frame.records)
+        if most < min(frame.records, 2 * frame.plan.k):
+            raise PlanError([("scale.memory", f"is too little for blocks of 2k = {2 * frame.plan.k} records")])
+        return most
+
+    def _by_block(self, frame: Frame, records: FileRecords) -> None:
+        assert records.codes is not None  # noqa: S101 - for mypy
+        d, n = len(frame.attributes), frame.records
+        starts = np.cumsum(_sizes(frame)) - _sizes(frame)
+        with (
+            Spill(self.folder.spill("records"), d, np.float64, n) as sorted_records,
+            Spill(self.folder.spill("block_of"), 1, np.int32, n) as block_of,
+        ):
+            for done in sort_by_block(records.codes, frame.block_of, starts, sorted_records, block_of, self.rows):
+                self.progress("sort", done, n)
+            sorted_records.sync()
+            block_of.sync()
+
+    def _masking(self, frame: Frame, files: contextlib.ExitStack) -> Masking:
+        d, n = len(frame.attributes), frame.records
+        losses = Losses(frame.attributes, frame.scales)
+        spills = [
+            files.enter_context(Spill(self.folder.spill(name), width, np.float64, rows))
+            for name, width, rows in (("records", d, n), ("published", d, n), ("sums", Masking.width(losses), 0))
+        ]
+        return Masking(frame, losses, _sizes(frame), *spills)
+
+    def _write(self, path: Path, masking: Masking, masked: Masked) -> None:
+        """Write the release in the order of the original."""
+        frame = masking.frame
+        schema = published_schema(self.source, frame)
+        with (
+            Spill(self.folder.spill("block_of"), 1, np.int32) as block_of,
+            written(path, self.kind, schema, frame.plan.masked, self._dialect) as write,
+        ):
+            pieces = originals(self.source, self.kind, schema.names, self.rows)
+            published = in_file_order(masking.published, block_of, masking.starts, self.rows)
+            done = 0
+            for piece in release_pieces(pieces, published, frame, schema, masking.losses.used(masked.sums)):
+                write(piece)
+                done += len(piece)
+                self.progress("write", done, frame.records)
+
+    def _place(self, partial: Path, plan: Plan, overwrite: bool) -> None:
+        """Give the output its name, and write the plan beside it."""
+        self.folder.note(placing=True)
+        with written_whole(plan_beside(self.output), overwrite) as plan_file:
+            text = plan.updated(input=_absolute(plan.input), output=str(self.output)).to_toml(self.output.parent)
+            plan_file.write_text(text, encoding="utf-8")
+        put_in_place(partial, self.output, overwrite)
+
+    def _notes(self, frame: Frame, masked: Masked, masking: Masking, cost: BlockCost | None) -> list[str]:
+        columns: dict[str, Any] = {name: pa.array([], type_) for name, type_ in frame.types.items()}
+        found = notes(frame.plan, Table(self.source.schema.empty_table()), [], columns)
+        for name, (before, after) in masking.losses.missing(masked.sums).items():
+            if before or after:
+                found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
+        found.append(_on_blocks(masking.sizes, cost))
+        if frame.blocks is not None and frame.blocks.crowded:
+            found.append(
+                f"{counted(frame.blocks.crowded, 'block')} of more records than asked for: too many lie in one place "
+                "to be divided"
+            )
+        return found
+
+
+def _absolute(path: str | None) -> str:
+    return os.path.abspath(str(path))  # noqa: PTH100 - keeps links
+
+
+def _sizes(frame: Frame) -> np.ndarray:
+    return np.array([frame.records]) if frame.blocks is None else frame.blocks.sizes
+
+
+def _on_blocks(sizes: np.ndarray, cost: BlockCost | None) -> str:
+    if len(sizes) == 1:
+        return "all records were partitioned together"
+    told = f"the records were partitioned in {len(sizes):,} blocks of {sizes.min():,} to {sizes.max():,}"
+    if cost is None:
+        return told
+    return f"{told}, at {cost.ratio:.3f} times the loss without blocks (on {cost.records:,} records)"

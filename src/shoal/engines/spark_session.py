@@ -1,0 +1,96 @@
+"""A Spark session to work in, and what Spark says, in plain words."""
+
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import shoal.errors
+from shoal.errors import DataError, PlanError, ShoalError
+
+_LOCAL = "local[*]"
+
+
+@contextmanager
+def session(master: str | None) -> Iterator[SparkSession]:
+    """Give the session that is active, or start one and stop it at the end.
+
+    Parameters
+    ----------
+    master
+        The address of the cluster; this machine if not given.
+
+    Raises
+    ------
+    ShoalError
+        If there is no Java, or Spark does not start with it.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    refuse_without_java()
+    started = _started(master or _LOCAL)
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+def refuse_without_java() -> None:
+    """Say that Spark needs Java if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
+        where = "where JAVA_HOME says" if home else "on this machine"
+        raise ShoalError(f"Spark needs Java 17 or later, and there is none {where}; install it, or set JAVA_HOME to it")
+
+
+def _started(master: str) -> SparkSession:
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    builder = SparkSession.builder.master(master).appName("shoal").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")  # the caller shows its own
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # A machine may not know its own name.
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        if cache := os.environ.get("NUMBA_CACHE_DIR"):  # the workers need not compile what is compiled
+            builder = builder.config("spark.executorEnv.NUMBA_CACHE_DIR", cache)
+    try:
+        started = builder.getOrCreate()
+    except PySparkException:
+        raise ShoalError(
+            f"Spark did not start on '{master}'; is the address right, and is this Java 17 or later?"
+        ) from None
+    started.sparkContext.setLogLevel("ERROR")
+    return started
+
+
+@contextmanager
+def in_plain_words() -> Iterator[None]:
+    """Raise what the package raised on a worker as if it had been raised here, without the traces around it."""
+    try:
+        yield
+    except PySparkException as error:
+        said = re.search(r"shoal\.errors\.(\w+): (.+)", str(error))
+        kind = getattr(shoal.errors, said[1], None) if said else None
+        if said is None or kind is None:
+            raise
+        if kind is PlanError:
+            raise PlanError([tuple(said[2].split(": ", 1))]) from None
+        raise (kind(said[2]) if issubclass(kind, DataError) else ShoalError(said[2])) from None
+
+
+@contextmanager
+def without_pandas_warning() -> Iterator[None]:
+    """Keep quiet what Spark says of pandas, which plays no part here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        yield

@@ -1,0 +1,87 @@
+"""Record blocks of a table in memory: when it is divided, how, and what that cost."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.partitioning import partitioner
+from shoal.plan import Plan, Scale
+from shoal.scale import block_records, in_memory, kd_blocks, repair_seams, sampled_cost, two_d_tree
+from shoal.scaling import Matrix
+from shoal.space import MODE, Space
+from shoal.work import Progress
+
+Labels = NDArray[np.int64]
+
+# The search among other types than numbers takes time with the square of the records: 100,000 take some seconds.
+MIXED_FROM = 200_000
+MIXED_BLOCK = 100_000
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """What is worth knowing of record blocks: how many, how large, what they cost.
+
+    `cost` is the loss with blocks against the loss without, measured on `sampled` records; None where it was not.
+    """
+
+    blocks: int
+    smallest: int
+    largest: int
+    cost: float | None = None
+    sampled: int = 0
+
+    def summary(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+def most_records(space: Space, plan: Plan) -> int | None:
+    """How many records a block may have; None if the table is not to be divided."""
+    n, d = space.values.shape
+    scale = plan.scale or Scale()
+    if scale.block_size is not None:
+        return scale.block_size
+    if scale.memory_bytes is not None:
+        return block_records(scale.memory_bytes, d, n)
+    return MIXED_BLOCK if n > MIXED_FROM and not space.plain else None
+
+
+def divided(space: Space, plan: Plan) -> Labels | None:
+    """Give the block of each record; None if there is but one."""
+    most = most_records(space, plan)
+    outline = outline_of(space, plan)
+    if most is None or len(space.values) <= most or not outline.shape[1]:
+        return None
+    divide = two_d_tree if plan.scale is not None and plan.scale.blocking == "2^d" else kd_blocks
+    found = divide(in_memory(outline), plan.k, most)
+    return found.assign(outline) if len(found.sizes) > 1 else None
+
+
+def outline_of(space: Space, plan: Plan) -> Matrix:
+    """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
+    columns = np.flatnonzero(space.kinds != MODE)
+    if plan.scale is not None and plan.scale.dimensions:
+        wanted = {plan.masked.index(name) for name in plan.scale.dimensions}
+        columns = np.array([j for j in columns if j in wanted], dtype=np.int64)
+    return np.ascontiguousarray(np.nan_to_num(space.values[:, columns], nan=0.0))
+
+
+def repaired(space: Space, plan: Plan, labels: Labels, blocks: Labels, progress: Progress) -> Labels:
+    """Let records cross the borders of blocks, where the plan asks for it."""
+    if plan.scale is None or not plan.scale.seams:
+        return labels
+    return repair_seams(space.values, plan.k, labels, blocks, progress)
+
+
+def described(space: Space, plan: Plan, blocks: Labels, progress: Progress) -> Blocking:
+    """Describe blocks, with what they cost where that can be measured: on numbers, by mdav."""
+    sizes = np.bincount(blocks)
+    found = Blocking(len(sizes), int(sizes.min()), int(sizes.max()))
+    if not space.plain or plan.method != "mdav":
+        return found
+    seams = plan.scale is not None and plan.scale.seams
+    cost = sampled_cost(space.values, plan.k, partitioner("mdav"), blocks, seams, progress=progress)
+    return Blocking(found.blocks, found.smallest, found.largest, cost.ratio, cost.records)
