@@ -98,8 +98,18 @@ def release(summary: dict[str, Any]) -> RenderableType:
         )
     if "strata" in summary["risk"]:
         parts.append(f"With the strata known too, the smallest group has {summary['risk']['strata']['smallest']}.")
+    if "blocking" in summary:
+        parts.append(Text(_blocking(summary["blocking"])))
     parts += [Text(f"- {note}") for note in summary["notes"]]
     return Group(*parts)
+
+
+def _blocking(blocking: dict[str, Any]) -> str:
+    said = f"{_number(blocking['blocks'])} record blocks of {_number(blocking['smallest'])} to "
+    said += f"{_number(blocking['largest'])} records"
+    if blocking.get("cost") is None:
+        return said + "."
+    return f"{said}; the loss is {blocking['cost']:.3f} times that without blocks, on {_number(blocking['sampled'])}."
 
 
 def risk(measured: dict[str, Any]) -> Table:

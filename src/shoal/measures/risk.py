@@ -122,8 +122,9 @@ def risk_book(original: Matrix, masked: Matrix, seed: int = 0) -> dict[str, Any]
     -----
     Averages are over all subsets of attributes while these are at most 1,023 and, times n, at most 100 million (k') or,
     times n and d, at most 128 million (linkage); else over a sample with at least one subset of each size. Linkage by
-    distance on all attributes takes at most ten million records, and averaged over subsets a million (128 million / d^2); with more than 8 attributes, as many as come to four
-    thousand million distances. Probabilistic linkage takes a hundred million pairs for each limit of agreement.
+    distance on all attributes takes at most ten million records, and averaged over subsets a million (128 million /
+    d^2); with more than 8 attributes, as many as come to four thousand million distances. Probabilistic linkage takes a
+    hundred million pairs for each limit of agreement.
     """
     n, d = original.shape
     labels = published_classes(masked).labels
