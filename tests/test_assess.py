@@ -152,6 +152,8 @@ def test_other_types_than_numbers_are_measured_by_type():
     assert assessed["loss"]["attributes"]["size"]["levels_moved"] == 0.25
     assert assessed["risk"]["after"]["smallest"] == 2
     assert any(names == ["town", "size"] for names in assessed["left_out"].values())
+    renamed = masked.set_column(1, "town", pa.array(["Ayr", "Ayr", "Nowhere", "Nowhere"]))
+    assert shoal.assess(original, renamed, ["town"])["loss"]["attributes"]["town"]["changed"] == 50
     only = shoal.assess(original, masked, ["town"])
     assert "DLD" not in only["risk"]
     assert only["score"] is None

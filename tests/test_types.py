@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.demo import CONFIDENTIAL, QUASI, TYPES, _survey
+from shoal.tables import open_table
+from shoal.tables.labels import Labels, labels_of, with_labels
 
 SIZES = ["S", "M", "L", "XL"]
 TOWNS = ["Ayr", "Bath", "Cork", "Deal", "Ely"]
@@ -235,7 +237,7 @@ def test_weights_of_one_equal_no_weights(seed):
     [
         ([1, 1, 0, 1, 1, 1], "'w' is zero or negative in record 3"),
         ([1, 1, 1, -1, 1, 1], "'w' is zero or negative in record 4"),
-        ([1, None, 1, 1, 1, 1], "'w' misses a value in record 2"),
+        ([1, None, 1, 1, 1, 1], "'w' is missing in record 2"),
         ([1, 1, 1, 1, 1, float("inf")], "'w' is infinite in record 6"),
     ],
 )
@@ -296,6 +298,12 @@ def test_more_diversity_than_there_is_is_refused():
         ({"quasi": ["income"], "attribute_weights": {"income": 2}}, "do not apply"),
         ({"quasi": ["income"], "weights": "nobody"}, "'nobody' is not a column"),
         ({"quasi": ["town"], "restore_variance": True}, "no quasi-identifier is a number"),
+        ({"quasi": ["town"], "standardize": "minmax"}, "no quasi-identifier is a number"),
+        ({"quasi": ["town"], "types": {"town": "boolean"}}, "'town' is of type string and not boolean"),
+        (
+            {"quasi": ["income"], "weights": "children", "preserve": "weighted_mean", "aggregate": "median"},
+            "needs the mean of 'income'",
+        ),
     ],
 )
 def test_what_does_not_fit_the_type_is_refused_by_name(options, said):
@@ -306,9 +314,110 @@ def test_what_does_not_fit_the_type_is_refused_by_name(options, said):
 
 def test_a_column_with_as_many_categories_as_records_may_identify():
     table = pa.table({"name": ["Ann", "Bob", "Cyd", "Dee"], "x": [1, 2, 3, 4]})
-    with pytest.raises(shoal.DataError, match=r"'name' has as many categories as the table has records.*identifiers"):
+    with pytest.raises(shoal.DataError, match=r"'name' has as many categories as records.*identifiers"):
         shoal.protect(table, k=2, quasi=["name", "x"])
     shoal.protect(table, k=2, quasi=["name", "x"], types={"name": "nominal"})
+
+
+def test_a_mean_may_be_a_number_that_was_declared_missing(tmp_path):
+    table = pa.table({"x": [98.0, 100, 10, 20]})
+    field = with_labels(table.schema.field(0), Labels(missing=((99.0, 99.0),)))
+    release = shoal.protect(pa.table(table.columns, schema=pa.schema([field])), k=2)
+    assert release.table["x"].to_pylist() == [99, 99, 15, 15]
+    assert not labels_of(release.table.schema.field("x")).missing
+    release.save(tmp_path / "out.sav")
+    assert open_table(tmp_path / "out.sav").native["x"].to_pylist() == [99, 99, 15, 15]
+
+
+def test_what_nobody_knows_is_filled_with_what_is_usual():
+    income = [100.0, 101, 102, 99, 98, 100, 1000, 1001, 1002, None]
+    release = shoal.protect(pa.table({"income": income, "x": [5.0] * 10}), k=3, missing="impute")
+    assert release.table["income"].to_pylist()[-1] < 200
+
+
+def test_filled_medoids_miss_nothing():
+    rng = np.random.default_rng(0)
+    gaps = [None if gap else x for gap, x in zip(rng.random(30) < 0.5, rng.normal(size=30), strict=True)]
+    table = pa.table({"a": rng.normal(size=30), "b": gaps})
+    release = shoal.protect(table, k=3, missing="impute", aggregate="medoid")
+    assert release.table["b"].null_count == 0
+
+
+def test_zero_has_no_sign_for_diversity():
+    table = pa.table({"c": [0.0, -0.0] * 20, "a": np.random.default_rng(0).normal(size=40)})
+    with pytest.raises(shoal.DataError, match="'c'"):
+        shoal.protect(table, k=2, quasi=["a"], confidential=["c"], l=2)
+
+
+def test_codes_declared_missing_are_one_value_for_diversity():
+    table = pa.table({"a": np.arange(20.0), "ill": [1.0, 2, 98, 99] * 5})
+    field = with_labels(table.schema.field(1), Labels(missing=((98.0, 99.0),)))
+    table = pa.table(table.columns, schema=pa.schema([table.schema.field(0), field]))
+    release = shoal.protect(table, k=2, quasi=["a"], confidential=["ill"], l=3)
+    for group in range(release.groups.max() + 1):
+        found = np.array(table["ill"].to_pylist())[release.groups == group]
+        assert len({min(value, 98) for value in found}) >= 3
+
+
+def test_categories_keep_their_order():
+    towns = pd.Categorical(["b", "a", "c"] * 10, categories=["c", "a", "z", "b"], ordered=True)
+    frame = pd.DataFrame({"town": towns, "x": np.arange(30) % 3 * 10.0})
+    release = shoal.protect(frame, k=5, quasi=["town", "x"], types={"town": "nominal"})
+    assert list(release.table["town"].cat.categories) == ["c", "a", "b"]
+    assert release.table["town"].cat.ordered
+
+
+def test_labelled_codes_are_categories():
+    codes = pa.array([1, 2, 3, 4, 5] * 6)
+    labels = Labels(values={float(code): f"region {code}" for code in range(1, 6)})
+    table = pa.table([codes], schema=pa.schema([with_labels(pa.field("region", pa.int64()), labels)]))
+    assert shoal.protect(table, k=3, quasi=["region"]).plan.types == {"region": "nominal"}
+
+
+def test_dates_with_something_else_among_them_are_refused():
+    table = pa.table({"day": ["2020-01-01", "2020-01-02T", "2020-01-03"] * 3})
+    with pytest.raises(shoal.DataError, match="'day' looks like dates, but record 2 is none"):
+        shoal.protect(table, k=3, quasi=["day"])
+
+
+@pytest.mark.parametrize("dtype", [object, "string[python]", "string[pyarrow]", "str", "category"])
+def test_texts_of_pandas_keep_their_dtype(dtype):
+    frame = pd.DataFrame({"t": pd.Series(["x", "y"] * 20, dtype=dtype), "a": np.arange(40.0)})
+    release = shoal.protect(frame, k=3, quasi=["t", "a"])
+    assert release.table["t"].dtype == frame["t"].dtype
+
+
+@pytest.mark.parametrize("ending", ["csv", "xml", "parquet", "xlsx"])
+@pytest.mark.parametrize(
+    "cells", [["A"] + ["1"] * 10 + ["2"] * 19, ["A"] + [None] * 29, ["x"] + ["true", "false"] * 15]
+)
+def test_texts_that_look_like_something_else_are_written(tmp_path, cells, ending):
+    release = shoal.protect(
+        pa.table({"x": cells, "n": np.arange(len(cells)) / 7}),
+        k=5,
+        quasi=["x"],
+        types={"x": "nominal"},
+        missing="group",
+    )
+    release.save(tmp_path / f"out.{ending}")
+
+
+def test_zones_and_narrow_floats_can_be_written_and_preserved(tmp_path):
+    moments = pa.array(np.datetime64("2020-01-01T00:00", "us") + np.arange(12) * 10**9).cast(
+        pa.timestamp("us", "Europe/Vienna")
+    )
+    table = pa.table({"at": moments, "x": pa.array(np.arange(12) * 1.1, pa.float32()), "w": [1.0, 2, 3] * 4})
+    release = shoal.protect(table, k=3, quasi=["at", "x"], weights="w", preserve="weighted_mean")
+    for ending in ("xml", "csv", "parquet"):
+        release.save(tmp_path / f"out.{ending}")
+
+
+def test_views_and_large_integers_as_levels():
+    table = pa.table({"v": pa.array(["a", None, "b"] * 4).cast(pa.string_view()), "x": np.arange(12.0)})
+    shoal.protect(table, k=3, quasi=["v", "x"], missing="group")
+    big = [2**60, 2**60 + 1, 2**60 + 2]
+    release = shoal.protect(pa.table({"x": big * 3}), k=3, quasi=["x"], levels={"x": big})
+    assert sorted(set(release.table["x"].to_pylist())) == big
 
 
 def test_an_attribute_without_a_value_is_refused():

@@ -17,7 +17,7 @@ from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.plan import AttributeType, Csv, Plan
 from shoal.roles import confidential_codes, numeric_attributes, refuse_unknown
 from shoal.tables import Table, kind_of, open_table
-from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type
+from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
 from shoal.verify import classes, exposure, too_small
 from shoal.words import counted
 from shoal.work import Progress, quiet
@@ -87,13 +87,13 @@ def assess(
     risk = {
         "before": exposure(before, names),
         "after": exposure(after, names),
-        **(measures.risk_book(X, Y, plan.seed) if plain else {}),
+        **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
         "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
     }
     if known is not None:
         risk["intruder"] = {"attributes": known, "before": exposure(before, known), "after": exposure(after, known)}
         if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in known]:
-            linkage = measures.distance_linkage(X, Y, columns, measures.MOST_RECORDS, plan.seed)
+            linkage = measures.distance_linkage(X, Y, columns, measures.MOST_RECORDS, plan.seed or 0)
             risk["intruder"]["DLD"] = linkage
     progress("loss", 0, 1)
     loss = {
@@ -218,8 +218,10 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
         type_ = "ordinal" if name in plan.levels else plan.types.get(name) or infer_type(before, name)
         attribute = encode(before, name, type_, plan.levels.get(name))
     with _said_of("masked table"):
-        column = after.column(name)
+        column = without_declared(after, name)
         masked = encode(after, name, type_).codes if type_ == "continuous" else attribute.read(column)
+        if attribute.levels is not None and type_ in CATEGORIES:
+            masked[np.isinf(masked)] = len(attribute.levels)  # a category that the original has not
         if type_ not in CATEGORIES and np.isinf(masked).any():
             record = int(np.argmax(np.isinf(masked))) + 1
             raise DataError(f"column '{name}' holds in record {record} what cannot be compared with the original")

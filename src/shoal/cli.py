@@ -14,22 +14,29 @@ from typer.exceptions import TyperException
 
 from shoal.cli_options import (
     FILES,
+    Aggregate,
+    Alpha,
+    AttributeWeight,
+    Constraint,
     Decimal,
     Delimiter,
     Encoding,
     Json,
     K,
     Levels,
+    MaskQuasi,
     MissingWord,
     Quasi,
     Quote,
+    RestoreVariance,
+    Trim,
     Type,
-    aggregate_of,
     blocks_of,
     csv_of,
     given,
-    levels_of,
+    lists,
     names,
+    one_or_pairs,
     pairs,
 )
 from shoal.errors import CheckFailed, ShoalError
@@ -61,41 +68,29 @@ def protect(
         str | None, typer.Option("-o", "--output", help="The file to write; its ending says of which kind.")
     ] = None,
     confidential: Annotated[
-        list[str] | None, typer.Option(help="Attributes that are published as they are.", metavar="A,B,...")
+        list[str] | None, typer.Option(help="Attributes published as they are, or made hybrid.", metavar="A,B,...")
     ] = None,
     identifiers: Annotated[
         list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="auto, mdav, vmdav, univariate, pca, zscores or mic1d.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="auto, mdav, vmdav, univariate, pca, zscores, mic1d, hybrid or ms.")
+    ] = None,
+    mask_quasi: MaskQuasi = None,
+    alpha: Alpha = None,
+    constraint: Constraint = None,
     gain: Annotated[
         str | None, typer.Option(help="With vmdav: how readily groups grow, such as 0.2.", metavar="X")
     ] = None,
     type_: Type = None,
     levels: Levels = None,
-    attribute_weight: Annotated[
-        list[str] | None, typer.Option(help="How much an attribute counts in distances, as in age=2.", metavar="A=W")
-    ] = None,
+    attribute_weight: AttributeWeight = None,
     missing: Annotated[
         str | None, typer.Option(help="What to do with missing values: error, group, impute, suppress.")
     ] = None,
-    aggregate: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What a group publishes: mean, geometric_mean, median, trimmed_mean, convex_median, mode or medoid; "
-            "for one attribute, age=median.",
-            metavar="[A=]HOW",
-        ),
-    ] = None,
-    trim: Annotated[
-        str | None,
-        typer.Option(help="With trimmed_mean: how many records to leave out at each end of a group.", metavar="N"),
-    ] = None,
-    restore_variance: Annotated[
-        bool | None,
-        typer.Option(
-            "--restore-variance", help="Rescale so that each attribute keeps its variance.", show_default=False
-        ),
-    ] = None,
+    aggregate: Aggregate = None,
+    trim: Trim = None,
+    restore_variance: RestoreVariance = None,
     standardize: Annotated[
         str | None, typer.Option(help="How attributes are brought to one scale: zscore, minmax, none.")
     ] = None,
@@ -170,12 +165,15 @@ def protect(
         confidential=names(confidential),
         identifiers=names(identifiers),
         method=method,
+        mask_quasi=mask_quasi,
+        alpha=one_or_pairs("alpha", alpha),
+        constraints=lists("constraint", constraint),
         gain=gain,
         types=pairs("type", type_),
-        levels=levels_of(levels),
+        levels=lists("levels", levels),
         attribute_weights=pairs("attribute-weight", attribute_weight),
         missing=missing,
-        aggregate=aggregate_of(aggregate),
+        aggregate=one_or_pairs("aggregate", aggregate),
         trim=trim,
         restore_variance=restore_variance,
         standardize=standardize,
@@ -321,7 +319,7 @@ def assess(
             csv_of(delimiter, quote, decimal, encoding, missing_word),
             bar,
             pairs("type", type_),  # type: ignore[arg-type] # words, as the plan will see
-            levels_of(levels),
+            lists("levels", levels),
         )
     if as_json:
         _print_json(result)

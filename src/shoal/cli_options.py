@@ -37,6 +37,43 @@ Levels = Annotated[
     list[str] | None,
     typer.Option(help="The levels of an ordinal attribute in order, as in size=S,M,L.", metavar="A=X,Y,..."),
 ]
+AttributeWeight = Annotated[
+    list[str] | None, typer.Option(help="How much an attribute counts in distances, as in age=2.", metavar="A=W")
+]
+Aggregate = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What a group publishes: mean, geometric_mean, median, trimmed_mean, convex_median, mode or medoid; "
+        "for one attribute, age=median.",
+        metavar="[A=]HOW",
+    ),
+]
+Trim = Annotated[
+    str | None,
+    typer.Option(help="With trimmed_mean: how many records to leave out at each end of a group.", metavar="N"),
+]
+RestoreVariance = Annotated[
+    bool | None,
+    typer.Option("--restore-variance", help="Rescale so that each attribute keeps its variance.", show_default=False),
+]
+MaskQuasi = Annotated[
+    bool | None,
+    typer.Option("--mask-quasi", help="With hybrid: microaggregate the quasi-identifiers too.", show_default=False),
+]
+Alpha = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With ms: how much of a record stays its own, from 0 to less than 1; for one attribute, income=0.3.",
+        metavar="[A=]X",
+    ),
+]
+Constraint = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With hybrid and ms: what values must be, as in income=non-negative or children=non-negative,integer.",
+        metavar="A=RULE",
+    ),
+]
 FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
 
 
@@ -75,19 +112,19 @@ def pairs(option: str, given: list[str] | None) -> dict[str, str] | None:
     return found
 
 
-def levels_of(given: list[str] | None) -> dict[str, list[str]] | None:
+def lists(option: str, given: list[str] | None) -> dict[str, list[str]] | None:
     """Take `--levels size=S,M,L` apart."""
-    texts = pairs("levels", given)
+    texts = pairs(option, given)
     if texts is None:
         return None
-    return {name: [level.strip() for level in text.split(",")] for name, text in texts.items()}
+    return {name: [part.strip() for part in text.split(",")] for name, text in texts.items()}
 
 
-def aggregate_of(given: list[str] | None) -> str | dict[str, str] | None:
-    """Take an aggregate for all attributes, or one for each of some."""
+def one_or_pairs(option: str, given: list[str] | None) -> str | dict[str, str] | None:
+    """Take a word for all attributes, or one for each of some."""
     if given is None or (len(given) == 1 and "=" not in given[0]):
         return None if given is None else given[0]
-    return pairs("aggregate", given)
+    return pairs(option, given)
 
 
 def csv_of(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -14,6 +14,8 @@ ONE_ATTRIBUTE = "'univariate' takes one attribute; give each a block of its own 
 
 def contradictions(plan: "Plan") -> Iterator[Problem]:
     """Yield what cannot hold together, although each field is right by itself."""
+    if plan.k == 0 and plan.method != "ms":
+        yield "k", f"is missing; it is {type(plan).model_fields['k'].description}"
     yield from _roles(plan)
     yield from _blocks(plan)
     yield from _typed(plan)
@@ -21,12 +23,13 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     yield from _diverse(plan)
     if plan.trim is not None and not plan.trimmed:
         yield "trim", "does not apply without aggregate 'trimmed_mean'"
-    if 2 * plan.trimmed >= plan.k:
+    if plan.k and 2 * plan.trimmed >= plan.k:
         yield "trim", f"leaves no record of a group of k = {plan.k}; it takes {plan.trimmed} from each end"
     if plan.block_size is not None and not isinstance(plan.blocks, str):
         yield "block_size", "applies only to blocks = 'correlated' or 'uncorrelated'"
     if plan.method == "mic1d":
         yield from _mic1d(plan)
+    yield from _hybrid(plan)
     yield from _scaled(plan)
     if plan.gain is not None and plan.method != "vmdav":
         yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
@@ -58,18 +61,26 @@ def _typed(plan: "Plan") -> Iterator[Problem]:
     tables: dict[str, Iterable[str]] = {"levels": plan.levels, "attribute_weights": plan.attribute_weights}
     if isinstance(plan.aggregate, dict):
         tables["aggregate"] = plan.aggregate
+    known = {"levels": [*plan.masked, *plan.confidential], "attribute_weights": plan.used, "aggregate": plan.masked}
     for field, names in tables.items():
         for name in names:
-            if plan.masked and name not in plan.masked and (field != "levels" or name not in plan.confidential):
+            if (plan.masked or plan.draws) and name not in known[field]:
                 yield field, f"names '{name}', which is not masked"
     for name in plan.types:
-        if plan.masked and name not in {*plan.masked, *plan.confidential}:
+        if (plan.masked or plan.draws) and name not in {*plan.masked, *plan.confidential}:
             yield "types", f"names '{name}', which is neither masked nor confidential: its type plays no part"
+    if plan.l is None and plan.t is None and plan.method not in ("hybrid", "ms"):
+        for field in ("types", "levels"):
+            for name in getattr(plan, field):
+                if name in plan.confidential:
+                    yield field, f"names '{name}', which is confidential: its type plays no part without l or t"
     for name, levels in plan.levels.items():
         if plan.types.get(name, "ordinal") != "ordinal":
             yield "levels", f"names '{name}', which types makes {plan.types[name]}; only ordinal attributes have levels"
         if len(set(levels)) < len(levels):
             yield "levels", f"of '{name}' hold a level twice"
+        if "" in levels:
+            yield "levels", f"of '{name}' hold an empty level"
 
 
 def _weighted(plan: "Plan") -> Iterator[Problem]:
@@ -80,8 +91,8 @@ def _weighted(plan: "Plan") -> Iterator[Problem]:
     if plan.trimmed:
         yield "aggregate", "'trimmed_mean' has no weighted version; take 'mean' or 'median' with weights"
     if plan.preserve is not None:
-        if plan.aggregates - {"mean", "mode"}:
-            yield "preserve", "needs the mean as aggregate of every number: no other keeps weighted totals"
+        if plan.missing in ("group", "impute"):
+            yield "preserve", f"cannot be kept with missing = '{plan.missing}', which fills values or drops them"
         for field in ("round", "restore_variance"):
             if getattr(plan, field):
                 yield field, "would change the weighted totals that preserve promises to keep"
@@ -107,6 +118,67 @@ def _mic1d(plan: "Plan") -> Iterator[Problem]:
             yield field, "does not apply to method 'mic1d', which forms no groups of records"
     if plan.missing in ("group", "impute"):
         yield "missing", f"'{plan.missing}' does not apply to method 'mic1d', which forms no groups of records"
+
+
+def _hybrid(plan: "Plan") -> Iterator[Problem]:
+    """Hybrid data: the confidential attributes are what is made anew."""
+    if not plan.draws:
+        yield from _unused(plan, ("mask_quasi", "alpha", "constraints"), "; it goes with hybrid data")
+        return
+    if not plan.confidential:
+        yield "confidential", f"is missing; it names the attributes that method '{plan.method}' makes anew"
+    for name in plan.constraints:
+        if name not in plan.confidential:
+            yield "constraints", f"names '{name}', which is not confidential"
+    yield from _unused(plan, ("blocks", "weights", "preserve", "l", "t", "restore_variance", "scale"))
+    if plan.method == "ms":
+        yield from _unused(
+            plan, ("strata", "mask_quasi", "standardize", "attribute_weights"), ", which forms no groups"
+        )
+    if not plan.mask_quasi:
+        yield from _unused(plan, ("aggregate", "round"), ", which publishes averages only with mask_quasi = true")
+    if plan.missing in ("group", "impute"):
+        yield "missing", f"'{plan.missing}' does not apply to method '{plan.method}', which makes no missing values"
+    if plan.mask_quasi and plan.quasi is None:
+        yield "mask_quasi", "does not apply without quasi-identifiers; name them with quasi"
+    yield from _alpha(plan)
+
+
+def _unused(plan: "Plan", fields: Iterable[str], reason: str = "") -> Iterator[Problem]:
+    for field in fields:
+        if getattr(plan, field) != type(plan).model_fields[field].default:
+            yield field, f"does not apply to method '{plan.method}'{reason}"
+
+
+def _alpha(plan: "Plan") -> Iterator[Problem]:
+    if plan.method == "hybrid":
+        if plan.alpha is not None:
+            yield "alpha", "does not apply to method 'hybrid'; it goes with 'ms'"
+        return
+    if plan.k:
+        yield "k", "does not apply to method 'ms', which forms no groups; leave it out"
+    alpha, p = plan.alpha, len(plan.confidential)
+    own: list[Any] = []  # how much of each attribute stays a record's own: the diagonal of a matrix
+    if alpha is None:
+        yield "alpha", f"is missing; it is {type(plan).model_fields['alpha'].description}"
+    elif isinstance(alpha, float):
+        own = [alpha]
+    elif isinstance(alpha, dict):
+        own = list(alpha.values())
+        for name in sorted({*alpha} - {*plan.confidential}):
+            yield "alpha", f"names '{name}', which is not confidential"
+        for name in sorted({*plan.confidential} - {*alpha}):
+            yield "alpha", f"leaves out '{name}', which is confidential"
+    elif len(alpha) != p or any(len(row) != p for row in alpha if isinstance(row, list)):
+        yield "alpha", f"must have a number, or a row of {p}, for each of the {p} confidential attributes"
+    else:
+        own = [row[j] if isinstance(row, list) else row for j, row in enumerate(alpha)]
+    if any(not 0 <= level < 1 for level in own):
+        yield (
+            "alpha",
+            "must be at least 0 and less than 1 for every attribute, as 1 would publish the original; the nearest "
+            "that can be used are 0 and 0.99",
+        )
 
 
 def _roles(plan: "Plan") -> Iterator[Problem]:

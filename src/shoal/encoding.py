@@ -38,7 +38,7 @@ def aggregate_of(name: str, plan: Plan) -> Aggregate:
 
 
 def encode_all(table: Table, plan: Plan) -> list[Attribute]:
-    """Turn the attributes to mask into numbers, by the types of a settled plan.
+    """Turn the attributes that the method looks at into numbers, by the types of a settled plan.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def encode_all(table: Table, plan: Plan) -> list[Attribute]:
         With a sentence for each column that cannot be; missing values are a mistake where the plan says so.
     """
     attributes, problems = [], []
-    for name in plan.masked:
+    for name in plan.used:
         try:
             attribute = encode(table, name, plan.types[name], plan.levels.get(name))
         except DataError as error:

@@ -123,7 +123,8 @@ def _filled(space: Space, plan: Plan, watch: Watch) -> Labels:
     labels = np.empty(len(incomplete), dtype=np.int64)
     labels[~incomplete] = _search(complete, plan, watch)
     averages = _averages(complete, labels[~incomplete])
-    labels[incomplete] = nearest_average(space.values[incomplete], averages, space.kinds, space.weights)
+    centre = _averages(complete, np.zeros(count, np.int64))[0]
+    labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.weights)
     return labels
 
 

@@ -30,10 +30,11 @@ from pydantic_core import ErrorDetails
 from shoal.contradictions import Problem, contradictions
 from shoal.errors import FileError, PlanError
 
-Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "mic1d"]
+Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "mic1d", "hybrid", "ms"]
 Aggregate = Literal["mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode", "medoid"]
 AttributeType = Literal["continuous", "ordinal", "nominal", "date", "datetime", "boolean"]
 Standardize = Literal["zscore", "minmax", "none"]
+Constraint = Literal["non-negative", "integer"]
 
 
 def _listed(value: object) -> object:
@@ -62,6 +63,15 @@ def _path(value: object) -> object:
     return path
 
 
+def _form(alpha: object) -> str:
+    """Say in which form alpha is given, so that a mistake is reported for the one that was meant."""
+    if isinstance(alpha, Mapping):
+        return "table"
+    if not isinstance(alpha, list | tuple):
+        return "a number"
+    return "a matrix" if any(isinstance(row, list | tuple) for row in alpha) else "a list"
+
+
 Names = Annotated[list[str], BeforeValidator(_listed)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 PathText = Annotated[str, BeforeValidator(_path)]
@@ -77,6 +87,16 @@ Aggregates = Annotated[
     Discriminator(lambda given: "table" if isinstance(given, Mapping) else "word"),
 ]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+# The same for all attributes, one for each of them, or a matrix.
+Alpha = Annotated[
+    Annotated[Finite, Tag("a number")]
+    | Annotated[dict[str, Finite], Tag("table")]
+    | Annotated[list[Finite], Tag("a list")]
+    | Annotated[list[list[Finite]], Tag("a matrix")],
+    Discriminator(_form),
+    BeforeValidator(lambda given: given.tolist() if hasattr(given, "tolist") else given),  # an array of numpy
+]
 NotYet = Annotated[None, BeforeValidator(_nothing)]
 
 
@@ -130,16 +150,27 @@ class Plan(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     k: Annotated[Whole, Field(ge=2)] = Field(
-        description="the least number of records in a group (with mic1d: of values in a part of the whole table)"
+        0,  # nobody can ask for it: it says that no groups are formed
+        description="the least number of records in a group (with mic1d: of values in a part of the whole table)",
     )
     quasi: Names | None = Field(
         None, min_length=1, description="quasi-identifiers, the attributes to mask; every numeric one if left out"
     )
-    confidential: Names = Field([], description="attributes published as they are, which an intruder wants to learn")
+    confidential: Names = Field(
+        [],
+        description="attributes that an intruder wants to learn: published as they are, but for methods hybrid and ms",
+    )
     identifiers: Names = Field([], description="attributes that name a person or a business: dropped")
     method: Method = Field("auto", description="how records are put into groups")
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="with vmdav: how readily groups grow (0.2 if not given)"
+    )
+    mask_quasi: bool = Field(False, description="with hybrid: microaggregate the quasi-identifiers as well")
+    alpha: Alpha | None = Field(
+        None, description="with ms: how much of a record is its own, from 0 to less than 1; for all or each attribute"
+    )
+    constraints: dict[str, Annotated[list[Constraint], BeforeValidator(_listed), Field(min_length=1)]] = Field(
+        {}, description="with hybrid and ms: what confidential values must be, such as non-negative or integer"
     )
     types: dict[str, AttributeType] = Field({}, description="types of attributes, where the file does not tell")
     levels: dict[str, Annotated[list[str | int | float], Field(min_length=1)]] = Field(
@@ -185,7 +216,9 @@ class Plan(BaseModel):
         None, description="t-closeness: how far confidential values in a group may be from those in the file"
     )
     edits: NotYet = Field(None, description="rules that the data obeys (not in this version)")
-    seed: Annotated[Whole, Field(ge=0)] = Field(0, description="start of the random numbers, for methods that draw any")
+    seed: Annotated[Whole, Field(ge=0)] | None = Field(
+        None, description="start of the random numbers, for methods that draw any; fresh and secret ones if not given"
+    )
     input: PathText | None = Field(None, description="the file to protect")
     output: PathText | None = Field(None, description="the file to write")
     scale: Scale | None = Field(None, description="record blocks, for files of any size")
@@ -205,7 +238,7 @@ class Plan(BaseModel):
             wrong = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
             # Go on with the fields that are right by themselves; a k that large contradicts none of them.
-            plan = handler({"k": sys.maxsize, **rest})
+            plan = handler({"k": sys.maxsize, **rest} if "k" in wrong else rest)
         problems += contradictions(plan)
         if problems:
             raise PlanError(problems)
@@ -218,6 +251,27 @@ class Plan(BaseModel):
             if isinstance(options.get(part), dict) and isinstance(mine.get(part), dict):
                 options[part] = {**mine[part], **options[part]}
         return type(self)(**{**mine, **options})
+
+    def options(self) -> dict[str, Any]:
+        """Give what is asked for as plain values, without what is left open and a k that there is not."""
+        return self.model_dump(exclude_none=True, exclude={"k"} if self.k == 0 else None)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the method draws random numbers: what it makes of the confidential attributes is hybrid data."""
+        return self.method in ("hybrid", "ms")
+
+    @property
+    def used(self) -> list[str]:
+        """The attributes that the method looks at."""
+        return [*self.masked, *self.confidential] if self.draws else self.masked
+
+    @property
+    def changed(self) -> list[str]:
+        """The attributes whose values the method changes."""
+        if not self.draws:
+            return self.masked
+        return self.used if self.mask_quasi else self.confidential
 
     @property
     def given_blocks(self) -> list[list[str]]:
@@ -264,7 +318,7 @@ class Plan(BaseModel):
 
     def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
         """Write the plan as the text of a plan file that is going to lie in `folder`."""
-        options = {field: value for field, value in self.model_dump(exclude_none=True).items() if value not in ([], {})}
+        options = {field: value for field, value in self.options().items() if value not in ([], {})}
         for field in ("input", "output"):
             if field in options:
                 options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
@@ -293,6 +347,8 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = f"must be at least {context['ge']}"
         case "too_short" if path[0] == "levels":
             what = "names no level"
+        case "too_short" if path[0] == "constraints":
+            what = "says nothing; leave it out"
         case "dict_type":
             what = "must be a table with a line for each attribute"
         case "too_short":
@@ -315,6 +371,6 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
 
 
 _PARTS: dict[str, type[BaseModel]] = {"csv": Csv, "scale": Scale}
-_TAGS = ("word", "lists", "table")
-_TABLES = ("types", "levels", "attribute_weights", "aggregate")
+_TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")
+_TABLES = ("types", "levels", "attribute_weights", "aggregate", "constraints")
 _NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks")

@@ -28,7 +28,7 @@ def representatives(
         whole_records = [name for name in block if aggregate_of(name, plan) == "medoid"]
         if whole_records:
             part = space.columns([plan.masked.index(name) for name in whole_records])
-            chosen = medoids(part, labels, weights)[labels]
+            chosen = _medoids(part, labels, weights, fill=plan.missing == "impute")[labels]
             found |= {name: attributes[plan.masked.index(name)].codes[chosen] for name in whole_records}
         for attribute in attributes:
             how = aggregate_of(attribute.name, plan)
@@ -43,6 +43,14 @@ def representatives(
                     fill=plan.missing == "impute",
                 )
     return [found[attribute.name] for attribute in attributes]
+
+
+def _medoids(space: Space, labels: Labels, weights: Codes | None, *, fill: bool) -> Labels:
+    """Find the medoid of each group; where gaps are to be filled, among the records that have none."""
+    if not fill:
+        return medoids(space, labels, weights)
+    whole = np.flatnonzero(~np.isnan(space.values).any(axis=1))
+    return whole[medoids(space.rows(whole), labels[whole], None if weights is None else weights[whole])]
 
 
 def restored(
@@ -72,12 +80,13 @@ def _is_constant(codes: Codes) -> bool:
 
 def notes(plan: Plan, original: Table, attributes: Sequence[Attribute], columns: dict[str, Array]) -> list[str]:
     """Say what a user might not expect, or must know before publishing."""
-    found = [preserved(plan)]
+    found = [] if plan.draws else [preserved(plan)]
     changed: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.type != original.column(name).type and not pa.types.is_dictionary(column.type):
             whole = pa.types.is_integer(original.column(name).type) and not plan.round
-            hint = ", values not being whole (round = true keeps integers)" if whole else ""
+            how = "constraints = 'integer'" if plan.draws and name in plan.confidential else "round = true"
+            hint = f", values not being whole ({how} keeps integers)" if whole else ""
             changed.setdefault(f"now of type {column.type}{hint}", []).append(name)
     found += [f"{what}: {', '.join(names)}" for what, names in changed.items()]
     found += _on_missing(plan, original, attributes, columns)
@@ -91,7 +100,7 @@ def notes(plan: Plan, original: Table, attributes: Sequence[Attribute], columns:
         found.append(
             "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
         )
-    if plan.seed != 0:
+    if plan.seed is not None:
         found.append(f"the seed was not used: {plan.method} draws no random numbers")
     return found
 

@@ -4,7 +4,7 @@ import inspect
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,14 @@ from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind,
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.attributes import Attribute, Codes
+from shoal.tables.kinds import is_text
 from shoal.tables.stored import STATISTICS, Kind, stored, stored_type, unkept
 from shoal.verify import Diversity, Promise, exposure, verify, verify_written
 from shoal.words import counted
 from shoal.work import Progress, quiet
+
+if TYPE_CHECKING:
+    from shoal.hybrids import Hybrid
 
 Labels = NDArray[np.int64]
 AnyPath = str | os.PathLike[str]
@@ -83,6 +87,10 @@ def protect(
     keep[keep] = strata.keep
     original, attributes = _only(source, keep), _rows(attributes, keep)
     weights = None if weights is None else weights[keep]
+    missing = [f"{counted(missed, 'record')} left out, missing a value that is needed"] if missed else []
+    if plan.draws:
+        release = _hybrid_release(plan, source, original, attributes, strata, progress)
+        return replace(release, notes=[*release.notes, *missing])
     masked, found, rescaled = _masked(original, attributes, strata, plan, weights, progress)
     columns = {
         attribute.name: attribute.decode(codes, whole=plan.round)
@@ -93,9 +101,7 @@ def protect(
     progress("verify", 0, 1)
     verify(published, original, promise)
     said = [*notes(plan, original, attributes, columns), *strata.notes, *unchanged(plan, masked, attributes)]
-    if missed:
-        said.append(f"{counted(missed, 'record')} left out, missing a value of a masked attribute")
-    return Release(plan, source, original, published, found.labels, promise, said, found.blocking)
+    return Release(plan, source, original, published, found.labels, promise, [*said, *missing], found.blocking)
 
 
 def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
@@ -160,6 +166,27 @@ def _masked(
     return masked, found, rescaled
 
 
+def _hybrid_release(
+    plan: Plan, source: Table, original: Table, attributes: list[Attribute], strata: Strata, progress: Progress
+) -> "Release":
+    """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
+    from shoal.hybrid_checks import verify_hybrid
+    from shoal.hybrids import hybrid_data, on_seed
+
+    rng = np.random.default_rng(plan.seed)  # fresh numbers of the operating system if there is no seed
+    secret = on_seed(plan.seed is not None)
+    plan = plan.updated(seed=None)
+    hybrid = hybrid_data(attributes, strata, plan, rng, progress)
+    published = original.publish(hybrid.columns, drop=plan.identifiers)
+    promise = _promise(plan, hybrid.columns, strata, {})
+    progress("verify", 0, 1)
+    verify(published, original, promise)
+    verify_hybrid(published, original, hybrid.claim)
+    changed = [attribute for attribute in attributes if attribute.name in plan.changed]
+    said = [*hybrid.notes, secret, *notes(plan, original, changed, hybrid.columns), *strata.notes]
+    return Release(plan, source, original, published, [hybrid.labels], promise, said, hybrid.blocking, hybrid)
+
+
 def _confidential(original: Table, plan: Plan) -> Confidential:
     """Gather what the groups must not give away."""
     if plan.l is None and plan.t is None:
@@ -175,7 +202,7 @@ def _promise(plan: Plan, columns: dict[str, Array], strata: Strata, rescaled: di
     asked = plan.l is not None or plan.t is not None
     return Promise(
         k=plan.k,
-        blocks=[] if plan.method == "mic1d" else plan.in_blocks,
+        blocks=[] if plan.method == "mic1d" or (plan.draws and not plan.mask_quasi) else plan.in_blocks,
         strata=[] if strata.mixed else plan.strata or [],
         masked={name: column.type for name, column in columns.items()},
         identifiers=plan.identifiers,
@@ -184,6 +211,7 @@ def _promise(plan: Plan, columns: dict[str, Array], strata: Strata, rescaled: di
         rescaled=rescaled,
         weights=plan.weights if plan.preserve == "weighted_mean" else None,
         diversity=Diversity(plan.confidential, plan.l, plan.t) if asked else None,
+        complete=plan.missing == "impute",
     )
 
 
@@ -211,6 +239,7 @@ class Release:
     _promise: Promise = field(repr=False)
     notes: list[str] = field(repr=False)
     blocking: Blocking | None = None
+    _hybrid: "Hybrid | None" = field(default=None, repr=False)
 
     @property
     def table(self) -> Any:
@@ -235,7 +264,7 @@ class Release:
 
     def loss(self) -> dict[str, Any]:
         """Measure what the release costs its users: see `shoal.costs.costs`."""
-        attributes = encode_all(self._original, self.plan)
+        attributes = [each for each in encode_all(self._original, self.plan) if each.name in self.plan.changed]
         published = [attribute.read(self._published.column(attribute.name)) for attribute in attributes]
         return costs(attributes, published, survey_weights(self._original, self.plan.weights))
 
@@ -243,9 +272,12 @@ class Release:
         """Measure what an intruder who knows quasi-identifiers gains, before and after masking.
 
         ``before`` and ``after`` describe all quasi-identifiers together (see `shoal.measures.exposure`); ``blocks``
-        and ``strata`` are there when the plan has them: each block by itself, and all with the strata added.
+        and ``strata`` are there when the plan has them: each block by itself, and all with the strata added. Hybrid
+        data without quasi-identifiers have nothing to tell here; see ``hybrid`` in the summary.
         """
         names = self.plan.masked
+        if not names:
+            return {}
         risk: dict[str, Any] = {"before": exposure(self._source, names), "after": exposure(self._published, names)}
         if self.plan.given_blocks:
             blocks = self.plan.given_blocks
@@ -259,12 +291,18 @@ class Release:
         return {
             "records": len(self._published),
             "suppressed": self.suppressed,
-            "plan": self.plan.model_dump(exclude_none=True),
+            "plan": self.plan.options(),
             "loss": self.loss(),
             "risk": self.risk(),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
+            **({} if self._hybrid is None else {"hybrid": self._evidence(self._hybrid)}),
             "notes": self.notes,
         }
+
+    def _evidence(self, hybrid: "Hybrid") -> dict[str, Any]:
+        from shoal.hybrids import evidence
+
+        return evidence(self._original, self._published, self.plan, hybrid)
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
         """Write the protected table, and beside it the plan that gives the same bytes again.
@@ -302,6 +340,8 @@ class Release:
         if kind in STATISTICS:
             held = Table(stored(held.to_arrow(), kind))
         types = {name: stored_type(kind, type_) for name, type_ in self._promise.masked.items()}
+        if kind in ("csv", "xml"):  # where text may look like something else, and is the same text all the same
+            types = {name: type_ for name, type_ in types.items() if not is_text(type_)}
         verify_written(written, held, types, self._promise)
 
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, PlanError
 from shoal.plan import AttributeType
 from shoal.tables import Table
-from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.attributes import Level, encode
-from shoal.tables.cells import decoded
-from shoal.tables.kinds import is_number
+from shoal.tables.attributes import CATEGORIES, Level, encode, has_categories, plain_values, without_declared
+from shoal.tables.kinds import inner, is_number
+from shoal.tables.numbers import to_floats
 
 
 def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "the table") -> None:
@@ -58,31 +57,38 @@ def confidential_codes(
     Numbers, dates and ordinal attributes have, unless values are missing: missing is a value of its own, beside the
     order. Equal numbers are equal values.
     """
-    column = table.column(name)
-    if pa.types.is_nested(column.type):
-        raise DataError(f"column '{name}' is nested; a confidential attribute must be texts, numbers or dates")
-    if type_ == "ordinal" or (isinstance(column.type, pa.DictionaryType) and column.type.ordered):
-        values: Array = pa.array(encode(table, name, "ordinal", levels).codes, from_pandas=True)
+    column = without_declared(table, name)
+    if not has_categories(inner(column.type)):
+        raise DataError(
+            f"column '{name}' is of type {column.type}; a confidential attribute must be text, numbers or dates"
+        )
+    if type_ is None and isinstance(column.type, pa.DictionaryType) and column.type.ordered:
+        type_ = "ordinal"
+    if type_ is None or type_ in CATEGORIES:
+        values = plain_values(column)
+        ordered = type_ is None and (is_number(values.type) or pa.types.is_temporal(values.type))
     else:
-        values = decoded(column)
-        if pa.types.is_floating(values.type):
-            values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
-    ordered = (is_number(values.type) or pa.types.is_temporal(values.type)) and type_ not in ("nominal", "boolean")
+        values = pa.array(encode(table, name, type_, levels).codes, from_pandas=True)
+        ordered = True
     present = values.drop_null().unique()
     codes = pc.index_in(values, value_set=present.take(pc.sort_indices(present)))
     numbered = np.asarray(codes.fill_null(len(present)).to_numpy(zero_copy_only=False), dtype=np.int64)
-    return numbered, bool(ordered and not values.null_count)
+    return numbered, ordered and not values.null_count
 
 
 def survey_weights(table: Table, name: str | None) -> NDArray[np.float64] | None:
     """Give the survey weights, every one a positive number; None if none are named."""
     if name is None:
         return None
-    weights = table.matrix([name])[:, 0]
-    if (bad := weights <= 0).any():
-        more = f" ({int(bad.sum())} records in all)" if bad.sum() > 1 else ""
-        raise DataError(
-            f"the weight in column '{name}' is zero or negative in record {int(np.argmax(bad)) + 1}{more}; every "
-            "record must stand for some: correct it, or leave the record out"
-        )
+    column = without_declared(table, name)
+    if not is_number(column.type):
+        raise DataError(f"column '{name}' is of type {column.type}; survey weights must be numbers")
+    weights = to_floats(column, name, table.decimal)
+    for bad, what in ((np.isnan(weights), "missing"), (weights <= 0, "zero or negative")):
+        if bad.any():
+            more = f" ({int(bad.sum())} records in all)" if bad.sum() > 1 else ""
+            raise DataError(
+                f"the weight in column '{name}' is {what} in record {int(np.argmax(bad)) + 1}{more}; every record must "
+                "stand for some: correct it, or leave the record out"
+            )
     return weights

@@ -10,6 +10,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from shoal.words import counted
+
 STEPS = {
     "read": "reading",
     "partition": "putting records into groups",
@@ -76,22 +78,17 @@ class Bar:
 
 def release(summary: dict[str, Any]) -> RenderableType:
     """Describe a release: what was done, what an intruder could do before and after, what it cost."""
-    plan = summary["plan"]
-    after = summary["risk"]["after"]
-    masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
-    unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
-    head = Text.assemble(
-        (
-            f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {_number(plan['k'])}{unit}",
-            "bold",
-        ),
-        f": {_number(after['groups'])} groups of {after['smallest']} to {after['largest']}.",
-    )
-    parts: list[RenderableType] = [head, "", risk(summary["risk"]), "", loss(summary["loss"]), ""]
+    parts: list[RenderableType] = [_head(summary), ""]
+    if "after" in summary["risk"]:
+        parts += [risk(summary["risk"]), ""]
+    parts += [loss(summary["loss"]), ""]
+    if "preserved" in summary.get("hybrid", {}):
+        parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
         names = ", ".join(block["attributes"])
         parts.append(Text(f"Block {names}: {_number(block['groups'])} groups, the smallest of {block['smallest']}."))
     if "blocks" in summary["risk"]:
+        after = summary["risk"]["after"]
         parts.append(
             f"[bold]k holds within each attribute block only.[/] Over all blocks the smallest group has "
             f"{after['smallest']}, and k' is {after['real_k']:.2f}."
@@ -110,6 +107,57 @@ def _blocking(blocking: dict[str, Any]) -> str:
     if blocking.get("cost") is None:
         return said + "."
     return f"{said}; the loss is {blocking['cost']:.3f} times that without blocks, on {_number(blocking['sampled'])}."
+
+
+def _head(summary: dict[str, Any]) -> Text:
+    """Say in a line what was done."""
+    plan = summary["plan"]
+    if "hybrid" in summary:
+        return _hybrid_head(summary)
+    after = summary["risk"]["after"]
+    masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
+    unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
+    return Text.assemble(
+        (
+            f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {_number(plan['k'])}{unit}",
+            "bold",
+        ),
+        f": {counted(after['groups'], 'group')} of {after['smallest']} to {after['largest']}.",
+    )
+
+
+def _hybrid_head(summary: dict[str, Any]) -> Text:
+    plan, groups = summary["plan"], summary["hybrid"]["groups"]
+    made = counted(len(plan["confidential"]), "confidential attribute")
+    what = f"{_number(summary['records'])} records, {made} made hybrid by {plan['method']}"
+    if "k" not in plan:
+        return Text(f"{what}, without groups.", "bold")
+    return Text.assemble(
+        (f"{what}, k = {_number(plan['k'])}", "bold"),
+        f": {counted(groups['count'], 'group')} of {groups['smallest']} to {groups['largest']}.",
+    )
+
+
+def hybrid(measured: dict[str, Any]) -> Table:
+    """Tabulate what hybrid data preserve: moments before and after, and Lemma 2 beside its bound."""
+    found = measured["preserved"]
+    table = _table("What it keeps", "third moment", "now", "fourth moment", "now", "cubes moved by", "at most", gap=2)
+    for name, row in found["attributes"].items():
+        moments, lemma = row["moments"], row["lemma_2"]
+        cells = [*moments["third"], *moments["fourth"], lemma["measured"], lemma["bound"]]
+        table.add_row(Text(name), *(f"{value:.3g}" for value in cells))
+    means, covariances = (
+        f"{found['file'][what]:.1g} in the file and {found['groups'][what]:.1g} in a group"
+        for what in ("means", "covariances")
+    )
+    table.caption = Text(
+        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 for "
+        "the sum of cubed deviations; it comes from the value farthest from its group, so do not publish it. Whoever "
+        f"knows the confidential numbers links {measured['linkage']['expected']:.1f} % of the records right.",
+        "dim",
+        justify="left",
+    )
+    return table
 
 
 def risk(measured: dict[str, Any]) -> Table:

@@ -10,7 +10,8 @@ from shoal.partitioning import ACCEPTS, choose
 from shoal.plan import AttributeType, Plan
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.tables import Table
-from shoal.tables.attributes import NUMBERS, Attribute, infer_type
+from shoal.tables.attributes import NUMBERS, Attribute, infer_type, without_declared
+from shoal.tables.kinds import inner, is_text
 from shoal.words import counted
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
@@ -26,26 +27,30 @@ def settled(plan: Plan, table: Table) -> tuple[Plan, list[Attribute]]:
 
 def with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
     """Choose blocks and method where they are left open, and refuse what does not suit the attributes."""
+    if plan.draws:
+        attributes = [attribute for attribute in attributes if attribute.name in plan.masked]
     _refuse_aggregates(plan, attributes)
     if plan.round and not any(_is_whole(attribute) for attribute in attributes):
         raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
+    if plan.standardize != "zscore" and not any(attribute.type in NUMBERS for attribute in attributes):
+        raise PlanError([("standardize", "does not apply: no quasi-identifier is a number or a date")])
     if plan.restore_variance and not any(attribute.type in NUMBERS for attribute in attributes):
         raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
-    return _with_method(plan, attributes)
+    return plan if plan.draws else _with_method(plan, attributes)
 
 
 def with_attributes(plan: Plan, table: Table) -> Plan:
     """Fill in which attributes are masked, and their types; what the table does not have is refused."""
     others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
     others["weights"] = [] if plan.weights is None else [plan.weights]
-    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights")}
+    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
     named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
     refuse_unknown(table, {"quasi": plan.masked, **others, **named})
-    plan = plan.updated(
-        quasi=plan.masked or numeric_attributes(table, {name for names in others.values() for name in names})
-    )
+    if not plan.draws:  # else the confidential attributes are masked, and there may be no others
+        taken = {name for names in others.values() for name in names}
+        plan = plan.updated(quasi=plan.masked or numeric_attributes(table, taken))
     types, problems = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}, []
-    for name in plan.masked:
+    for name in plan.used:
         if name in types:
             continue
         try:
@@ -60,11 +65,12 @@ def with_attributes(plan: Plan, table: Table) -> Plan:
 def _inferred(table: Table, name: str) -> AttributeType:
     """Infer the type of an attribute; what tells every record from all others is no category."""
     found = infer_type(table, name)
-    values = table.column(name).drop_null()
-    if found == "nominal" and len(values) > 1 and len(values.unique()) == len(values):
+    values = without_declared(table, name).drop_null()
+    named = found == "nominal" or (found == "ordinal" and is_text(inner(values.type)))
+    if named and len(values) > 1 and len(values.unique()) == len(values):
         raise DataError(
-            f"column '{name}' has as many categories as the table has records; if it identifies records, drop it with "
-            "identifiers, and if it does not, say its type with types"
+            f"column '{name}' has as many categories as records that have a value; if it identifies records, drop it "
+            "with identifiers, and if it does not, say its type with types"
         )
     return found
 
@@ -97,8 +103,10 @@ def _refuse_aggregates(plan: Plan, attributes: list[Attribute]) -> None:
                 f"{f' ({int(bad.sum())} records in all)' if bad.sum() > 1 else ''}, where no geometric mean exists; "
                 "take another aggregate"
             )
-    if plan.preserve is not None and not any(attribute.type in NUMBERS for attribute in attributes):
-        problems.append(("preserve", "does not apply: no quasi-identifier has totals"))
+        if plan.preserve is not None and attribute.type == "continuous" and how != "mean":
+            problems.append(("preserve", f"needs the mean of '{attribute.name}': no other aggregate keeps totals"))
+    if plan.preserve is not None and not any(attribute.type == "continuous" for attribute in attributes):
+        problems.append(("preserve", "does not apply: no quasi-identifier is continuous and has totals"))
     if problems:
         raise PlanError(problems)
 
@@ -118,8 +126,9 @@ def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
     widest = max(len(block) for block in plan.in_blocks)
     if plan.method == "univariate" and widest > 1:
         raise PlanError([("method", ONE_ATTRIBUTE)])
-    if widest == 1 and plan.attribute_weights:
-        raise PlanError([("attribute_weights", "do not apply: no attribute is partitioned together with another")])
+    alone = [name for block in plan.in_blocks if len(block) == 1 for name in block if name in plan.attribute_weights]
+    if alone:
+        raise PlanError([("attribute_weights", f"do not apply to '{alone[0]}', which is alone in its block")])
     method = choose(plan.method, widest, plain=not odd and not gaps)
     problems = [
         ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'mdav'")

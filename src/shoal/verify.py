@@ -19,7 +19,11 @@ from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode
 from shoal.tables.database import cursor
+from shoal.tables.kinds import same_type
 from shoal.words import counted, listed
+
+# How exactly a total can be kept in columns of less than 64 bits.
+_PRECISION = {"float": 1e-6, "halffloat": 1e-2}
 
 
 def class_sizes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
@@ -83,6 +87,7 @@ class Promise:
     rescaled: Mapping[str, Rescaling] = field(default_factory=dict)  # those whose variance was restored
     weights: str | None = None  # the weighted total of every number is kept in each group, if weights are named here
     diversity: Diversity | None = None
+    complete: bool = False  # no masked value is missing
 
 
 def verify(published: Table, original: Table, promise: Promise) -> None:
@@ -100,6 +105,7 @@ def verify(published: Table, original: Table, promise: Promise) -> None:
         for block in promise.blocks:
             failures += too_small(published, [*block, *promise.strata], promise.k)
             failures += _outside(published, original, block, promise)
+            failures += _missing(published, block, promise)
             failures += _totals(published, original, block, promise)
             failures += _undiverse(published, [*block, *promise.strata], promise)
     if failures:
@@ -151,8 +157,9 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
 
 def _types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[str]:
     for name, kind in types.items():
-        if published.column(name).type != kind:
-            yield f"column '{name}' is of type {published.column(name).type}, not {kind} as promised"
+        column = published.column(name)
+        if column.null_count < len(column) and not same_type(column.type, kind):
+            yield f"column '{name}' is of type {column.type}, not {kind} as promised"
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
@@ -203,6 +210,12 @@ def _outside(published: Table, original: Table, block: list[str], promise: Promi
             yield f"column '{name}' publishes {counted(count, 'value')} {where}"
 
 
+def _missing(published: Table, block: list[str], promise: Promise) -> Iterator[str]:
+    for name in block if promise.complete else []:
+        if count := published.column(name).null_count:
+            yield f"column '{name}' is missing in {counted(count, 'record')}, where none was promised to be"
+
+
 def _nullable(codes: Codes) -> Array:
     return pa.array(codes, mask=np.isnan(codes))
 
@@ -222,7 +235,7 @@ def _totals(published: Table, original: Table, block: list[str], promise: Promis
         kept, had, size = (
             np.bincount(alike[used], weights=weights[used] * values[used]) for values in (y, x, np.abs(x))
         )
-        if (off := np.abs(kept - had) > 1e-9 * size).any():
+        if (off := np.abs(kept - had) > _PRECISION.get(str(attribute.stored), 1e-9) * size).any():
             yield f"column '{name}' does not keep the weighted total in {counted(int(off.sum()), 'group')}"
 
 

@@ -169,7 +169,9 @@ class Check:
             if attribute.name in sums:
                 for part, values in zip(vars(sums[attribute.name]).values(), (x, y, np.abs(x)), strict=True):
                     part.append(float(values.sum()))
-            columns |= {f"key{j}": _countable(key), f"x{j}": _nullable(x), f"y{j}": _nullable(y)}
+            columns |= {f"key{j}": _countable(key), f"x{j}": _nullable(x)}
+            if key.type != pa.float64():  # else it is the key itself
+                columns[f"y{j}"] = _nullable(y)
         return pa.RecordBatch.from_pydict(columns)
 
     def _counted(self, pairs: Iterator[pa.RecordBatch]) -> tuple[dict[int, int], list[str]]:
@@ -192,16 +194,16 @@ class Check:
         attributes = self.frame.attributes
         odd, parts = [], []
         for j, attribute in enumerate(attributes):
-            parts.append(
-                f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}, "
-                f"count(*) FILTER (x{j} = y{j}) AS same{j}, count(*) FILTER (x{j} IS NULL) AS missing{j}"
-                if attribute.type in CATEGORIES or self.frame.plan.missing != "error"
-                else f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}, 0 AS missing{j}"
-            )
-            wrong = f"same{j} = 0" if attribute.type in CATEGORIES else f"y{j} < low{j} OR y{j} > high{j}"
-            odd.append(
-                f"count(*) FILTER (CASE WHEN y{j} IS NULL THEN missing{j} = 0 ELSE low{j} IS NULL OR {wrong} END)"
-            )
+            y = f"any_value(y{j})" if f"y{j}" in first.schema.names else f"key{j}"
+            parts.append(f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, {y} AS z{j}")
+            wrong, missing = f"z{j} < low{j} OR z{j} > high{j}", "true"
+            if attribute.type in CATEGORIES:
+                parts.append(f"count(*) FILTER (x{j} = y{j}) AS same{j}")
+                wrong = f"same{j} = 0"
+            if self.frame.plan.missing != "error":
+                parts.append(f"count(*) FILTER (x{j} IS NULL) AS missing{j}")
+                missing = f"missing{j} = 0"
+            odd.append(f"count(*) FILTER (CASE WHEN z{j} IS NULL THEN {missing} ELSE low{j} IS NULL OR {wrong} END)")
         keys = ", ".join(f"key{j}" for j in range(len(attributes)))
         groups = f"SELECT count(*) AS size, {', '.join(parts)} FROM pairs GROUP BY {keys}"  # noqa: S608 - no outside text
         query = f"SELECT size, count(*), {', '.join(odd)} FROM ({groups}) GROUP BY size"  # noqa: S608

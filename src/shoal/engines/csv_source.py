@@ -110,6 +110,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     check_names(names, f"'{path}'")
     lines = max(1, head.count(b"\n") - 1)
     source = CsvSource(path, dialect, names, max(1, path.stat().st_size * lines // max(1, len(head))))
+    source.check_quotes()
     first = next(_parsed(path, dialect, names, names, piece=_HEAD), None)
     if first is None or not first.num_rows:
         raise DataError(f"'{path}' holds no records, only a header")

@@ -95,10 +95,9 @@ def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Fram
     _refuse_identifiers(records.seen, inferred)
     attributes = []
     for attribute in frame.attributes:
-        some = [0.0, np.nan] if records.seen.columns[attribute.name].missing else [0.0]
+        some = [1.0, np.nan] if records.seen.columns[attribute.name].missing else [1.0]
         attributes.append(replace(attribute, codes=np.array(some)))
-    without_geometric = plan.updated(aggregate=None, trim=None)  # checked already, by all values
-    frame = replace(frame, plan=plan.updated(method=with_method(without_geometric, attributes).method))
+    frame = replace(frame, plan=with_method(plan, attributes))
     if records.codes is None:
         for _ in records.spilled(frame):
             pass
@@ -131,8 +130,6 @@ def settled_attributes(source: Source, plan: Plan, kind: Kind, rows: int, progre
     progress
         Called with the step 'scan'.
     """
-    if isinstance(source, CsvSource):
-        source.check_quotes()
     looks = _looks(source, _texts(source, plan, kind), rows, progress)
     if isinstance(source, CsvSource):
         types = {name: each.type for name, each in looks.items() if each.type is not None and not is_text(each.type)}

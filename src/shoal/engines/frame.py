@@ -1,6 +1,6 @@
 """The frame: what a record block must know of the whole file, and how it is masked. Every engine has the same."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -11,8 +11,8 @@ from shoal.encoding import aggregate_of, space_of
 from shoal.engines.summary import MOST_CATEGORIES, Column, Moments, Summary, moments, summarize
 from shoal.errors import DataError, PlanError
 from shoal.grouping import Confidential, grouped
+from shoal.partitioning.methods import METHODS
 from shoal.plan import Plan
-from shoal.plan import Scale as RecordScale
 from shoal.publishing import representatives
 from shoal.scale import Gather, RecordBlocks, kd_blocks, two_d_tree
 from shoal.scaling import Matrix, Scale
@@ -179,24 +179,16 @@ def refuse_whole(plan: Plan) -> None:
         for name in _WHOLE
         if getattr(plan, name) not in (None, False)
     ]
-    if plan.method == "mic1d":
-        problems.append(("method", "'mic1d' sorts all values at once; it does not apply to record blocks"))
+    if plan.method not in ("auto", *METHODS):
+        problems.append(("method", f"'{plan.method}' needs the whole table in memory; use 'mdav'"))
+    if plan.draws:
+        problems.append(("method", f"'{plan.method}' needs the whole table in memory; take a sample of the records"))
     if plan.missing == "suppress":
         problems.append(("missing", "'suppress' does not apply to this engine; use 'group' or 'impute'"))
-    if plan.scale is not None:
-        problems += _refused_scale(plan, plan.scale)
+    if plan.scale is not None and plan.scale.seams:
+        problems.append(("scale.seams", "needs the whole table in memory; it does not apply to this engine"))
     if problems:
         raise PlanError(problems)
-
-
-def _refused_scale(plan: Plan, scale: RecordScale) -> Iterator[tuple[str, str]]:
-    if scale.seams:
-        yield "scale.seams", "needs the whole table in memory; it does not apply to this engine"
-    if scale.block_size is not None and scale.block_size < 2 * plan.k:
-        yield "scale.block_size", f"must be at least 2k = {2 * plan.k}"
-    for name in scale.dimensions or []:
-        if plan.masked and name not in plan.masked:
-            yield "scale.dimensions", f"names '{name}', which is not masked"
 
 
 def _refuse_gaps(seen: Summary, plan: Plan) -> None:

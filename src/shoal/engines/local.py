@@ -40,6 +40,7 @@ from shoal.work import Progress, quiet
 
 _ROWS = 1 << 17  # the most records in a piece that is read or written
 _PIECES = 32  # a piece takes at most so much of the memory, as a fraction
+_BLOCKS = 0.8  # of the memory is for blocks; the rest is for the program and its libraries
 _TEXT = 64  # bytes that a value of no fixed width is taken for
 _LEAST = 1 << 28  # bytes: below, DuckDB does not work
 
@@ -215,7 +216,7 @@ class _Run:
 
     @property
     def _database_memory(self) -> int:
-        return max(_LEAST, self.memory // 2)
+        return max(_LEAST, int(0.4 * self.memory))
 
     @property
     def _dialect(self) -> Dialect:
@@ -244,7 +245,7 @@ class _Run:
         given = frame.plan.scale.block_size if frame.plan.scale is not None else None
         if given is not None:
             return given
-        most = block_records(self.memory, len(frame.attributes), frame.records)
+        most = block_records(int(_BLOCKS * self.memory), len(frame.attributes), frame.records)
         if most < min(frame.records, 2 * frame.plan.k):
             raise PlanError([("scale.memory", f"is too little for blocks of 2k = {2 * frame.plan.k} records")])
         return most

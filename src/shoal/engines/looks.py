@@ -55,16 +55,18 @@ class Look:
 def look(cells: Array, decimal: str, start: int) -> Look:
     """Look at some cells, before which there are `start` records."""
     values = infer(cells, decimal)
-    present = len(values) - values.null_count
+    present = pc.sum(pc.not_equal(pc.utf8_trim_whitespace(cells), "")).as_py() or 0
+    if not present:
+        return Look()
     if is_number(values.type):
         return Look(values.type, present, present)
-    if not is_text(values.type):
-        return Look(values.type, present, first_text=start + 1)
-    if pc.all(pc.equal(pc.utf8_trim_whitespace(cells), "")).as_py():
-        return Look()
-    numbers = count_numbers(cells, decimal)
     first = first_not_number(cells, decimal, codes=True)
-    return Look(pa.string(), present, numbers, None if first is None else first + start)
+    return Look(
+        pa.string() if is_text(values.type) else values.type,
+        present,
+        count_numbers(cells, decimal),
+        None if first is None else first + start,
+    )
 
 
 def together(parts: list[Look]) -> Look:

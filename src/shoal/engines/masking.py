@@ -19,6 +19,7 @@ from shoal.scaling import Matrix
 from shoal.work import Progress, Task, Watch, side_by_side
 
 _BATCHES = 8  # pieces of work a core: enough to keep all busy to the end
+_ROWS = 1 << 16  # records that are measured at a time
 _HEAD = 5  # before the sums of a batch: whether it is done, and how its original records hide
 _REGIONS, _SAMPLE = 3, 200_000  # where blocking is tried with and without, and on how many records
 
@@ -108,7 +109,9 @@ class Masking:
             if watch[1]:
                 return
             self.published.write(start, published)
-            sums += self.losses.measure(codes, self.frame.as_read(published))
+            for at in range(0, size, _ROWS):  # in pieces, or it would take more memory than masking
+                read = self.frame.as_read(published[at : at + _ROWS])
+                sums += self.losses.measure(codes[at : at + _ROWS], read)
             classes.append(_class_sizes(codes))
             watch[0] = max(watch[0], size) if len(blocks) == 1 else watch[0] + size
         alike = np.concatenate(classes)

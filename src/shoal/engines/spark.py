@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import BinaryType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, DoubleType, LongType, StructField, StructType
 
 from shoal.engines.frame import Frame, frame_of, refuse_whole, with_blocks
 from shoal.engines.losses import Losses
@@ -128,7 +128,7 @@ def _added(table: DataFrame, look: Callable[[pa.Table], Seen]) -> Seen:
 
     with without_pandas_warning():
         parts = table.toDF(*numbered_names(names)).mapInArrow(of_partition, "seen binary").rdd
-    found: Seen | None = parts.map(lambda row: pickle.loads(row.seen)).treeReduce(_both)  # noqa: S301 - our own
+    found: Seen | None = parts.map(lambda row: pickle.loads(row.seen)).treeAggregate(None, _both, _both)  # noqa: S301 - our own
     if found is None:
         raise DataError("the table has no records")
     return found
@@ -219,7 +219,9 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
     """Add the number of its block, or piece of a block, to each record; other columns are numbered."""
     names, plain = df.columns, numbered_names(df.columns)
     crowded = bool((cut.pieces > 1).any())
-    extra = {_BLOCK: "long", **({"size": "long", "pieces": "long", "codes": "array<double>"} if crowded else {})}
+    extra: dict[str, DataType] = {_BLOCK: LongType()}
+    if crowded:
+        extra |= {"size": LongType(), "pieces": LongType(), "codes": ArrayType(DoubleType())}
 
     def divide(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -231,9 +233,7 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
             yield pa.RecordBatch.from_arrays(columns, names=[*plain, *extra])
 
     df = df.toDF(*plain)
-    schema = StructType(list(df.schema.fields))
-    for name, kind in extra.items():
-        schema = schema.add(name, kind)
+    schema = StructType([*df.schema.fields, *(StructField(name, kind) for name, kind in extra.items())])
     with without_pandas_warning():
         divided = df.mapInArrow(divide, schema)
     if not crowded:

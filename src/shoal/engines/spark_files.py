@@ -76,7 +76,13 @@ def _kind(path: str) -> str:
 
 def _read(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
     try:
-        return spark.read.parquet(path) if _kind(path) == "parquet" else _read_csv(spark, path, plan)
+        with in_plain_words():
+            if _kind(path) == "csv":
+                return _read_csv(spark, path, plan)
+            found = spark.read.parquet(path)
+            if spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
+                raise FileError(f"the files in '{path}' do not have the same columns; protect those that do together")
+            return found
     except AnalysisException:
         raise FileError(f"'{path}' cannot be read: there is no such file, or Spark finds no columns in it") from None
 

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import shoal.errors
-from shoal.errors import DataError, PlanError, ShoalError
+from shoal.errors import DataError, FileError, ShoalError
 
 _LOCAL = "local[*]"
 
@@ -57,6 +58,8 @@ def _started(master: str) -> SparkSession:
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     builder = SparkSession.builder.master(master).appName("shoal").config("spark.ui.enabled", "false")
     builder = builder.config("spark.ui.showConsoleProgress", "false")  # the caller shows its own
+    # Parquet's own moments, in place of a kind of Spark's that other programs take for another type.
+    builder = builder.config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # A machine may not know its own name.
@@ -65,7 +68,7 @@ def _started(master: str) -> SparkSession:
             builder = builder.config("spark.executorEnv.NUMBA_CACHE_DIR", cache)
     try:
         started = builder.getOrCreate()
-    except PySparkException:
+    except (PySparkException, Py4JJavaError):
         raise ShoalError(
             f"Spark did not start on '{master}'; is the address right, and is this Java 17 or later?"
         ) from None
@@ -78,13 +81,16 @@ def in_plain_words() -> Iterator[None]:
     """Raise what the package raised on a worker as if it had been raised here, without the traces around it."""
     try:
         yield
-    except PySparkException as error:
-        said = re.search(r"shoal\.errors\.(\w+): (.+)", str(error))
-        kind = getattr(shoal.errors, said[1], None) if said else None
-        if said is None or kind is None:
+    except (PySparkException, Py4JJavaError) as error:
+        told = str(error)
+        if re.search("FAILED_READ_FILE|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS", told):  # followed by values of the data
+            raise FileError(
+                "the input cannot be read to its end: a file is damaged, or files do not have the same columns"
+            ) from None
+        said = re.search(r"shoal\.errors\.(\w+): (.+)", told)
+        if said is None:
             raise
-        if kind is PlanError:
-            raise PlanError([tuple(said[2].split(": ", 1))]) from None
+        kind = getattr(shoal.errors, said[1])
         raise (kind(said[2]) if issubclass(kind, DataError) else ShoalError(said[2])) from None
 
 

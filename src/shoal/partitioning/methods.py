@@ -37,6 +37,8 @@ ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
     "pca": _NUMBERS,
     "zscores": _NUMBERS,
     "mic1d": ("continuous",),
+    "hybrid": (*_NUMBERS, "ordinal", "nominal", "boolean"),
+    "ms": _NUMBERS,
 }
 
 

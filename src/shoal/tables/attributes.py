@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import decoded
+from shoal.tables.cells import decoded, first_not_date
 from shoal.tables.decode import decode_numbers
 from shoal.tables.kinds import inner, is_number, is_text
 from shoal.tables.labels import user_missing
@@ -42,6 +42,8 @@ class Attribute:
         The type of the column, which `decode` returns to.
     levels
         The levels in order, or the categories sorted, so that they do not depend on the order of the records.
+    dictionary
+        The categories in the order that a categorical column has them.
     origin, tick
         The first moment, and how much time a tick is, in units of the column.
     """
@@ -51,6 +53,7 @@ class Attribute:
     codes: Codes
     stored: pa.DataType
     levels: Array | None = None
+    dictionary: Array | None = None
     origin: int = 0
     tick: int = 1
 
@@ -79,11 +82,13 @@ class Attribute:
             return pa.DictionaryArray.from_arrays(
                 places.cast(self.stored.index_type), levels, ordered=self.stored.ordered
             )
-        # A category that nobody has any more goes, like every other trace of those who had it.
-        encoded = levels.take(places).dictionary_encode()
-        return pa.DictionaryArray.from_arrays(
-            encoded.indices.cast(self.stored.index_type), encoded.dictionary, ordered=self.stored.ordered
-        )
+        # A category that nobody has any more goes, like every other trace of those who had it; the others keep their
+        # order.
+        published = levels.take(places)
+        own = levels if self.dictionary is None else self.dictionary
+        used = own.filter(pc.is_in(own, value_set=published.drop_null()))
+        indices = pc.index_in(published, value_set=used).cast(self.stored.index_type)
+        return pa.DictionaryArray.from_arrays(indices, used, ordered=self.stored.ordered)
 
     def read(self, column: Array) -> Codes:
         """Give the numbers of a column that was published for this attribute, with these levels and ticks.
@@ -107,11 +112,33 @@ class Attribute:
         return replace(self, codes=self.codes[which])
 
 
+def without_declared(table: Table, name: str) -> Array:
+    """Give a column in which NaN, and values that the file declares to be missing, are missing."""
+    column = table.column(name)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())  # Arrow can do little with views
+    declared = user_missing(column, table.labels(name))
+    if declared.any():
+        column = pc.if_else(pa.array(declared), pa.scalar(None, column.type), column)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+def plain_values(column: Array) -> Array:
+    """Give the values of a column such that equal ones are equal: zero has no sign, and dictionaries are looked up."""
+    values = decoded(column)
+    if pa.types.is_floating(values.type):
+        wide = values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
+        return cast("Array", pc.add(wide, pa.scalar(0.0, wide.type)))
+    return values
+
+
 def _as(column: Array, kind: pa.DataType) -> Array:
     """Cast a column; what cannot be cast is missing."""
     try:
         return column.cast(kind)
-    except pa.ArrowInvalid:
+    except pa.ArrowException:  # a value, or the type itself
         nothing: Any = pa.nulls
         return cast("Array", nothing(len(column), kind))
 
@@ -132,7 +159,7 @@ def infer_type(table: Table, name: str) -> AttributeType:
         return "ordinal"
     if pa.types.is_boolean(kind):
         return "boolean"
-    if measure == "nominal" or isinstance(column.type, pa.DictionaryType):
+    if measure == "nominal" or isinstance(column.type, pa.DictionaryType) or _is_labelled(table, name):
         return "nominal"
     if is_number(kind):
         return "continuous"
@@ -142,7 +169,21 @@ def infer_type(table: Table, name: str) -> AttributeType:
         return "datetime"
     if not is_text(kind) or name in table.spoiled or name in table.disguised or column.null_count == len(column):
         raise DataError(what_it_is(column, name, table.decimal))
+    if (record := first_not_date(column.cast(pa.large_string()))) is not None:
+        raise DataError(
+            f"column '{name}' looks like dates, but record {record} is none; put that right, or say its type with types"
+        )
     return "nominal"
+
+
+def _is_labelled(table: Table, name: str) -> bool:
+    """Tell whether a statistics package has a label for every number of a column: codes, then, and no quantities."""
+    labels = table.labels(name)
+    column = without_declared(table, name)
+    if labels.measure == "scale" or not labels.values or not is_number(column.type):
+        return False
+    codes = {code for code in labels.values if isinstance(code, float)}
+    return column.null_count < len(column) and set(column.drop_null().cast(pa.float64()).unique().to_pylist()) <= codes
 
 
 def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level] | None = None) -> Attribute:
@@ -155,12 +196,7 @@ def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level
     DataError
         If the column does not hold what the type says, or no value at all.
     """
-    column = table.column(name)
-    declared = user_missing(column, table.labels(name))
-    if declared.any():
-        column = pc.if_else(pa.array(declared), pa.scalar(None, column.type), column)
-    if is_number(inner(column.type)) and pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    column = without_declared(table, name)
     if column.null_count == len(column):
         raise DataError(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
     if type_ == "continuous":
@@ -254,8 +290,10 @@ def _ticking(
 def _in_levels(
     table: Table, column: Array, name: str, type_: AttributeType, levels: Sequence[Level] | None
 ) -> Attribute:
-    values = decoded(column)
-    if not _has_categories(values.type):
+    values = plain_values(column)
+    if type_ == "boolean" and not pa.types.is_boolean(values.type):
+        raise DataError(f"column '{name}' is of type {column.type} and not boolean; say nominal or another type")
+    if not has_categories(values.type):
         raise DataError(f"column '{name}' is of type {column.type}; only text, numbers, dates and booleans are {type_}")
     found = values.drop_null().unique()
     order = _ordered(table, column, found, name, levels) if type_ == "ordinal" else _sorted(found)
@@ -268,10 +306,12 @@ def _in_levels(
             f"column '{name}' holds a level in record {record}{more} that is not in its list; add it to levels"
         )
     codes = places.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return Attribute(name, type_, codes, column.type, levels=order)
+    own = column.dictionary.drop_null() if isinstance(column, pa.DictionaryArray) else None
+    return Attribute(name, type_, codes, column.type, levels=order, dictionary=own)
 
 
-def _has_categories(kind: pa.DataType) -> bool:
+def has_categories(kind: pa.DataType) -> bool:
+    """Tell whether values of a type can be told apart as categories."""
     return is_text(kind) or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
 
 
@@ -284,7 +324,7 @@ def _ordered(table: Table, column: Array, found: Array, name: str, levels: Seque
     if levels is not None:
         return _given(levels, found.type, name)
     if isinstance(column, pa.DictionaryArray) and column.type.ordered:
-        return column.dictionary
+        return column.dictionary.drop_null()
     if is_text(found.type):
         raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
     labelled = table.labels(name).values
@@ -299,7 +339,11 @@ def _ordered(table: Table, column: Array, found: Array, name: str, levels: Seque
 def _given(levels: Sequence[Level], kind: pa.DataType, name: str) -> Array:
     try:
         if is_number(kind):
-            return pa.array([float(level) for level in levels]).cast(kind)
+            whole = pa.types.is_integer(kind)
+            found = pa.array([int(level) if whole else float(level) for level in levels]).cast(kind)
+            if len(found.unique()) < len(found):
+                raise DataError(f"the levels of '{name}' hold the same number twice")
+            return found
         return pa.array([str(level) for level in levels]).cast(kind)
     except (ValueError, pa.ArrowInvalid):
         raise DataError(f"the levels of '{name}' are not of the column's type, {kind}") from None

@@ -18,6 +18,7 @@ _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 # what a person would take for a number in some country, with or without marks between thousands
 _FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _BOOLEAN = r"^(?i:true|false)$"
 _MISSING = r"^(?i:nan|na|n/a|n\.a\.|#n/a|null|none|missing|\?|-|\.{1,2})$"
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
@@ -85,6 +86,16 @@ def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int 
 def first_where(flags: Array) -> int | None:
     """Find the first record (from 1) for which something holds."""
     at = pc.index(flags, pa.scalar(True)).as_py()
+    return None if at < 0 else at + 1
+
+
+def first_not_date(cells: Array) -> int | None:
+    """Find the first record (from 1) of a text column that is no ISO date where at least half of its cells are."""
+    plain = _without_blanks(cells)
+    dates = pc.match_substring_regex(plain, _DATE)
+    if not 2 * (pc.sum(dates).as_py() or 0) >= len(plain) - plain.null_count > 0:
+        return None
+    at = pc.index(dates, pa.scalar(False)).as_py()
     return None if at < 0 else at + 1
 
 

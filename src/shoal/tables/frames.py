@@ -1,5 +1,6 @@
 """Dataframes in memory: pandas, Polars, PyArrow, whatever narwhals knows, and anything that streams Arrow."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.cells import decoded, one_chunk
+from shoal.tables.kinds import is_text
+from shoal.tables.labels import labels_of, with_labels
 from shoal.tables.levels import keep_in_arrow, keep_in_pandas, keep_in_polars
 from shoal.tables.names import check_names
 
@@ -157,9 +160,15 @@ def _rebuild_arrow(
         table = keep_in_arrow(table, keep)
     for name, values in replace.items():
         at = table.column_names.index(name)
-        table = table.set_column(at, table.schema.field(at).with_type(values.type), values)
+        table = table.set_column(at, _masked_field(table.schema.field(at)).with_type(values.type), values)
     metadata = _forget(table.schema.metadata, {*replace, *drop}, same_records=keep is None)
     return table.drop_columns(list(drop)).replace_schema_metadata(metadata)
+
+
+def _masked_field(field: "pa.Field[Any]") -> "pa.Field[Any]":
+    """Forget which codes were declared to be missing: they are so now, and an average may be one of those numbers."""
+    labels = labels_of(field)
+    return with_labels(field, dataclasses.replace(labels, missing=())) if labels.missing else field
 
 
 def _forget(metadata: dict[bytes, bytes] | None, names: set[str], *, same_records: bool) -> dict[bytes, bytes] | None:
@@ -190,7 +199,13 @@ def _rebuild_pandas(
 ) -> Any:
     rest = (frame if keep is None else keep_in_pandas(frame, keep)).drop(columns=list(drop)).copy()
     for name, values in replace.items():
-        rest[name] = values.to_pandas(types_mapper=_family(frame, name)).array
+        new = values.to_pandas(types_mapper=_family(frame, name))
+        dtype = frame[name].dtype
+        if is_text(values.type) and dtype != new.dtype:
+            # A series, because pandas takes an array of objects that are texts for a column of texts.
+            rest[name] = new.astype(dtype).set_axis(rest.index)
+        else:
+            rest[name] = new.array
     return rest
 
 

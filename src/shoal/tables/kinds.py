@@ -30,6 +30,13 @@ def inner(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def same_type(one: pa.DataType, two: pa.DataType) -> bool:
+    """Tell whether two types are the same, however text lies in memory."""
+    if isinstance(one, pa.DictionaryType) and isinstance(two, pa.DictionaryType):
+        return one.ordered == two.ordered and same_type(one.value_type, two.value_type)
+    return one == two or (is_text(one) and is_text(two))
+
+
 def has_text(kind: pa.DataType) -> bool:
     """Tell whether values of a type can be written as text that a person would recognise."""
     kind = inner(kind)

@@ -46,7 +46,9 @@ def _plain(values: Array) -> Any:
     if pa.types.is_map(kind):
         return values.view(pa.list_(pa.struct([kind.key_field, kind.item_field])))
     if pa.types.is_timestamp(kind):
-        return coarsest(values)
+        moments = coarsest(values)
+        # the same moment in another zone is the same moment
+        return moments if kind.tz is None else moments.cast(pa.timestamp(moments.type.unit, "UTC"))
     wide = _widest(kind)
     return values if wide is None else values.cast(wide)
 
