@@ -26,9 +26,11 @@ from shoal.cli_options import (
     Levels,
     MaskQuasi,
     MissingWord,
+    Preserve,
     Quasi,
     Quote,
     RestoreVariance,
+    Seed,
     Trim,
     Type,
     blocks_of,
@@ -114,9 +116,7 @@ def protect(
         str | None, typer.Option(help="What to do with strata below k: error, merge, suppress.")
     ] = None,
     weights: Annotated[str | None, typer.Option(help="The attribute that holds the survey weights.")] = None,
-    preserve: Annotated[
-        str | None, typer.Option(help="With weights: weighted_mean keeps the weighted total of every group.")
-    ] = None,
+    preserve: Preserve = None,
     l: Annotated[  # noqa: E741 - the literature's own name
         str | None, typer.Option("-l", help="l-diversity: different confidential values in every group.", metavar="N")
     ] = None,
@@ -124,9 +124,7 @@ def protect(
         str | None,
         typer.Option("-t", help="t-closeness: how far groups may be from the file in what is confidential."),
     ] = None,
-    seed: Annotated[
-        str | None, typer.Option(help="Start of the random numbers, for methods that draw any.", metavar="N")
-    ] = None,
+    seed: Seed = None,
     block_records: Annotated[
         str | None, typer.Option(help="Divide the table into blocks of at most so many records.", metavar="N")
     ] = None,

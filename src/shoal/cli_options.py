@@ -56,6 +56,9 @@ RestoreVariance = Annotated[
     bool | None,
     typer.Option("--restore-variance", help="Rescale so that each attribute keeps its variance.", show_default=False),
 ]
+Preserve = Annotated[
+    str | None, typer.Option(help="With weights: weighted_mean keeps the weighted total of every group.")
+]
 MaskQuasi = Annotated[
     bool | None,
     typer.Option("--mask-quasi", help="With hybrid: microaggregate the quasi-identifiers too.", show_default=False),
@@ -72,6 +75,12 @@ Constraint = Annotated[
     typer.Option(
         help="With hybrid and ms: what values must be, as in income=non-negative or children=non-negative,integer.",
         metavar="A=RULE",
+    ),
+]
+Seed = Annotated[
+    str | None,
+    typer.Option(
+        help="Start of the random numbers of hybrid and ms, to be kept secret; fresh if left out.", metavar="N"
     ),
 ]
 FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"

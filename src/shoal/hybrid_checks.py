@@ -74,9 +74,12 @@ def _marginals(published: Table, original: Table, claim: Claim) -> Iterator[str]
 
 def _moments(published: Table, original: Table, claim: Claim, labels: Labels, where: str) -> Iterator[str]:
     """Yield the attributes whose mean, or covariance with another, has moved."""
+    if not claim.kept:
+        return
     pairs = [_both(published, original, name, claim) for name in (*claim.kept, *claim.others)]
-    before = _Grouped(np.column_stack([x for x, _ in pairs]) if pairs else np.empty((len(labels), 0)), labels)
-    after = _Grouped(np.column_stack([y for _, y in pairs]) if pairs else np.empty((len(labels), 0)), labels)
+    units = [np.abs(x).max() or 1.0 for x, _ in pairs]  # or squares of the very large and small could not be held
+    before = _Grouped(np.column_stack([x for x, _ in pairs]) / units, labels)
+    after = _Grouped(np.column_stack([y for _, y in pairs]) / units, labels)
     for j, name in enumerate(claim.kept):
         slack = EXACT * np.maximum(np.abs(before.means[:, j]), before.deviations[:, j])
         if not (np.abs(after.means[:, j] - before.means[:, j]) <= slack).all():

@@ -155,7 +155,8 @@ def _refuse(parts: _Parts, plan: Plan) -> None:
         try:
             refuse_fewer(plan.k, len(parts.synthetic), len(parts.others))
         except ValueError as error:
-            problems.append(("k", str(error)))
+            hint = "; with mask_quasi = true, quasi-identifiers do not count" if parts.others else ""
+            problems.append(("k", f"{error}{hint}"))
     if problems:
         raise PlanError(problems)
     for attribute in parts.synthetic:
@@ -199,7 +200,7 @@ def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
     try:
         values = muralidhar_sarathy(X, Y, alpha, rng)
     except ValueError as error:
-        raise DataError(str(error)) from None
+        raise DataError(" ".join(str(error).split())) from None  # a matrix that is offered takes several lines
     unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), X.std(axis=0))
     return _Made(values, unchanged, np.zeros(len(X), dtype=np.int64))
 
@@ -207,9 +208,9 @@ def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
 def _on_unchanged(parts: _Parts, made: _Made, plan: Plan) -> list[str]:
     """Refuse what would be published as it is; where all members of a group have the same value, say so."""
     notes, problems = [], []
-    for j, attribute in enumerate(parts.synthetic):
+    for j, attribute in enumerate((*parts.synthetic, *parts.dealt)):
         equal = _all_equal(attribute.codes, made.labels)
-        if count := int((made.unchanged[:, j] & ~equal).sum()):
+        if j < len(parts.synthetic) and (count := int((made.unchanged[:, j] & ~equal).sum())):
             problems.append(_given_away(attribute.name, count, parts, plan))
         if equal.any():
             groups = counted(len(np.unique(made.labels[equal])), "group")
@@ -255,11 +256,12 @@ def _constrained(
             "moved": int(kept.moved[j]),
             "mean": float(kept.means[j]),
             "covariance": float(np.abs(kept.covariances[j]).max()),
+            "own": int((kept.values[:, j] == attribute.codes).sum()),
         }
         for j, attribute in enumerate(attributes)
         if attribute.name in plan.constraints
     }
-    return _named(attributes, kept.values), costs
+    return _named(attributes, kept.values + 0.0), costs  # what was rounded to -0 is 0
 
 
 def _rule(name: str, plan: Plan) -> Rule:
@@ -312,8 +314,8 @@ def on_seed(given: bool) -> str:
 def _on_constraints(costs: dict[str, dict[str, Any]]) -> list[str]:
     return [
         f"'{name}' is {' and '.join(cost['rules'])}: {counted(cost['moved'], 'value')} moved, its mean by "
-        f"{cost['mean']:.2g} and its covariances by up to {cost['covariance']:.2g} standard deviations; values may be "
-        "their own by chance"
+        f"{cost['mean']:.2g} and its covariances by up to {cost['covariance']:.2g} standard deviations; "
+        f"by chance, {counted(cost['own'], 'record')} publish their own value"
         for name, cost in costs.items()
     ]
 
@@ -327,8 +329,8 @@ def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> d
         ``groups``, their ``count`` and the ``smallest`` and ``largest``; ``preserved`` as in
         `shoal.measures.hybrid.preservation`; ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, how
         many records an intruder links right who knows the confidential numbers (`shoal.measures.distance_linkage`);
-        ``constraints``, how many values each ``moved``, and by how many standard deviations the ``mean`` and at most a
-        ``covariance``; ``dealt``, the categories that were dealt out anew.
+        ``constraints``, how many values each ``moved``, by how many standard deviations the ``mean`` and at most a
+        ``covariance``, and how many values are by chance their ``own``; ``dealt``, the categories dealt out anew.
     """
     parts = _parts(encode_all(original, plan), plan)
     sizes = np.bincount(hybrid.labels)

@@ -305,7 +305,7 @@ class Release:
         return evidence(self._original, self._published, self.plan, hybrid)
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
-        """Write the protected table, and beside it the plan that gives the same bytes again.
+        """Write the protected table, and beside it the plan that gives the same bytes again (not of hybrid data).
 
         What was written is read back and verified before it gets its final name; a file under that name is complete
         or does not exist. What this kind of file cannot keep is added to the notes.

@@ -146,8 +146,9 @@ def hybrid(measured: dict[str, Any]) -> Table:
         moments, lemma = row["moments"], row["lemma_2"]
         cells = [*moments["third"], *moments["fourth"], lemma["measured"], lemma["bound"]]
         table.add_row(Text(name), *(f"{value:.3g}" for value in cells))
+    several = measured["groups"]["count"] > 1
     means, covariances = (
-        f"{found['file'][what]:.1g} in the file and {found['groups'][what]:.1g} in a group"
+        f"{found['file'][what]:.1g} in the file" + (f" and {found['groups'][what]:.1g} in a group" if several else "")
         for what in ("means", "covariances")
     )
     table.caption = Text(

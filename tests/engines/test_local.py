@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +196,22 @@ def test_blocking_is_priced(tmp_path):
 def test_sizes_of_memory():
     assert [bytes_of(size) for size in ("2GB", "1.5 MiB", "3k".upper(), "1TB")] == [2 * 10**9, 1572864, 3000, 10**12]
     assert 2**26 < free_memory() < 2**50
+
+
+RUN = """
+import resource, sys
+from shoal.engines.local import protect_file
+from shoal.plan import Plan
+protect_file(Plan(k=3, input=sys.argv[1], output=sys.argv[2], scale={"memory": "500MB"}))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_stays_near_its_limit(tmp_path):
+    """Three million records of five numbers; the program and its libraries take some 300 MB without any."""
+    saved(numbers(3_000_000, 5), tmp_path / "in.parquet", rows=1_000_000)
+    command = [sys.executable, "-c", RUN, str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet")]
+    said = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert said.stderr == ""
+    assert int(said.stdout) * 1024 < 900e6

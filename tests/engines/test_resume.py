@@ -114,18 +114,15 @@ def test_killed_at_twenty_random_moments(plan):
     beside.unlink()
     moments = random.Random(0)
     killed = 0
-    for _ in range(20):
+    while killed < 20:
         child = start(plan, "")
         child.stdout.readline()
         time.sleep(moments.uniform(0, takes))
         child.kill()
-        killed += child.wait() == -signal.SIGKILL
-        if output.exists():
-            assert output.read_bytes() == expected
-        else:
+        killed += child.wait() == -signal.SIGKILL  # or it was faster
+        if not output.exists():
             protect_file(Plan.load(plan), resume=True)
-            assert output.read_bytes() == expected
             assert not plan.with_name(".out.parquet.shoal").exists()
+        assert output.read_bytes() == expected
         output.unlink()
         beside.unlink()
-    assert killed >= 10

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import shoal.spark
 from shoal.engines.frame import frame_of, with_blocks
+from shoal.engines.local import protect_file
 from shoal.engines.spark import Cut, settled
 from shoal.engines.spark_checks import promise_of, verified
 from shoal.engines.spark_session import refuse_without_java, session
@@ -55,7 +56,7 @@ def in_memory(table, plan, step=5_000):
     """What every engine must give: the frame and its blocks, masked one after the other in memory."""
     plan = settled(plan, table.schema)
     records = InMemory(table, step)
-    frame = frame_of(records, plan, table.schema)
+    frame = frame_of(records, plan.updated(method="mdav"), table.schema)
     most = plan.scale.block_size
     frame = with_blocks(frame, records.gather(frame), most)
     codes = frame.codes(table)
@@ -182,6 +183,8 @@ def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
         shoal.spark.protect(df, k=2, quasi="d")
     with pytest.raises(DataError, match="which has 3 records"):
         shoal.spark.protect(df, k=4, quasi="c")
+    with pytest.raises(DataError, match="'s' has as many categories"):
+        shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"])
     with pytest.raises(DataError, match="no records"):
         shoal.spark.protect(df.filter("c > 9"), k=2, quasi="c")
     with pytest.raises(PlanError, match="whole table in memory"):
@@ -219,6 +222,19 @@ def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
         shoal.spark.protect_files(again)
     shoal.spark.protect_files(again, overwrite=True)
     assert sorted_rows(pq.read_table(out)) == sorted_rows(in_memory(table, plan))
+
+
+def test_the_release_is_that_of_the_local_engine(spark, tmp_path):
+    pq.write_table(people(), tmp_path / "in.parquet")
+    plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")
+    local = protect_file(plan)
+    spread = shoal.spark.protect_files(plan.updated(output=tmp_path / "spark.parquet"))
+    tables = [pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark")]
+    assert sorted_rows(tables[0]) == sorted_rows(tables[1])
+    assert len(local.block_sizes) > 1
+    assert spread.loss()["IL"] == pytest.approx(local.loss()["IL"], rel=1e-12)
+    assert spread.risk() == local.risk()
+    assert spread.plan.method == local.plan.method
 
 
 def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):

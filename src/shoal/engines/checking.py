@@ -209,6 +209,7 @@ class Check:
         query = f"SELECT size, count(*), {', '.join(odd)} FROM ({groups}) GROUP BY size"  # noqa: S608
         try:
             with self._database() as connection:
+                connection.execute("SET enable_progress_bar = false")
                 connection.register("pairs", reader)
                 rows = connection.execute(query).fetchall()
         except duckdb.Error as error:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -36,10 +35,9 @@ class FileRecords:
     source: Source
     names: list[str]
     rows: int
-    path: Path
+    codes: Spill[np.float64]
     progress: Progress
-    seen: Summary | None = None
-    codes: Spill[np.float64] | None = field(default=None, repr=False)
+    seen: Summary = field(default_factory=lambda: Summary({}))
 
     def summary(self, look: Callable[..., Summary]) -> Summary:
         """Add up what `look` sees in the masked columns of all pieces of the table."""
@@ -52,7 +50,7 @@ class FileRecords:
 
     def spilled(self, frame: Frame) -> Iterator[Matrix]:
         """Give the codes of all records in pieces, each of which is in the spill file then."""
-        self.codes = Spill(self.path, len(self.names), np.float64, frame.records)
+        self.codes.reserve(frame.records)
         for start, piece in self._pieces("measure"):
             codes = frame.codes(piece)
             self.codes.write(start, codes)
@@ -62,7 +60,6 @@ class FileRecords:
         """Give passes over what the blocks are made from: see `Frame.outline`."""
 
         def outlines() -> Iterator[Matrix]:
-            assert self.codes is not None  # noqa: S101 - for mypy
             for start, codes in self.codes.chunks(self.rows):
                 yield frame.outline(codes)
                 self.progress("divide", start + len(codes), frame.records)
@@ -91,14 +88,13 @@ def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Fram
     # Once without the records, so that what cannot be is refused before they are read.
     with_method(plan, [Attribute(name, plan.types[name], np.empty(0), schema.field(name).type) for name in plan.masked])
     frame = frame_of(records, plan, schema)
-    assert records.seen is not None  # noqa: S101 - for mypy
     _refuse_identifiers(records.seen, inferred)
     attributes = []
     for attribute in frame.attributes:
         some = [1.0, np.nan] if records.seen.columns[attribute.name].missing else [1.0]
         attributes.append(replace(attribute, codes=np.array(some)))
     frame = replace(frame, plan=with_method(plan, attributes))
-    if records.codes is None:
+    if not len(records.codes):  # the scale needed no pass over the values
         for _ in records.spilled(frame):
             pass
     return frame

@@ -41,6 +41,7 @@ from shoal.work import Progress, quiet
 _ROWS = 1 << 17  # the most records in a piece that is read or written
 _PIECES = 32  # a piece takes at most so much of the memory, as a fraction
 _BLOCKS = 0.8  # of the memory is for blocks; the rest is for the program and its libraries
+_DATABASE = 0.4  # of the memory is for DuckDB, when the blocks are gone
 _TEXT = 64  # bytes that a value of no fixed width is taken for
 _LEAST = 1 << 28  # bytes: below, DuckDB does not work
 
@@ -118,7 +119,8 @@ def protect_file(
     resume
         Whether to go on from where a run with the same plan and input was killed.
     progress
-        Called with the step (scan, measure, divide, sort, partition, write, verify), what is done and what there is.
+        Called with the step (scan, measure, divide, sort, partition, cost, write, verify), what is done of it and what
+        there is.
 
     Raises
     ------
@@ -178,12 +180,15 @@ class _Run:
     kind: Kind
     folder: WorkFolder
     progress: Progress
+    memory: int = field(init=False)
+    rows: int = field(init=False)
 
     def release(self, overwrite: bool) -> FileRelease:
-        if "memory" not in self.folder.state:
-            memory = self.asked.scale.memory if self.asked.scale is not None else None
-            self.folder.note(memory=free_memory() if memory is None else bytes_of(memory))
-        self.memory: int = self.folder.state["memory"]
+        """Do it."""
+        if "memory" not in self.folder.state:  # a run that resumes has what it had before
+            given = self.asked.scale.memory if self.asked.scale is not None else None
+            self.folder.note(memory=free_memory() if given is None else bytes_of(given))
+        self.memory = self.folder.state["memory"]
         self.rows = self._piece()
         self.source, plan = settled_attributes(self.source, self.asked, self.kind, self.rows, self.progress)
         with contextlib.ExitStack() as files:
@@ -216,7 +221,7 @@ class _Run:
 
     @property
     def _database_memory(self) -> int:
-        return max(_LEAST, int(0.4 * self.memory))
+        return max(_LEAST, int(_DATABASE * self.memory))
 
     @property
     def _dialect(self) -> Dialect:
@@ -225,18 +230,15 @@ class _Run:
     def _sort(self, plan: Plan) -> None:
         """Make the frame, divide the records into blocks, and put those of a block together."""
         inferred = [name for name in plan.masked if name not in {**self.asked.types, **self.asked.levels}]
-        names = plan.masked
-        records = FileRecords(self.source, names, self.rows, self.folder.spill("codes"), self.progress)
-        try:
+        with Spill(self.folder.spill("codes"), len(plan.masked), np.float64) as codes:
+            records = FileRecords(self.source, plan.masked, self.rows, codes, self.progress)
             frame = frame_of_file(records, plan, inferred)
             most = self._block_size(frame)
             frame = with_blocks(frame, records.gather(frame), most)
             scale = {**(frame.plan.scale.model_dump() if frame.plan.scale else {}), "block_size": most}
             frame = replace(frame, plan=frame.plan.updated(scale=scale))
-            self._by_block(frame, records)
-        finally:
-            if records.codes is not None:
-                records.codes.remove()
+            self._by_block(frame, codes)
+        codes.path.unlink()
         self.folder.keep(frame)
         self.folder.note(sorted=True)
 
@@ -250,15 +252,14 @@ class _Run:
             raise PlanError([("scale.memory", f"is too little for blocks of 2k = {2 * frame.plan.k} records")])
         return most
 
-    def _by_block(self, frame: Frame, records: FileRecords) -> None:
-        assert records.codes is not None  # noqa: S101 - for mypy
+    def _by_block(self, frame: Frame, codes: Spill[np.float64]) -> None:
         d, n = len(frame.attributes), frame.records
         starts = np.cumsum(_sizes(frame)) - _sizes(frame)
         with (
             Spill(self.folder.spill("records"), d, np.float64, n) as sorted_records,
             Spill(self.folder.spill("block_of"), 1, np.int32, n) as block_of,
         ):
-            for done in sort_by_block(records.codes, frame.block_of, starts, sorted_records, block_of, self.rows):
+            for done in sort_by_block(codes, frame.block_of, starts, sorted_records, block_of, self.rows):
                 self.progress("sort", done, n)
             sorted_records.sync()
             block_of.sync()
@@ -325,4 +326,4 @@ def _on_blocks(sizes: np.ndarray, cost: BlockCost | None) -> str:
     told = f"the records were partitioned in {len(sizes):,} blocks of {sizes.min():,} to {sizes.max():,}"
     if cost is None:
         return told
-    return f"{told}, at {cost.ratio:.3f} times the loss without blocks (on {cost.records:,} records)"
+    return f"{told}, at up to {cost.ratio:.3f} times the loss without blocks (estimated on {cost.records:,} records)"

@@ -128,11 +128,15 @@ class Masking:
         space = self.frame.space(np.zeros((1, len(self.frame.attributes))))
         if len(self.sizes) == 1 or not space.plain or self.frame.plan.missing != "error":
             return None
+
+        def show(step: str, done: int, total: int) -> None:
+            progress("cost" if step == "partition" else step, done, total)
+
         search = partitioner(self.frame.plan.method, self.frame.plan.gain)
         parts = []
         for first in np.unique(np.linspace(0, len(self.sizes) - 2, _REGIONS).astype(np.int64)):
             X, blocks = self._region(int(first), _SAMPLE // _REGIONS)
-            parts.append(sampled_cost(X, self.frame.plan.k, search, blocks, most=len(X), progress=progress))
+            parts.append(sampled_cost(X, self.frame.plan.k, search, blocks, most=len(X), progress=show))
         return _added(parts)
 
     def _region(self, first: int, most: int) -> tuple[Matrix, Integers]:

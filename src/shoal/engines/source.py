@@ -15,6 +15,7 @@ from shoal.tables.files import kind_of
 from shoal.tables.names import check_names
 from shoal.tables.stored import Kind
 
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
 STREAMED: tuple[Kind, ...] = ("parquet", "arrow", "csv")
 
 
@@ -150,7 +151,8 @@ def undamaged(path: Path, kind: str) -> Iterator[None]:
 
 def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
     with undamaged(path, "Parquet"), path.open("rb") as file:
-        opened = pq.ParquetFile(file, page_checksum_verification=True)
+        # it would read all row groups ahead, and keep them
+        opened = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER)
         yield from _checked(opened.iter_batches(rows, columns=list(names)), names)
 
 

@@ -50,12 +50,13 @@ def protect(df: DataFrame, plan: Plan, progress: Progress = quiet) -> "SparkRele
     _refuse_twins(df)
     refuse_whole(plan)
     schema = df.limit(0).toArrow().schema
+    given = {*plan.types, *plan.levels}
     plan = settled(plan, schema)
     records = SparkRecords(df.select([column(name) for name in plan.masked]))
     with in_plain_words():
         progress("summary", 0, 1)
         frame = frame_of(records, plan, schema)
-        frame, most = _with_size(frame)
+        frame, most = _with_size(_with_method(frame, records.seen, given))
         progress("cells", 0, 1)
         frame = with_blocks(frame, records.gather(frame), most)
         progress("partition", 0, 1)
@@ -72,7 +73,7 @@ def protect(df: DataFrame, plan: Plan, progress: Progress = quiet) -> "SparkRele
 
 
 def settled(plan: Plan, schema: pa.Schema) -> Plan:
-    """Fill in which attributes are masked, their types and by which method, by the types of the columns alone."""
+    """Fill in which attributes are masked and of which types, by the types of the columns alone."""
     table = Table(schema.empty_table())
     roles = {role: getattr(plan, role) for role in ("confidential", "identifiers")}
     named = {part: list(getattr(plan, part)) for part in ("types", "levels", "attribute_weights")}
@@ -81,7 +82,8 @@ def settled(plan: Plan, schema: pa.Schema) -> Plan:
     types = {name: plan.types.get(name) or _type_of(table, name, plan) for name in names}
     plan = plan.updated(quasi=names, types=types)
     attributes = [Attribute(name, types[name], np.empty(0), schema.field(name).type) for name in names]
-    return with_method(plan, attributes)
+    with_method(plan, attributes)  # refuses what cannot be before any record is read
+    return plan
 
 
 def _type_of(table: Table, name: str, plan: Plan) -> AttributeType:
@@ -95,15 +97,31 @@ def _type_of(table: Table, name: str, plan: Plan) -> AttributeType:
     raise DataError(f"column '{name}' is of type {kind}, which cannot be masked; give it another role")
 
 
-@dataclass(frozen=True)
+def _with_method(frame: Frame, seen: Summary, given: set[str]) -> Frame:
+    """Settle the method once more, knowing where values are missing; refuse texts that name the records."""
+    attributes = []
+    for attribute in frame.attributes:
+        found = seen.columns[attribute.name]
+        if attribute.name not in given and 1 < len(found.categories) == found.records - found.missing:
+            raise DataError(
+                f"column '{attribute.name}' has as many categories as the table has records; if it identifies records, "
+                "drop it with identifiers, and if it does not, say its type with types"
+            )
+        attributes.append(replace(attribute, codes=np.array([1.0, np.nan] if found.missing else [1.0])))
+    return replace(frame, plan=with_method(frame.plan, attributes))
+
+
+@dataclass
 class SparkRecords:
     """The masked columns of a DataFrame, as `shoal.engines.frame.Records`."""
 
     table: DataFrame
+    seen: Summary = field(default_factory=lambda: Summary({}))
 
     def summary(self, look: Callable[..., Summary]) -> Summary:
         """Add up what `look` sees in all records."""
-        return _added(self.table, look)
+        self.seen = _added(self.table, look)
+        return self.seen
 
     def moments(self, look: Callable[[Matrix], Moments], frame: Frame) -> Moments:
         """Add up what `look` sees in the codes of all records."""
@@ -199,7 +217,7 @@ def _masked(df: DataFrame, frame: Frame, most: int) -> DataFrame:
         published = alone.mask(codes)
         masked = alone.decode(published)
         columns = [masked[name] if name in masked else one_chunk(block.column(name)) for name in kept]
-        loss = losses.measure(codes, published).tobytes()
+        loss = losses.measure(codes, alone.as_read(published)).tobytes()
         columns.append(pa.array([loss, *[None] * (len(codes) - 1)], pa.binary()))
         return pa.table(columns, names=[*numbered_names(kept), _LOST])
 
@@ -296,12 +314,14 @@ class SparkRelease:
 
     def summary(self) -> dict[str, Any]:
         """Everything worth knowing about the release, ready for JSON, as `shoal.Release.summary`."""
+        sizes = np.array([self.frame.records]) if self.frame.blocks is None else self.frame.blocks.sizes
         return {
             "records": self.frame.records,
             "suppressed": 0,
             "plan": self.plan.model_dump(exclude_none=True),
             "loss": self.loss(),
             "risk": self.risk(),
+            "blocks": {"count": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())},
             "notes": self.notes,
         }
 

@@ -170,9 +170,15 @@ class _Disk:
 
     def publish(self, folder: str, plan: str, overwrite: bool) -> None:
         """Give what was written its final name, and put the plan beside it."""
+        old = self._path(f"{folder}/old")
         if overwrite and self._files.exists(self._target):
-            self._rename(self._target, self._path(f"{folder}/old"))
-        self._rename(self._path(f"{folder}/data"), self._target)
+            self._rename(self._target, old)
+        try:
+            self._rename(self._path(f"{folder}/data"), self._target)
+        except FileError:
+            if self._files.exists(old):
+                self._rename(old, self._target)
+            raise
         stream = self._files.create(self._plan, overwrite)
         try:
             stream.write(bytearray(plan.encode()))
