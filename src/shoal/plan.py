@@ -312,7 +312,7 @@ class Plan(BaseModel):
         except tomllib.TOMLDecodeError as error:
             raise FileError(f"the plan file '{path}' is not valid TOML: {error}") from None
         for field in ("input", "output"):
-            if isinstance(options.get(field), str):
+            if isinstance(options.get(field), str) and "://" not in options[field]:  # an address is not in a folder
                 options[field] = os.path.normpath(path.parent / options[field])
         return cls(**options)
 
@@ -320,7 +320,7 @@ class Plan(BaseModel):
         """Write the plan as the text of a plan file that is going to lie in `folder`."""
         options = {field: value for field, value in self.options().items() if value not in ([], {})}
         for field in ("input", "output"):
-            if field in options:
+            if field in options and "://" not in options[field]:
                 options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
         return tomli_w.dumps(options)
 

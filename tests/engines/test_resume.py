@@ -84,6 +84,14 @@ def test_a_killed_run_is_cleaned_up_by_the_next(plan):
     assert sorted(os.listdir(plan.parent)) == ["in.parquet", "out.parquet", "out.parquet.plan.toml", "plan.toml"]
 
 
+def test_killed_before_a_scale_that_needs_no_pass(plan):
+    plan.write_text('standardize = "minmax"\n' + plan.read_text())
+    expected = undisturbed(plan)
+    assert start(plan, "", "measure").wait() == -signal.SIGKILL
+    protect_file(Plan.load(plan), resume=True)
+    assert plan.with_name("out.parquet").read_bytes() == expected
+
+
 def test_only_the_same_is_resumed(plan):
     assert start(plan, "", "block").wait() == -signal.SIGKILL
     folder = plan.with_name(".out.parquet.shoal")

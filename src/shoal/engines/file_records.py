@@ -38,6 +38,7 @@ class FileRecords:
     codes: Spill[np.float64]
     progress: Progress
     seen: Summary = field(default_factory=lambda: Summary({}))
+    is_spilled: bool = False
 
     def summary(self, look: Callable[..., Summary]) -> Summary:
         """Add up what `look` sees in the masked columns of all pieces of the table."""
@@ -55,6 +56,7 @@ class FileRecords:
             codes = frame.codes(piece)
             self.codes.write(start, codes)
             yield codes
+        self.is_spilled = True
 
     def gather(self, frame: Frame) -> Gather:
         """Give passes over what the blocks are made from: see `Frame.outline`."""
@@ -94,7 +96,7 @@ def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Fram
         some = [1.0, np.nan] if records.seen.columns[attribute.name].missing else [1.0]
         attributes.append(replace(attribute, codes=np.array(some)))
     frame = replace(frame, plan=with_method(plan, attributes))
-    if not len(records.codes):  # the scale needed no pass over the values
+    if not records.is_spilled:  # the scale needed no pass over the values
         for _ in records.spilled(frame):
             pass
     return frame

@@ -1,9 +1,8 @@
 """Blocks masked on all cores: records in, what they publish out, and what is added up on the way."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from shoal.scale import BlockCost, sampled_cost
 from shoal.scaling import Matrix
 from shoal.work import Progress, Task, Watch, side_by_side
 
-_BATCHES = 8  # pieces of work a core: enough to keep all busy to the end
+_BATCHES = 256  # pieces of work: enough to keep all cores busy to the end, few enough to wait for the disk after each
 _ROWS = 1 << 16  # records that are measured at a time
 _HEAD = 5  # before the sums of a batch: whether it is done, and how its original records hide
 _REGIONS, _SAMPLE = 3, 200_000  # where blocking is tried with and without, and on how many records
@@ -70,7 +69,7 @@ class Masking:
         """Return how wide the rows for batches are."""
         return _HEAD + losses.size
 
-    @property
+    @cached_property
     def starts(self) -> Integers:
         """Where the region of each block begins."""
         return np.cumsum(self.sizes) - self.sizes
@@ -78,7 +77,7 @@ class Masking:
     @property
     def _batches(self) -> list[Integers]:
         """Put small blocks together, so that there is not a piece of work for each."""
-        per_batch = max(1, int(self.sizes.sum()) // (_BATCHES * (os.cpu_count() or 1)))
+        per_batch = max(1, int(self.sizes.sum()) // _BATCHES)
         batch_of = self.starts // per_batch
         return np.split(np.arange(len(self.sizes)), np.flatnonzero(np.diff(batch_of)) + 1)
 

@@ -35,20 +35,19 @@ class Spill(Generic[Number]):
         self._kind: np.dtype[Any] = np.dtype(kind)
         self._row = int(width * self._kind.itemsize)
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if rows:
+        try:
             self.reserve(rows)
+        except OSError:
+            self.close()
+            raise
 
     def __len__(self) -> int:
         return os.fstat(self._handle).st_size // self._row
 
     def reserve(self, rows: int) -> None:
         """Make room for so many rows, or fail at once if the disk has none."""
-        try:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(self._handle, 0, rows * self._row)
-        except OSError:
-            self.close()
-            raise
+        if rows and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(self._handle, 0, rows * self._row)
 
     def write(self, start: int, rows: NDArray[Any]) -> None:
         """Write rows from a place on."""
