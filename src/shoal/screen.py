@@ -14,6 +14,13 @@ from shoal.words import counted
 
 STEPS = {
     "read": "reading",
+    "scan": "looking at all records",
+    "summary": "looking at all records",
+    "measure": "measuring attributes",
+    "divide": "dividing records into blocks",
+    "cells": "dividing records into blocks",
+    "sort": "putting the records of a block together",
+    "cost": "measuring what blocks cost",
     "partition": "putting records into groups",
     "verify": "verifying",
     "write": "writing and verifying the file",

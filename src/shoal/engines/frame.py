@@ -102,13 +102,31 @@ class Frame:
         has them; records equal in all masked attributes are interchangeable.
         """
         order = np.lexsort(codes.T[::-1])
-        attributes = self._of(codes[order])
-        space = space_of(attributes, self.plan, self.scales)
-        nothing = Confidential([], None, None, [])
-        labels = grouped(space, self.plan, nothing, watch=np.zeros(2, np.int64) if watch is None else watch)
         published = np.empty_like(codes)
-        published[order] = np.column_stack(representatives(attributes, space, [labels], self.plan, None))
+        for piece in np.split(order, self._cuts(len(order))):
+            published[piece] = self._masked(codes[piece], np.zeros(2, np.int64) if watch is None else watch)
         return published
+
+    def _cuts(self, records: int) -> np.ndarray:
+        """Say where a block is cut that has so many more records than asked for because they lie in one place.
+
+        Of n records, where at most m are asked for, n div m pieces are made: the record in place r of the order of
+        values belongs to piece r (n div m) div n.
+        """
+        size = None if self.plan.scale is None else self.plan.scale.block_size
+        pieces = 1 if size is None else max(1, records // size)
+        return -(-np.arange(1, pieces) * records // pieces)
+
+    def _masked(self, codes: Matrix, watch: np.ndarray) -> Matrix:
+        attributes = self._of(codes)
+        space = space_of(attributes, self.plan, self.scales)
+        labels = grouped(space, self.plan, Confidential([], None, None, []), watch=watch)
+        return np.column_stack(representatives(attributes, space, [labels], self.plan, None))
+
+    @property
+    def plain(self) -> bool:
+        """Whether all attributes are numbers or dates that no record misses: what a tree can search."""
+        return self.plan.missing != "group" and all(attribute.type in NUMBERS for attribute in self.attributes)
 
     def decode(self, published: Matrix) -> dict[str, Array]:
         """Turn numbers back into columns of the types that are promised for the whole file."""

@@ -29,6 +29,7 @@ from shoal.engines.work_folder import WorkFolder, was_placing, work_folder
 from shoal.errors import FileError, PlanError
 from shoal.plan import Plan
 from shoal.publishing import notes
+from shoal.record_blocks import MIXED_BLOCK, MIXED_FROM
 from shoal.release import plan_beside, refuse_output
 from shoal.scale import BlockCost, block_records
 from shoal.tables import Table, dialect_for, writable_kind
@@ -253,7 +254,9 @@ class _Run:
         most = block_records(int(_BLOCKS * self.memory), len(frame.attributes), frame.records)
         if most < min(frame.records, 2 * frame.plan.k):
             raise PlanError([("scale.memory", f"is too little for blocks of 2k = {2 * frame.plan.k} records")])
-        return most if most >= frame.records else min(most, max(_LARGEST, 2 * frame.plan.k))
+        largest = max(_LARGEST if frame.plain else MIXED_BLOCK, 2 * frame.plan.k)
+        fits = most >= frame.records and (frame.plain or frame.records <= MIXED_FROM)
+        return most if fits else min(most, largest)
 
     def _by_block(self, frame: Frame, codes: Spill[np.float64]) -> None:
         d, n = len(frame.attributes), frame.records

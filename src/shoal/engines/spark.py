@@ -26,6 +26,7 @@ from shoal.engines.summary import Moments, Summary
 from shoal.errors import DataError
 from shoal.plan import AttributeType, Plan, Scale
 from shoal.publishing import preserved
+from shoal.record_blocks import MIXED_BLOCK
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.scale import Gather, block_records
 from shoal.scaling import Matrix
@@ -179,7 +180,7 @@ def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 def _with_size(frame: Frame) -> tuple[Frame, int]:
     """Settle how many records a block has at most, and write it to the plan, which makes the same blocks anywhere."""
     asked = frame.plan.scale or Scale()
-    most = asked.block_size or BLOCK_SIZE
+    most = asked.block_size or (BLOCK_SIZE if frame.plain else MIXED_BLOCK)
     if asked.block_size is None and asked.memory is not None:  # of one task, which has one block at a time
         most = block_records(bytes_of(asked.memory), len(frame.attributes), frame.records, workers=1)
     return replace(frame, plan=frame.plan.updated(scale={"block_size": most})), most
