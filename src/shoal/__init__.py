@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.assessment import assess, check
+    from shoal.engines.local import protect_file
     from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
     from shoal.estimator import Microaggregation
     from shoal.partitioning import partition
@@ -33,6 +34,7 @@ _HOMES = {
     "Plan": "plan",
     "Release": "release",
     "protect": "release",
+    "protect_file": "engines.local",
 }
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "check",
     "partition",
     "protect",
+    "protect_file",
 ]
 
 

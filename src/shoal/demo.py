@@ -22,13 +22,15 @@ INTRODUCTION = (
 QUASI = ["age", "yrs_married", "children", "religious", "educ", "occupation", "occupation_husb"]
 # Answers in steps (how religious, how much schooling) and kinds of work are given as codes; only some are numbers.
 TYPES = {"religious": "ordinal", "educ": "ordinal", "occupation": "nominal", "occupation_husb": "nominal"}
+# One level of six is little beside a standard deviation: these are to count about as much as the numbers.
+WEIGHTS = {"religious": 10, "educ": 10}
 CONFIDENTIAL = ["rate_marriage", "affairs"]
 
 
 def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the survey to `folder`, protect it, and return the summary and the files."""
     original, masked = folder / "survey.csv", folder / "masked.csv"
-    plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES)
+    plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES, attribute_weights=WEIGHTS)
     _make(folder, {original.name, masked.name, plan_beside(masked).name})
     with written_whole(original, overwrite=True) as partial:
         write_table(open_table(_survey()), partial, "csv")

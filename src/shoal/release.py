@@ -121,6 +121,8 @@ def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> 
 def _opened(source: Any, plan: Plan) -> Table:
     if source is None:
         raise PlanError([("input", "is missing; give a table or name a file")])
+    if plan.scale is not None and plan.scale.engine == "spark":
+        raise PlanError([("scale.engine", "is spark; call shoal.spark.protect, or shoal protect on the command line")])
     return open_table(source, plan.csv)
 
 

@@ -136,7 +136,9 @@ def _refuse(csv: Csv) -> None:
 
 def _readable(path: Path) -> Kind:
     if path.is_dir():
-        raise FileError(f"'{path}' is a folder; give the path of a file in it")
+        raise FileError(
+            f"'{path}' is a folder; give the path of a file in it, or use shoal.protect_file for one of Parquet files"
+        )
     kind = kind_of(path)
     if not path.exists():
         raise FileError(f"there is no file '{path}'")
