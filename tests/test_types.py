@@ -298,7 +298,7 @@ def test_more_diversity_than_there_is_is_refused():
         ({"quasi": ["income"], "attribute_weights": {"income": 2}}, "do not apply"),
         ({"quasi": ["income"], "weights": "nobody"}, "'nobody' is not a column"),
         ({"quasi": ["town"], "restore_variance": True}, "no quasi-identifier is a number"),
-        ({"quasi": ["town"], "standardize": "minmax"}, "no quasi-identifier is a number"),
+        ({"quasi": ["town"], "standardize": "minmax"}, "no attribute in distances is a number"),
         ({"quasi": ["town"], "types": {"town": "boolean"}}, "'town' is of type string and not boolean"),
         (
             {"quasi": ["income"], "weights": "children", "preserve": "weighted_mean", "aggregate": "median"},
@@ -431,3 +431,53 @@ def test_the_geometric_mean_needs_positive_values():
         shoal.protect(pa.table({"x": [1.0, 0, 2]}), k=3, aggregate="geometric_mean")
     release = shoal.protect(pa.table({"x": [1.0, 10, 100]}), k=3, aggregate="geometric_mean")
     assert release.table["x"].to_pylist() == pytest.approx([10.0] * 3)
+
+
+# --- record blocks --------------------------------------------------------------------------------------------------
+
+
+def blocks_table(n=3000):
+    rng = np.random.default_rng(0)
+    return pa.table(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.normal(size=n),
+            "s": rng.choice(["x", "y", "z"], n),
+            "g": rng.integers(0, 9, n),
+        }
+    )
+
+
+def test_seams_are_repaired_within_strata():
+    table = blocks_table()
+    release = shoal.protect(table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100, "seams": True})
+    strata = np.array(table["s"].to_pylist())
+    assert all(len(set(strata[release.groups == group])) == 1 for group in range(release.groups.max() + 1))
+    sizes = np.bincount(release.groups)
+    assert sizes.min() >= 5
+    assert sizes.max() <= 9
+    plain = shoal.protect(table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100})
+    assert release.loss()["IL"] < plain.loss()["IL"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"quasi": ["a", "g"], "types": {"g": "nominal"}, "scale": {"block_size": 100, "seams": True}}, "scale.seams"),
+        ({"quasi": ["s"], "scale": {"block_size": 100}}, "cannot divide records by s alone"),
+        ({"quasi": ["a"], "scale": {"engine": "spark"}}, "shoal.spark.protect"),
+    ],
+)
+def test_blocks_that_cannot_be_are_refused(options, said):
+    with pytest.raises(shoal.PlanError, match=said):
+        shoal.protect(blocks_table(), k=5, **options)
+
+
+def test_a_2d_tree_halves_the_dimensions_that_were_named():
+    table = blocks_table()
+    scale = {"block_size": 500, "blocking": "2^d", "dimensions": ["b"]}
+    release = shoal.protect(table, k=5, quasi=["a", "b"], blocks=None, scale=scale)
+    assert release.blocking.blocks > 1
+    b = table["b"].to_numpy()
+    ranges = [np.ptp(b[release.groups == group]) for group in range(release.groups.max() + 1)]
+    assert np.median(ranges) < 1

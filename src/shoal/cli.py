@@ -3,7 +3,9 @@
 import json
 import math
 import os
+import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -45,7 +47,7 @@ from shoal.errors import CheckFailed, ShoalError
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
-    from shoal.screen import Bar
+    from shoal.work import Progress
 
 app = typer.Typer(
     name="shoal",
@@ -154,6 +156,7 @@ def protect(
     from shoal.release import plan_beside, refuse_output
     from shoal.screen import Bar, files
     from shoal.screen import release as shown
+    from shoal.work import interruptible
 
     options = given(
         input=data,
@@ -195,7 +198,7 @@ def protect(
     target = Path(asked.output or "")
     refuse_output(asked.input, target, overwrite)
     with Bar(_stderr()) as bar:
-        summary = _protected(asked, target, overwrite, resume, bar)
+        summary = interruptible(partial(_protected, asked, target, overwrite, resume), bar)
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
     if as_json:
         _print_json({**summary, "files": paths})
@@ -203,7 +206,7 @@ def protect(
         _stdout().print(shown(summary), files(paths))
 
 
-def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "Bar") -> dict[str, Any]:
+def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "Progress") -> dict[str, Any]:
     """Protect a file on the engine that suits it, and return the summary."""
     from shoal.engines.choice import engine_for
     from shoal.errors import PlanError
@@ -219,8 +222,10 @@ def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "
         from shoal.engines.local import protect_file
 
         return protect_file(plan, overwrite=overwrite, resume=resume, progress=bar).summary()
+    from shoal.engines.work_folder import forget
     from shoal.release import protect
 
+    forget(target)
     release = protect(plan=plan, progress=bar)
     bar("write", 0, 1)
     release.save(target, overwrite)
@@ -368,6 +373,7 @@ def _finite(value: Any) -> Any:
 
 def main() -> None:
     """Run the command line: one clear sentence for whatever goes wrong, never a traceback."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is asked to end cleans up like after Ctrl-C
     try:
         # Not standalone: wrong options are to read like every other mistake.
         code = app(standalone_mode=False)

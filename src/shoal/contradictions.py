@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 Problem = tuple[str, str]
 
+_LEAST_MEMORY = 1_000_000
 ONE_ATTRIBUTE = "'univariate' takes one attribute; give each a block of its own with blocks"
 
 
@@ -52,6 +53,10 @@ def _scaled(plan: "Plan") -> Iterator[Problem]:
         yield "scale.master", "applies only to engine = 'spark'"
     if scale.seams and plan.method not in ("auto", "mdav"):
         yield "scale.seams", f"does not apply to method '{plan.method}'; it goes with 'mdav'"
+    if scale.seams and plan.missing in ("group", "impute"):
+        yield "scale.seams", f"does not apply with missing = '{plan.missing}', whose groups cannot be changed"
+    if scale.memory_bytes is not None and scale.memory_bytes < _LEAST_MEMORY:
+        yield "scale.memory", "is too little to work with; give at least 1MB"
     if scale.seams and (plan.l is not None or plan.t is not None):
         yield "scale.seams", "would change the groups that were made for l and t"
 
@@ -176,8 +181,8 @@ def _alpha(plan: "Plan") -> Iterator[Problem]:
     if any(not 0 <= level < 1 for level in own):
         yield (
             "alpha",
-            "must be at least 0 and less than 1 for every attribute, as 1 would publish the original; the nearest "
-            "that can be used are 0 and 0.99",
+            "must be at least 0 and less than 1 for every attribute, as 1 would publish the original; take "
+            "0.99 or less",
         )
 
 

@@ -49,7 +49,7 @@ def partitions(
 ) -> Partitions:
     """Partition every attribute block within every stratum, large ones divided into record blocks."""
     parts = [space.columns([plan.masked.index(name) for name in block]) for block in plan.in_blocks]
-    homes = [_homes(part, strata, plan) for part in parts]
+    homes = [_homes(part, block, strata, plan) for part, block in zip(parts, plan.in_blocks, strict=True)]
     tasks: list[Task[Labels]] = []
     for part, home in zip(parts, homes, strict=True):
         tasks += [partial(grouped, part.rows(rows), plan, _of(confidential, rows)) for rows in split(home)]
@@ -61,23 +61,40 @@ def partitions(
         for rows in split(home):
             labels[rows] = next(results) + groups
             groups = int(labels[rows].max()) + 1
-        divided_up = int(home.max()) + 1 > len(strata)
-        found.append(repaired(part, plan, labels, home, progress) if divided_up else labels)
+        found.append(_mended(part, labels, home, strata, plan, progress))
     part, home = max(zip(parts, homes, strict=True), key=lambda pair: int(pair[1].max()))
     if int(home.max()) + 1 == len(strata):
         return Partitions(found, None)
     return Partitions(found, described(part, plan, home, progress))
 
 
-def _homes(space: Space, strata: Sequence[NDArray[np.int64]], plan: Plan) -> Labels:
+def _homes(space: Space, names: list[str], strata: Sequence[NDArray[np.int64]], plan: Plan) -> Labels:
     """Give what is partitioned on its own a number: each stratum, or each record block of a large one."""
     home = np.empty(len(space.values), dtype=np.int64)
     count = 0
     for rows in strata:
-        blocks = divided(space.rows(rows), plan)
+        blocks = divided(space.rows(rows), names, plan)
         home[rows] = count if blocks is None else count + blocks
         count = int(home[rows].max()) + 1
     return home
+
+
+def _mended(
+    space: Space,
+    labels: Labels,
+    home: Labels,
+    strata: Sequence[NDArray[np.int64]],
+    plan: Plan,
+    progress: Progress,
+) -> Labels:
+    """Repair the seams of record blocks, within each stratum that has several."""
+    mended = labels.copy()
+    for rows in strata:
+        if home[rows].min() < home[rows].max():
+            first = int(labels[rows].min())  # the groups of a stratum are numbered one after the other
+            own = repaired(space.rows(rows), plan, labels[rows] - first, home[rows], progress)
+            mended[rows] = own + first
+    return np.asarray(np.unique(mended, return_inverse=True)[1], dtype=np.int64)  # some groups may be gone
 
 
 def split(home: Labels) -> list[NDArray[np.int64]]:
@@ -116,8 +133,9 @@ def _filled(space: Space, plan: Plan, watch: Watch) -> Labels:
     incomplete = np.asarray(np.isnan(space.values).any(axis=1))
     if (count := int((~incomplete).sum())) < plan.k:
         raise DataError(
-            f"only {count} records miss nothing where k = {plan.k} are needed to fill the others from; leave out the "
-            "attribute that is missing most, or use missing = 'group'"
+            f"only {count} records miss nothing where k = {plan.k} are needed to fill the others from (in a stratum or "
+            "record block, if there are several); leave out the attribute that is missing most, take larger blocks, or "
+            "use missing = 'group'"
         )
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)

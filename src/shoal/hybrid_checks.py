@@ -6,17 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import CheckFailed
+from shoal.errors import CheckFailed, DataError
+from shoal.measures.hybrid import SAME, Grouped
+from shoal.measures.loss import near_one
 from shoal.plan import AttributeType, Constraint
-from shoal.scaling import Matrix
 from shoal.tables import Table
-from shoal.tables.attributes import Codes, Level, encode
+from shoal.tables.attributes import Attribute, Codes, Level, encode
 from shoal.words import counted
 
 Labels = NDArray[np.int64]
 
 EXACT = 1e-9  # the largest relative deviation of a moment that is kept
-SAME = 1e-12  # a value that moved by no more, relative to itself, is the original
 ROUNDING = 64 * np.finfo(np.float64).eps  # of a published value, relative to the largest of its group
 
 
@@ -60,9 +60,23 @@ def _rules(published: Table, original: Table, claim: Claim) -> Iterator[str]:
     for name, rules in claim.rules.items():
         _, after = _both(published, original, name, claim)
         for rule in rules:
-            wrong = after < 0 if rule == "non-negative" else after != np.rint(after)
-            if wrong.any():
-                yield f"column '{name}' is not {rule} in {counted(int(wrong.sum()), 'record')}"
+            if count := _breaking(rule, after):
+                yield f"column '{name}' is not {rule} in {counted(count, 'record')}"
+
+
+def _breaking(rule: Constraint, values: Codes) -> int:
+    """Count the values that do not keep to a rule."""
+    return int((values < 0 if rule == "non-negative" else values != np.rint(values)).sum())
+
+
+def refuse_broken(attribute: Attribute, rules: Sequence[Constraint]) -> None:
+    """Refuse a constraint that the original values do not keep to."""
+    for rule in rules:
+        if count := _breaking(rule, attribute.codes):
+            raise DataError(
+                f"column '{attribute.name}' is itself not {rule} in {counted(count, 'record')}, so that it cannot be "
+                "asked to be; leave the constraint out"
+            )
 
 
 def _marginals(published: Table, original: Table, claim: Claim) -> Iterator[str]:
@@ -77,9 +91,8 @@ def _moments(published: Table, original: Table, claim: Claim, labels: Labels, wh
     if not claim.kept:
         return
     pairs = [_both(published, original, name, claim) for name in (*claim.kept, *claim.others)]
-    units = [np.abs(x).max() or 1.0 for x, _ in pairs]  # or squares of the very large and small could not be held
-    before = _Grouped(np.column_stack([x for x, _ in pairs]) / units, labels)
-    after = _Grouped(np.column_stack([y for _, y in pairs]) / units, labels)
+    values = near_one(np.column_stack([x for x, _ in pairs]), np.column_stack([y for _, y in pairs]))
+    before, after = (Grouped(each, labels) for each in values)
     for j, name in enumerate(claim.kept):
         slack = EXACT * np.maximum(np.abs(before.means[:, j]), before.deviations[:, j])
         if not (np.abs(after.means[:, j] - before.means[:, j]) <= slack).all():
@@ -94,41 +107,25 @@ def _moments(published: Table, original: Table, claim: Claim, labels: Labels, wh
                 yield f"column '{name}' does not keep its covariance with '{other}' {where}"
 
 
-class _Grouped:
-    """Means, standard deviations, covariances and largest values in groups."""
-
-    def __init__(self, X: Matrix, labels: Labels) -> None:
-        self._order = np.argsort(labels, kind="stable")
-        sizes = np.bincount(labels)
-        self._starts = np.cumsum(sizes) - sizes
-        self._sizes = sizes[:, None]
-        X = X[self._order]
-        group = labels[self._order]
-        first = X[self._starts]  # differences from any member lose less than sums of large numbers
-        shift = self._sums(X - first[group]) / self._sizes
-        self._centred = X - first[group] - shift[group]
-        self.means = first + shift
-        self.deviations = np.sqrt(self._sums(self._centred**2) / self._sizes)
-        self.largest = np.maximum.reduceat(np.abs(X), self._starts)
-        self.ranges = np.maximum.reduceat(X, self._starts) - np.minimum.reduceat(X, self._starts)
-
-    def _sums(self, X: Matrix) -> Matrix:
-        sums: Matrix = np.add.reduceat(X, self._starts)
-        return sums
-
-    def covariances(self, j: int, i: int) -> Codes:
-        """Give the covariance of two attributes in every group."""
-        product = self._centred[:, [j]] * self._centred[:, [i]]
-        covariances: Codes = (self._sums(product) / self._sizes)[:, 0]
-        return covariances
-
-
 def _own_values(published: Table, original: Table, claim: Claim) -> Iterator[str]:
     """Yield the attributes of which somebody publishes the own value, where the group has others to choose from."""
     for name in claim.kept:
         before, after = _both(published, original, name, claim)
-        grouped = _Grouped(before[:, None], claim.labels)
-        differ = (grouped.ranges > SAME * grouped.largest)[claim.labels, 0]
-        own = differ & (np.abs(after - before) <= SAME * np.abs(before))
+        own = same(before, after) & ~all_equal(before, claim.labels)
         if own.any():
             yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} as they were"
+
+
+def same(before: Codes, after: Codes) -> NDArray[np.bool_]:
+    """Say of each value whether it is still its own, to 12 digits."""
+    own: NDArray[np.bool_] = np.abs(after - before) <= SAME * np.abs(before)
+    return own
+
+
+def all_equal(x: Codes, labels: Labels) -> NDArray[np.bool_]:
+    """Say of each record whether all members of its group have the very same value."""
+    low, high = np.full(int(labels.max()) + 1, np.inf), np.full(int(labels.max()) + 1, -np.inf)
+    np.minimum.at(low, labels, x)
+    np.maximum.at(high, labels, x)
+    equal: NDArray[np.bool_] = (high == low)[labels]
+    return equal

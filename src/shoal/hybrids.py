@@ -1,7 +1,9 @@
 """Hybrid data for a table: confidential attributes made anew, and what a user should know of it."""
 
+import hashlib
+import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +14,13 @@ from shoal.aggregation.ipso import refuse_fewer
 from shoal.encoding import encode_all, space_of
 from shoal.errors import DataError, PlanError
 from shoal.grouping import Confidential, partitions
-from shoal.hybrid_checks import SAME, Claim
-from shoal.masking.ms import muralidhar_sarathy
+from shoal.hybrid_checks import Claim, all_equal, refuse_broken, same
+from shoal.masking.ms import freedom, muralidhar_sarathy
 from shoal.measures import MOST_RECORDS, distance_linkage
-from shoal.measures.hybrid import preservation, subdomains
+from shoal.measures.hybrid import SAME, preservation, subdomains
 from shoal.partitioning import ACCEPTS
 from shoal.plan import Plan
-from shoal.publishing import representatives
+from shoal.publishing import on_rules, representatives
 from shoal.record_blocks import Blocking
 from shoal.scaling import Matrix
 from shoal.space import Space
@@ -31,7 +33,9 @@ from shoal.work import Progress
 
 Labels = NDArray[np.int64]
 
-_SUBDOMAINS, _SHARE = 5, 0.1  # how many random subdomains are compared, and their share of the records
+_SUBDOMAINS, _SHARE, _LEAST = 5, 0.1, 20  # random subdomains that are compared, their share of the records, the least
+_LITTLE_ROOM, _LITTLE_VARIANCE = 0.01, 1e-3  # below these shares, what is left to change is worth a word
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
 
 
 class Hybrid(NamedTuple):
@@ -60,6 +64,8 @@ class _Made(NamedTuple):
     values: Matrix
     unchanged: NDArray[np.bool_]
     labels: Labels
+    room: Codes  # of each record: the share of a residual that could be changed
+    left: Codes  # of each attribute: the share of its variance that the quasi-identifiers leave
     blocking: Blocking | None = None
     fused: int = 0
 
@@ -93,19 +99,43 @@ def hybrid_data(
         made = _noisy(parts, plan, rng)
     else:
         made = _synthetic(parts, space_of(attributes, plan), strata, plan, rng, progress)
-    notes = _on_unchanged(parts, made, plan)
-    codes, costs = _constrained(parts.synthetic, made.values, plan)
+    notes = [*_on_unchanged(parts, made, plan), *_on_little_freedom(parts, made, plan)]
+    codes, costs = _constrained(parts, made, plan)
     if parts.dealt:
         codes |= _named(parts.dealt, redraw(_matrix(parts.dealt), made.labels, rng))
     columns = {each.name: each.decode(codes[each.name]) for each in (*parts.synthetic, *parts.dealt)}
+    notes += [*on_rules(costs), *_on_own_values(parts, columns, made.labels)]
     if plan.mask_quasi:
-        averages = representatives(parts.quasi, space_of(parts.quasi, plan), [made.labels], plan, None)
-        columns |= {
-            each.name: each.decode(average, whole=plan.round)
-            for each, average in zip(parts.quasi, averages, strict=True)
-        }
-    claim = Claim(
-        labels=made.labels,
+        columns |= _averages(parts.quasi, made.labels, plan)
+    claim = _claim(parts, made.labels, plan)
+    return Hybrid(columns, made.labels, made.blocking, claim, costs, [*_notes(parts, claim, plan, made.fused), *notes])
+
+
+def random_numbers(attributes: Sequence[Attribute], plan: Plan) -> np.random.Generator:
+    """Start the random numbers of a plan with its seed; without one, fresh ones of the operating system.
+
+    They depend on the plan and on the data as well: a seed that is used once more, for another alpha or attribute,
+    gives other noise, or else the difference of two releases would be free of it.
+    """
+    if plan.seed is None:
+        return np.random.default_rng()
+    options = {name: value for name, value in plan.options().items() if name not in ("seed", "input", "output", "csv")}
+    asked = hashlib.sha256(json.dumps(options, sort_keys=True, default=str).encode())
+    data = hashlib.sha256()
+    for attribute in attributes:
+        data.update(np.ascontiguousarray(attribute.codes + 0.0).tobytes())
+    return np.random.default_rng([plan.seed, *(int.from_bytes(each.digest(), "big") for each in (asked, data))])
+
+
+def _averages(quasi: list[Attribute], labels: Labels, plan: Plan) -> dict[str, Array]:
+    """Microaggregate the quasi-identifiers from the same groups."""
+    averages = representatives(quasi, space_of(quasi, plan), [labels], plan, None)
+    return {each.name: each.decode(average, whole=plan.round) for each, average in zip(quasi, averages, strict=True)}
+
+
+def _claim(parts: _Parts, labels: Labels, plan: Plan) -> Claim:
+    return Claim(
+        labels=labels,
         kept=[attribute.name for attribute in parts.synthetic if _is_exact(attribute, plan)],
         others=[attribute.name for attribute in parts.others],
         dealt=[attribute.name for attribute in parts.dealt],
@@ -113,8 +143,6 @@ def hybrid_data(
         types=plan.types,
         levels=plan.levels,
     )
-    notes = [*_notes(parts, claim, plan, made.fused), *notes, *_on_constraints(costs)]
-    return Hybrid(columns, made.labels, made.blocking, claim, costs, notes)
 
 
 def _parts(attributes: list[Attribute], plan: Plan) -> _Parts:
@@ -160,13 +188,7 @@ def _refuse(parts: _Parts, plan: Plan) -> None:
     if problems:
         raise PlanError(problems)
     for attribute in parts.synthetic:
-        rules, x = plan.constraints.get(attribute.name, []), attribute.codes
-        for rule, wrong in (("non-negative", x < 0), ("integer", x != np.rint(x))):
-            if rule in rules and wrong.any():
-                raise DataError(
-                    f"column '{attribute.name}' is itself not {rule} in {counted(int(wrong.sum()), 'record')}, so that "
-                    "it cannot be asked to be; leave the constraint out"
-                )
+        refuse_broken(attribute, plan.constraints.get(attribute.name, []))
 
 
 def _synthetic(
@@ -179,6 +201,7 @@ def _synthetic(
     X, Y = _xy(parts)
     labels = found.labels[0].copy()
     values, unchanged = X.copy(), np.zeros(X.shape, dtype=bool)
+    room, left = np.ones(len(X)), np.zeros(X.shape[1])
     fused = groups = 0
     for rows in strata.rows if parts.synthetic else []:  # a group that must grow stays within its stratum
         try:
@@ -186,9 +209,11 @@ def _synthetic(
         except ValueError as error:
             raise DataError(str(error)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups
+        room[rows] = result.room
+        left += result.left * len(rows) / len(X)
         groups += int(result.labels.max()) + 1
         fused += result.fused
-    return _Made(values, unchanged, labels, found.blocking, fused)
+    return _Made(values, unchanged, labels, room, left, found.blocking, fused)
 
 
 def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
@@ -201,17 +226,17 @@ def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
         values = muralidhar_sarathy(X, Y, alpha, rng)
     except ValueError as error:
         raise DataError(" ".join(str(error).split())) from None  # a matrix that is offered takes several lines
-    unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), X.std(axis=0))
-    return _Made(values, unchanged, np.zeros(len(X), dtype=np.int64))
+    unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), np.ptp(X, axis=0))
+    return _Made(values, unchanged, np.zeros(len(X), dtype=np.int64), *freedom(X, Y))
 
 
 def _on_unchanged(parts: _Parts, made: _Made, plan: Plan) -> list[str]:
     """Refuse what would be published as it is; where all members of a group have the same value, say so."""
     notes, problems = [], []
     for j, attribute in enumerate((*parts.synthetic, *parts.dealt)):
-        equal = _all_equal(attribute.codes, made.labels)
+        equal = all_equal(attribute.codes, made.labels)
         if j < len(parts.synthetic) and (count := int((made.unchanged[:, j] & ~equal).sum())):
-            problems.append(_given_away(attribute.name, count, parts, plan))
+            problems.append(_given_away(attribute.name, count, parts, plan, float(made.left[j])))
         if equal.any():
             groups = counted(len(np.unique(made.labels[equal])), "group")
             notes.append(
@@ -223,10 +248,48 @@ def _on_unchanged(parts: _Parts, made: _Made, plan: Plan) -> list[str]:
     return notes
 
 
-def _given_away(name: str, count: int, parts: _Parts, plan: Plan) -> str:
+def _on_little_freedom(parts: _Parts, made: _Made, plan: Plan) -> list[str]:
+    """Say how many values hardly moved, because what is published, or the record itself, leaves them little room."""
+    found = []
+    if parts.synthetic and (count := int((made.room < _LITTLE_ROOM).sum())):
+        hardly = f"so far from all others: {counted(count, 'record')}"
+        if plan.method == "ms":
+            found.append(f"with hardly any noise, so that who knows alpha can compute their values, being {hardly}")
+        else:
+            found.append(f"with values that have hardly moved, their quasi-identifiers being {hardly}")
+    for attribute, left in zip(parts.synthetic, made.left, strict=True):
+        if left < _LITTLE_VARIANCE and parts.others:
+            found.append(
+                f"'{attribute.name}' nearly follows from the quasi-identifiers, which leave {left:.1g} of its variance:"
+                f" its values have hardly moved: {counted(len(attribute.codes), 'record')}"
+            )
+    return found
+
+
+def _on_own_values(parts: _Parts, columns: dict[str, Array], labels: Labels) -> list[str]:
+    """Count who publishes the own value, as it is after rounding; refuse an attribute where most of them do."""
+    found, problems = [], []
+    for attribute in parts.synthetic:
+        equal = all_equal(attribute.codes, labels)
+        own = same(attribute.codes, attribute.read(columns[attribute.name])) & ~equal
+        if 2 * own.sum() > (~equal).sum():
+            problems.append(
+                f"'{attribute.name}' would, once rounded, be published as it is in {counted(int(own.sum()), 'record')}"
+                ", more than half; leave the constraint out, take a larger k or a smaller alpha, or make it nominal"
+            )
+        if own.any():
+            found.append(f"'{attribute.name}' is published as it is in {counted(int(own.sum()), 'record')}")
+    if problems:
+        raise DataError("\n".join(problems))
+    return found
+
+
+def _given_away(name: str, count: int, parts: _Parts, plan: Plan, left: float) -> str:
     what = f"'{name}' would be published as it is in {counted(count, 'record')}"
+    if plan.method == "ms" and 2 * count > len(parts.synthetic[0].codes) and left >= _LITTLE_VARIANCE:
+        return f"{what}: alpha leaves no noise that could be seen; take a smaller one"
     if not parts.others:
-        return f"{what}, differing too little within groups; take a larger k"
+        return f"{what}, for within groups it differs in its last digits only; subtract what all have in common"
     ways = "take a larger k, mask the quasi-identifiers too with mask_quasi = true, or " if plan.k else ""
     return (
         f"{what}: the quasi-identifiers that are published as they are give it away, adding up to it or singling the "
@@ -234,39 +297,43 @@ def _given_away(name: str, count: int, parts: _Parts, plan: Plan) -> str:
     )
 
 
-def _all_equal(x: Codes, labels: Labels) -> NDArray[np.bool_]:
-    """Say of each record whether all members of its group have the same value."""
-    low, high = np.full(int(labels.max()) + 1, np.inf), np.full(int(labels.max()) + 1, -np.inf)
-    np.minimum.at(low, labels, x)
-    np.maximum.at(high, labels, x)
-    equal: NDArray[np.bool_] = high - low <= SAME * np.maximum(np.abs(low), np.abs(high))
-    return equal[labels]
-
-
-def _constrained(
-    attributes: list[Attribute], values: Matrix, plan: Plan
-) -> tuple[dict[str, Codes], dict[str, dict[str, Any]]]:
-    """Make values keep to the plan's constraints; say how many moved, and how far the moments of the file."""
-    if not plan.constraints:
-        return _named(attributes, values), {}
-    kept = constrained(values, [_rule(attribute.name, plan) for attribute in attributes])
+def _constrained(parts: _Parts, made: _Made, plan: Plan) -> tuple[dict[str, Codes], dict[str, dict[str, Any]]]:
+    """Make values keep to the plan's constraints and dates to the calendar; say what moved, and how far."""
+    rules = [_rule(attribute, plan) for attribute in parts.synthetic]
+    if all(rule == Rule() for rule in rules):
+        return _named(parts.synthetic, made.values), {}
+    kept = constrained(made.values, rules, _xy(parts)[1], made.labels)
     costs = {
         attribute.name: {
-            "rules": plan.constraints[attribute.name],
+            "rules": plan.constraints.get(attribute.name, ["in the calendar"]),
             "moved": int(kept.moved[j]),
             "mean": float(kept.means[j]),
+            "group_mean": float(kept.group_means[j]),
             "covariance": float(np.abs(kept.covariances[j]).max()),
-            "own": int((kept.values[:, j] == attribute.codes).sum()),
         }
-        for j, attribute in enumerate(attributes)
-        if attribute.name in plan.constraints
+        for j, attribute in enumerate(parts.synthetic)
+        if attribute.name in plan.constraints or kept.moved[j]
     }
-    return _named(attributes, kept.values + 0.0), costs  # what was rounded to -0 is 0
+    return _named(parts.synthetic, kept.values + 0.0), costs  # what was rounded to -0 is 0
 
 
-def _rule(name: str, plan: Plan) -> Rule:
-    asked = plan.constraints.get(name, [])
+def _rule(attribute: Attribute, plan: Plan) -> Rule:
+    if attribute.type != "continuous":
+        return Rule(*_calendar(attribute))
+    asked = plan.constraints.get(attribute.name, [])
     return Rule(low=0.0 if "non-negative" in asked else -np.inf, whole="integer" in asked)
+
+
+def _calendar(attribute: Attribute) -> tuple[float, float]:
+    """Give the ticks of the first and the last day that the attribute's column can hold, of the years 1 to 9999."""
+    day = 1
+    if not pa.types.is_date32(attribute.stored):
+        unit = "ms" if pa.types.is_date64(attribute.stored) else cast("pa.TimestampType[Any]", attribute.stored).unit
+        day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    most = 2**63 // day - 1  # whole days that can be counted
+    first, last = (max(-most, min(most, each)) * day for each in (_FIRST_DAY, _LAST_DAY))
+    low, high = (max(-most * day, min(most * day, each - attribute.origin)) for each in (first, last))
+    return low / attribute.tick, high / attribute.tick
 
 
 def _is_exact(attribute: Attribute, plan: Plan) -> bool:
@@ -298,28 +365,6 @@ def _notes(parts: _Parts, claim: Claim, plan: Plan, fused: int) -> list[str]:
     return found
 
 
-def on_seed(given: bool) -> str:
-    """Say why the plan of a release holds no seed."""
-    if given:
-        return (
-            "the seed is not in the plan of the release, for whoever has it can take the noise off again: keep it "
-            "secret, and choose one that nobody can guess; without it, the plan gives other values"
-        )
-    return (
-        "the random numbers came from a fresh secret seed, kept nowhere, for whoever had it could take the noise off "
-        "again; the plan gives other values each time"
-    )
-
-
-def _on_constraints(costs: dict[str, dict[str, Any]]) -> list[str]:
-    return [
-        f"'{name}' is {' and '.join(cost['rules'])}: {counted(cost['moved'], 'value')} moved, its mean by "
-        f"{cost['mean']:.2g} and its covariances by up to {cost['covariance']:.2g} standard deviations; "
-        f"by chance, {counted(cost['own'], 'record')} publish their own value"
-        for name, cost in costs.items()
-    ]
-
-
 def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> dict[str, Any]:
     """Measure what hybrid data preserve, for the keeper of the data: it comes from the original.
 
@@ -329,8 +374,9 @@ def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> d
         ``groups``, their ``count`` and the ``smallest`` and ``largest``; ``preserved`` as in
         `shoal.measures.hybrid.preservation`; ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, how
         many records an intruder links right who knows the confidential numbers (`shoal.measures.distance_linkage`);
-        ``constraints``, how many values each ``moved``, by how many standard deviations the ``mean`` and at most a
-        ``covariance``, and how many values are by chance their ``own``; ``dealt``, the categories dealt out anew.
+        ``constraints``, how many values each ``moved``, by how many standard deviations the ``mean``, at most a
+        ``group_mean`` and at most a ``covariance``; ``dealt``, the categories dealt out anew. Subdomains have at least
+        k records, and 20; if these are more than half of the file, there are none.
     """
     parts = _parts(encode_all(original, plan), plan)
     sizes = np.bincount(hybrid.labels)
@@ -343,8 +389,8 @@ def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> d
         X, Y = _xy(parts)
         after = np.column_stack([each.read(published.column(each.name)) for each in parts.synthetic])
         names = [attribute.name for attribute in parts.synthetic]
-        share = min(max(_SHARE, plan.k / len(X)), 0.5)  # of at least k records, like a group, but never of all
+        share = max(_SHARE, max(plan.k, _LEAST) / len(X))
         found["preserved"] = preservation(X, after, Y, hybrid.labels, names)
-        found["subdomains"] = subdomains(X, after, names, _SUBDOMAINS, share)
+        found["subdomains"] = subdomains(X, after, names, _SUBDOMAINS, share) if share <= 0.5 else []
         found["linkage"] = distance_linkage(X, after, records=MOST_RECORDS)
     return found

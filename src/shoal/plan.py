@@ -127,7 +127,7 @@ class Scale(BaseModel):
         None, min_length=1, description="with 2^d: the attributes that cells are halved across; all if not given"
     )
     seams: bool = Field(False, description="let records cross the borders of blocks afterwards, in memory only")
-    memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGT]i?B?\s*$")] | None = Field(
+    memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = Field(
         None, description="how much memory may be used, such as 4GB; what the machine has if not given"
     )
     engine: Literal["local", "spark"] = Field("local", description="this machine, or a Spark cluster")
@@ -231,6 +231,7 @@ class Plan(BaseModel):
         if isinstance(data, cls):
             return data
         problems: list[Problem] = []
+        wrong: set[str] = set()
         try:
             plan = handler(data)
         except ValidationError as error:
@@ -239,9 +240,10 @@ class Plan(BaseModel):
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
             # Go on with the fields that are right by themselves; a k that large contradicts none of them.
             plan = handler({"k": sys.maxsize, **rest} if "k" in wrong else rest)
-        problems += contradictions(plan)
+        # A field that is wrong by itself is not missing too.
+        problems += [(field, problem) for field, problem in contradictions(plan) if field not in wrong]
         if problems:
-            raise PlanError(problems)
+            raise PlanError(list(dict.fromkeys(problems)))
         return plan
 
     def updated(self, **options: Any) -> Self:

@@ -1,6 +1,7 @@
 """Step 2 for a table: what every group publishes, attribute by attribute, and what a user should know of it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -155,3 +156,26 @@ def preserved(plan: Plan) -> str:
         return f"preserved{about}: the {weighted}mean of {', '.join(kept)}, in the file and in each group"
     words = sorted({aggregate_of(name, plan).replace("_", " ") for name in numbers})
     return f"preserved: no moment exactly; groups publish their {' or '.join(words)}"
+
+
+def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
+    """Say what it cost hybrid values to keep to their constraints, or dates to the calendar."""
+    return [
+        f"'{name}' is {' and '.join(cost['rules'])}: {counted(cost['moved'], 'value')} moved, its mean by "
+        f"{cost['mean']:.2g}, that of a group by up to {cost['group_mean']:.2g} and its covariances by up to "
+        f"{cost['covariance']:.2g} standard deviations"
+        for name, cost in costs.items()
+    ]
+
+
+def on_seed(given: bool) -> str:
+    """Say why the plan of a release holds no seed."""
+    if given:
+        return (
+            "the seed is not in the plan of the release, for whoever has it can take the noise off again: keep it "
+            "secret, and choose one that nobody can guess; without it, the plan gives other values"
+        )
+    return (
+        "the random numbers came from a fresh secret seed, kept nowhere, for whoever had it could take the noise off "
+        "again; the plan gives other values each time"
+    )

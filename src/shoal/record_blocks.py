@@ -1,11 +1,13 @@
 """Record blocks of a table in memory: when it is divided, how, and what that cost."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import PlanError
 from shoal.partitioning import partitioner
 from shoal.plan import Plan, Scale
 from shoal.scale import block_records, in_memory, kd_blocks, repair_seams, sampled_cost, two_d_tree
@@ -44,28 +46,35 @@ def most_records(space: Space, plan: Plan) -> int | None:
     scale = plan.scale or Scale()
     if scale.block_size is not None:
         return scale.block_size
-    if scale.memory_bytes is not None:
-        return block_records(scale.memory_bytes, d, n)
-    return MIXED_BLOCK if n > MIXED_FROM and not space.plain else None
+    most = None if scale.memory_bytes is None else block_records(scale.memory_bytes, d, n)
+    if n > MIXED_FROM and not space.plain:
+        return min(most or n, MIXED_BLOCK)
+    return most
 
 
-def divided(space: Space, plan: Plan) -> Labels | None:
-    """Give the block of each record; None if there is but one."""
+def divided(space: Space, names: list[str], plan: Plan) -> Labels | None:
+    """Give the block of each record in a space of the attributes named; None if there is but one."""
     most = most_records(space, plan)
-    outline = outline_of(space, plan)
-    if most is None or len(space.values) <= most or not outline.shape[1]:
+    if most is None or len(space.values) <= most:
         return None
+    outline = outline_of(space, names, plan)
+    if not outline.shape[1]:
+        raise PlanError(
+            [("scale", f"cannot divide records by {', '.join(names)} alone; it takes a number, a date or levels")]
+        )
     divide = two_d_tree if plan.scale is not None and plan.scale.blocking == "2^d" else kd_blocks
     found = divide(in_memory(outline), plan.k, most)
     return found.assign(outline) if len(found.sizes) > 1 else None
 
 
-def outline_of(space: Space, plan: Plan) -> Matrix:
-    """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
-    columns = np.flatnonzero(space.kinds != MODE)
-    if plan.scale is not None and plan.scale.dimensions:
-        wanted = {plan.masked.index(name) for name in plan.scale.dimensions}
-        columns = np.array([j for j in columns if j in wanted], dtype=np.int64)
+def outline_of(space: Space, names: Sequence[str], plan: Plan) -> Matrix:
+    """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle.
+
+    `names` are the attributes of the space.
+    """
+    across = None if plan.scale is None else plan.scale.dimensions
+    chosen = [across is None or name in across for name in names]
+    columns = np.flatnonzero((space.kinds != MODE) & chosen)
     return np.ascontiguousarray(np.nan_to_num(space.values[:, columns], nan=0.0))
 
 
@@ -73,6 +82,8 @@ def repaired(space: Space, plan: Plan, labels: Labels, blocks: Labels, progress:
     """Let records cross the borders of blocks, where the plan asks for it."""
     if plan.scale is None or not plan.scale.seams:
         return labels
+    if not space.plain:
+        raise PlanError([("scale.seams", "applies to numbers and dates only, on which a move can be weighed")])
     return repair_seams(space.values, plan.k, labels, blocks, progress)
 
 

@@ -16,7 +16,7 @@ from shoal.errors import DataError, FileError, PlanError
 from shoal.grouping import Confidential, Partitions, partitions
 from shoal.partitioning.diversity import Secret
 from shoal.plan import Plan
-from shoal.publishing import notes, representatives, restored, unchanged
+from shoal.publishing import notes, on_seed, representatives, restored, unchanged
 from shoal.record_blocks import Blocking
 from shoal.roles import confidential_codes, survey_weights
 from shoal.settle import settled
@@ -133,9 +133,10 @@ def _kept(attributes: list[Attribute], plan: Plan) -> NDArray[np.bool_]:
         for attribute in attributes:
             keep &= ~attribute.missing
         if (left := int(keep.sum())) < plan.k:
+            other = "" if plan.draws else ", or use missing = 'group'"
             raise DataError(
                 f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
-                "the attribute that is missing most, or use missing = 'group'"
+                f"the attribute that is missing most{other}"
             )
     return keep
 
@@ -173,9 +174,9 @@ def _hybrid_release(
 ) -> "Release":
     """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
     from shoal.hybrid_checks import verify_hybrid
-    from shoal.hybrids import hybrid_data, on_seed
+    from shoal.hybrids import hybrid_data, random_numbers
 
-    rng = np.random.default_rng(plan.seed)  # fresh numbers of the operating system if there is no seed
+    rng = random_numbers(attributes, plan)
     secret = on_seed(plan.seed is not None)
     plan = plan.updated(seed=None)
     hybrid = hybrid_data(attributes, strata, plan, rng, progress)
@@ -289,7 +290,10 @@ class Release:
         return risk
 
     def summary(self) -> dict[str, Any]:
-        """Everything worth knowing about the release, ready for JSON; no value of a single record is in it."""
+        """Everything worth knowing about the release, ready for JSON; no value of a single record is in it.
+
+        What it says of ``hybrid`` data was computed from the original records, and is for their keeper alone.
+        """
         return {
             "records": len(self._published),
             "suppressed": self.suppressed,

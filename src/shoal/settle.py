@@ -27,13 +27,13 @@ def settled(plan: Plan, table: Table) -> tuple[Plan, list[Attribute]]:
 
 def with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
     """Choose blocks and method where they are left open, and refuse what does not suit the attributes."""
+    if plan.standardize != "zscore" and not any(attribute.type in NUMBERS for attribute in attributes):
+        raise PlanError([("standardize", "does not apply: no attribute in distances is a number or a date")])
     if plan.draws:
         attributes = [attribute for attribute in attributes if attribute.name in plan.masked]
     _refuse_aggregates(plan, attributes)
     if plan.round and not any(_is_whole(attribute) for attribute in attributes):
         raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
-    if plan.standardize != "zscore" and not any(attribute.type in NUMBERS for attribute in attributes):
-        raise PlanError([("standardize", "does not apply: no quasi-identifier is a number or a date")])
     if plan.restore_variance and not any(attribute.type in NUMBERS for attribute in attributes):
         raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
     return plan if plan.draws else _with_method(plan, attributes)

@@ -1,6 +1,7 @@
 """Running pieces of work side by side, while the caller's thread shows progress and listens for Ctrl-C."""
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
@@ -27,6 +28,29 @@ Progress = Callable[[str, int, int], None]
 
 def quiet(step: str, done: int, total: int) -> None:
     """Show nothing."""
+
+
+def interruptible(work: Callable[[Progress], T], progress: Progress) -> T:
+    """Do work in a thread of its own, which an interrupt stops where it shows progress next.
+
+    Ctrl-C in the midst of a kernel, or of what loads one, can leave the interpreter in pieces; here it meets nothing
+    but a thread that waits.
+    """
+    stop = threading.Event()
+
+    def watched(step: str, done: int, total: int) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        progress(step, done, total)
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work, watched)
+        while not future.done():
+            try:
+                wait([future], timeout=0.1)
+            except KeyboardInterrupt:
+                stop.set()
+        return future.result()
 
 
 class _Compiling(event.Listener):

@@ -15,8 +15,8 @@ from tests.engines.engine_samples import MASKED, masked_in_memory, numbers, peop
 import shoal
 from shoal.engines import local
 from shoal.engines.local import protect_file
-from shoal.engines.memory import bytes_of, free_memory
-from shoal.plan import Plan
+from shoal.engines.memory import free_memory
+from shoal.plan import Plan, Scale
 
 
 def run(table: pa.Table, folder: Path, name: str = "out.parquet", **options):
@@ -194,7 +194,8 @@ def test_blocking_is_priced(tmp_path):
 
 
 def test_sizes_of_memory():
-    assert [bytes_of(size) for size in ("2GB", "1.5 MiB", "3k".upper(), "1TB")] == [2 * 10**9, 1572864, 3000, 10**12]
+    sizes = {"2GB": 2 * 10**9, "1.5 MiB": 1572864, "3000k": 3 * 10**6, "1TB": 10**12, "4gb": 4 * 10**9}
+    assert {size: Scale(memory=size).memory_bytes for size in sizes} == sizes
     assert 2**26 < free_memory() < 2**50
 
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.masking.ms import muralidhar_sarathy, nearest_admissible
+from shoal.masking.ms import admissible_near, freedom, muralidhar_sarathy
 
 ALPHAS = [0, 0.4, 0.95, [0.5, 0.55, 0.6], [[0.4, 0.001, 0], [0, 0.5, 0], [0.0005, 0, 0.3]]]
 
 
-def records(n=60, q=2, seed=0):
+def records(n=100, q=2, seed=0):
     rng = np.random.default_rng(seed)
     V = np.exp(rng.normal(size=(n, 3 + q)) @ (np.eye(3 + q) + 0.2)) * np.array([1, 30, 0.01] + [1] * q)
     return V[:, :3], V[:, 3:]
@@ -68,8 +68,8 @@ def test_means_and_covariances_are_kept_on_the_reference_sets(reference, name):
 
 def test_constant_and_collinear_attributes_do_no_harm():
     X, Y = records()
-    X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(60, 0.1), 2 * Y[:, 0]])
-    Y = np.column_stack([Y, Y.sum(1), np.full(60, 7.0)])
+    X = np.column_stack([X, X[:, 0] + X[:, 1], np.full(100, 0.1), 2 * Y[:, 0]])
+    Y = np.column_stack([Y, Y.sum(1), np.full(100, 7.0)])
     masked = muralidhar_sarathy(X, Y, 0.3, 3)
     assert_kept(X, masked, Y)
     np.testing.assert_array_equal(masked[:, 4], X[:, 4])
@@ -83,11 +83,11 @@ def strongly_related():
 
 
 @pytest.mark.parametrize("alpha", [[0.1, 0.9, 0.5], [[0.1, 0, 0], [0.8, 0.9, 0], [0, 0, 0.5]]])
-def test_an_impossible_alpha_is_refused_and_the_nearest_possible_one_works(alpha):
+def test_an_impossible_alpha_is_refused_and_the_one_offered_works(alpha):
     X, Y = strongly_related()
-    with pytest.raises(ValueError, match=r"positive semidefinite.*nearest that can be used is \["):
+    with pytest.raises(ValueError, match=r"positive semidefinite.*one that can be used is \["):
         muralidhar_sarathy(X, Y, alpha, 0)
-    offered = nearest_admissible(alpha, of_residuals(X, Y))
+    offered = admissible_near(alpha, of_residuals(X, Y))
     assert offered.shape == np.shape(alpha)
     assert_kept(X, muralidhar_sarathy(X, Y, offered, 0), Y)
     # a thousandth of the way back it is impossible again
@@ -99,20 +99,20 @@ def test_an_impossible_alpha_is_refused_and_the_nearest_possible_one_works(alpha
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(["number", "diagonal", "matrix"]), st.booleans())
-def test_the_nearest_alpha_is_always_admissible(seed, p, form, collinear):
+def test_the_alpha_offered_is_always_admissible(seed, p, form, collinear):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(p, p)) * 10.0 ** rng.integers(-3, 4, p)
     if collinear:
         A[:, -1] = A[:, 0]
     S = A.T @ A
     alpha = rng.uniform(-0.5, 1.5, {"number": (), "diagonal": (p,), "matrix": (p, p)}[form])
-    own = as_matrix(nearest_admissible(alpha, S), p)
+    own = as_matrix(admissible_near(alpha, S), p)
     deviation = np.sqrt(np.diag(S))
     left = (S - own @ S @ own.T) / np.outer(deviation, deviation)
     assert np.linalg.eigvalsh(left).min() > -1e-9
     assert (np.diag(own) >= 0).all()
     assert (np.diag(own) < 1).all()
-    np.testing.assert_allclose(as_matrix(nearest_admissible(own, S), p), own, atol=1e-12)
+    np.testing.assert_allclose(as_matrix(admissible_near(own, S), p), own, atol=1e-12)
 
 
 @pytest.mark.parametrize(("alpha", "offered"), [(1, "0.99"), (1.5, "0.99"), (-0.1, "0"), ([0.5, 1, 0.5], "0.")])
@@ -129,12 +129,41 @@ def test_an_alpha_of_another_shape_is_refused(alpha):
         muralidhar_sarathy(X, Y, alpha, 0)
 
 
-def test_too_few_records_are_refused():
-    X, Y = records(8)
-    with pytest.raises(ValueError, match=r"8 records are too few .* 9 are needed"):
+def test_small_files_are_refused_with_the_reason():
+    X, Y = records(99)
+    with pytest.raises(ValueError, match=r"99 records are too few .* equations .* fewer than 100 records"):
         muralidhar_sarathy(X, Y, 0.5, 0)
-    X, Y = records(9)
-    assert_kept(X, muralidhar_sarathy(X, Y, 0.5, 0), Y)
+    X, Y = records(139, q=11)
+    with pytest.raises(ValueError, match="fewer than 140 records"):
+        muralidhar_sarathy(X, Y, 0.5, 0)
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-100, 1e150, 1e290])
+def test_units_do_not_matter(unit):
+    X, Y = records()
+    scaled = muralidhar_sarathy(X * unit, Y / unit, [0.5, 0.55, 0.6], 4)
+    np.testing.assert_allclose(scaled / unit, muralidhar_sarathy(X, Y, [0.5, 0.55, 0.6], 4), rtol=1e-9)
+
+
+def test_what_cannot_be_computed_with_is_refused():
+    X, Y = records()
+    with pytest.raises(ValueError, match="column 1 of X is too large or too small"):
+        muralidhar_sarathy(X * 1e-305, Y, 0.5, 0)
+    with pytest.raises(ValueError, match="must be numbers"):
+        muralidhar_sarathy([["a"]], Y, 0.5, 0)
+
+
+def test_records_and_attributes_that_leave_little_to_the_noise_are_found():
+    X, Y = records()
+    Y[7, 1] = 1e4 * Y[:, 1].max()
+    X[:, 2] = Y[:, 0] + 1e-3 * X[:, 2]
+    found = freedom(X, Y)
+    V = np.column_stack([np.ones(100), X, Y])
+    V = V / np.abs(V).max(0)
+    np.testing.assert_allclose(found.room, 1 - np.diag(V @ np.linalg.pinv(V)), atol=1e-8)
+    np.testing.assert_array_equal(np.flatnonzero(found.room < 0.01), [7])
+    np.testing.assert_allclose(found.left, residuals(X, Y).var(0) / X.var(0), rtol=1e-6)
+    assert found.left[2] < 1e-3
 
 
 def test_missing_values_and_other_records_are_refused():
@@ -153,15 +182,15 @@ def test_a_seed_gives_the_same_values_again_and_none_fresh_ones():
 
 
 def test_data_simulated_from_the_same_seed_do_no_harm():
-    X = np.random.default_rng(4).standard_normal((30, 3))
+    X = np.random.default_rng(4).standard_normal((100, 3))
     assert_kept(X, muralidhar_sarathy(X, X[:, :0], 0.2, 4), X[:, :0])
-    X = np.random.default_rng(4).spawn(1)[0].standard_normal((30, 3))
+    X = np.random.default_rng(4).spawn(1)[0].standard_normal((100, 3))
     with pytest.raises(ValueError, match="take another seed"):
         muralidhar_sarathy(X, X[:, :0], 0.2, 4)
 
 
 def test_the_noise_has_no_preferred_direction():
-    X, Y = records(12, 1)
+    X, Y = records(100, 1)
     rng = np.random.default_rng(5)
     drawn = np.array([muralidhar_sarathy(X, Y, 0, rng) for _ in range(2000)])
     E = residuals(X, Y)

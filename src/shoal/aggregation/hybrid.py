@@ -1,18 +1,18 @@
 """R-microhybrid: groups that publish synthetic records instead of one average."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
 
-from shoal.aggregation.ipso import Seed, checked, noise, refuse_fewer, stream
+from shoal.aggregation.ipso import Seed, checked, near_one, noise, refuse_fewer, stream
 from shoal.aggregation.members import Column, Labels, starts_of
 from shoal.kernels.hybrid import LEAST_ROOM, C, synthesise
 from shoal.scaling import Matrix, standardize
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
 
 # What moved by no more than this share of its group's range, or of itself, was not changed.
 OF_THE_RANGE, OF_ITSELF = 1e-9, 1e-12
@@ -23,8 +23,8 @@ class HybridResult(NamedTuple):
 
     values: Matrix
     labels: Labels  # the groups in which means and covariances are kept, numbered by their first records
-    freedom: NDArray[np.int64]  # degrees of freedom of each group: its records less the rank of (1, Y)
     room: Column  # of each record: 1 less its leverage in the regression on Y; near 0, its values have hardly moved
+    left: Column  # of each attribute: 1 less R squared of the regression on Y, the mean of groups where it varies
     unchanged: NDArray[np.bool_]  # the values that are still their own, for what is published gives them away
     fused: int  # how many groups went into others, because a record of theirs had no room
 
@@ -43,7 +43,8 @@ class Constrained(NamedTuple):
     values: Matrix
     moved: NDArray[np.int64]  # how many values of each attribute were moved
     means: Column  # by how many standard deviations the mean of each attribute moved
-    covariances: Matrix  # by how much covariances moved, in products of standard deviations
+    group_means: Column  # the most that the mean of a group moved
+    covariances: Matrix  # by how much covariances with all attributes, X and Y, moved: products of standard deviations
 
 
 def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> HybridResult:
@@ -83,22 +84,22 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
        statistical data confidentiality, Bilbao 2009; J. Domingo-Ferrer and Ú. González-Nicolás, "Hybrid microdata using
        microaggregation", Information Sciences 180 (2010) 2834-2844.
     """
-    X, Y = checked(X, Y)
-    labels = _numbered(labels)
+    X, Y, unit = checked(X, Y)
+    labels = _numbered(_one_each(labels, len(X)))
     refuse_fewer(int(np.bincount(labels, minlength=1).min()), X.shape[1], Y.shape[1])
     groups = int(labels.max()) + 1
     drawn = noise(X, rng)
-    values, freedom, room = _in_groups(X, Y, drawn, labels)
+    values, room, left = _in_groups(X, Y, drawn, labels)
     tight = _tight(Y, room)
-    tree = KDTree(standardize(Y)) if tight.any() else None
+    tree = _tree(Y) if tight.any() else None
     while tree is not None and tight.any():
         labels, grown = _fused(tree, labels, np.where(tight, room, 1.0))
         part = _in_groups(X[grown], Y[grown], drawn[grown], _numbered(labels[grown]))
-        values[grown], freedom[grown], room[grown] = part
+        values[grown], room[grown], left[grown] = part
         tight &= room < LEAST_ROOM
     unchanged = _unchanged(X, values, labels) | (room < LEAST_ROOM)[:, None]
-    _, first = np.unique(labels, return_index=True)
-    return HybridResult(values, labels, freedom[first], room, unchanged, groups - first.size)
+    values = np.ldexp(values, unit)
+    return HybridResult(values, labels, room, _mean_of_varying(left), unchanged, groups - int(labels.max()) - 1)
 
 
 def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
@@ -138,7 +139,7 @@ def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
     return dealt
 
 
-def constrained(values: Matrix, rules: Sequence[Rule]) -> Constrained:
+def constrained(values: Matrix, rules: Sequence[Rule], Y: Matrix, labels: Labels) -> Constrained:
     """Make hybrid values keep to rules such as whole or non-negative numbers, and say how far moments moved.
 
     A value outside of its bounds goes to the nearest one inside; whole numbers are rounded to (half to even). Means and
@@ -151,19 +152,37 @@ def constrained(values: Matrix, rules: Sequence[Rule]) -> Constrained:
         As `microhybrid` gives them.
     rules : sequence of Rule
         One for each attribute.
+    Y : (n, q) matrix
+        The attributes that are published as they are.
+    labels : (n,) array of int
+        The group of each record, numbered from 0 without gaps.
 
     Returns
     -------
     Constrained
-        Moved means and covariances are those of the file, in standard deviations of the values as they were given;
-        those of a constant attribute, which has none, are in its own units.
+        Moved means and covariances are in standard deviations, in the file, of the values as they were given; those of
+        a constant attribute, which has none, are in units of its own value.
     """
     kept = np.column_stack([_keep(rule, column) for rule, column in zip(rules, values.T, strict=True)])
-    deviation = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0), 1.0)
-    before, after = values / deviation, kept / deviation
-    covariances = np.cov(after.T, ddof=0) - np.cov(before.T, ddof=0)
-    moved = (kept != values).sum(axis=0)
-    return Constrained(kept, moved, after.mean(axis=0) - before.mean(axis=0), np.atleast_2d(covariances))
+    near, unit = near_one(values, "X")
+    before, after, others = _in_deviations(near, near), _in_deviations(np.ldexp(kept, -unit), near), standardize(Y)
+    shift = after - before
+    groups = [np.abs(np.bincount(labels, column) / np.bincount(labels)).max() for column in shift.T]
+    covariances = _covariances(after, others) - _covariances(before, others)
+    return Constrained(kept, (kept != values).sum(axis=0), shift.mean(axis=0), np.array(groups), covariances)
+
+
+def _in_deviations(X: Matrix, like: Matrix) -> Matrix:
+    """Divide by the standard deviations of other values."""
+    scaled: Matrix = X / np.where(np.ptp(like, axis=0) > 0, like.std(axis=0), 1.0)
+    return scaled
+
+
+def _covariances(X: Matrix, Y: Matrix) -> Matrix:
+    """Return the covariances of X with X and Y."""
+    centred = X - X.mean(axis=0)
+    covariances: Matrix = centred.T @ np.hstack([centred, Y]) / len(X)
+    return covariances
 
 
 def _keep(rule: Rule, column: Column) -> Column:
@@ -180,11 +199,26 @@ def _numbered(labels: Labels) -> Labels:
     return numbers[group]
 
 
-def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.int64], Column]:
-    """IPSO in every group: return the values, and the degrees of freedom and the room of every record."""
+def _one_each(labels: Labels, records: int) -> Labels:
+    given = np.asarray(labels)
+    if given.shape != (records,) or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError("labels must be one whole number for each record")
+    return given.astype(np.int64)
+
+
+def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels) -> tuple[Matrix, Column, Matrix]:
+    """IPSO in every group: return the values, the room of every record, and what Y leaves of variances in its group."""
     order = np.argsort(labels, kind="stable")
-    values, freedom, room = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)), C)
-    return values, freedom[labels], room
+    values, room, left = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)), C)
+    return values, room, left
+
+
+def _mean_of_varying(left: Matrix) -> Column:
+    """Average over the records in whose group an attribute is not constant; 1 if there are none."""
+    varies = ~np.isnan(left)
+    total = np.where(varies, left, 0.0).sum(axis=0)
+    mean: Column = np.divide(total, varies.sum(axis=0), out=np.ones(left.shape[1]), where=varies.any(axis=0))
+    return mean
 
 
 def _tight(Y: Matrix, room: Column) -> NDArray[np.bool_]:
@@ -192,16 +226,25 @@ def _tight(Y: Matrix, room: Column) -> NDArray[np.bool_]:
     tight: NDArray[np.bool_] = room < LEAST_ROOM
     if tight.any():
         no_values, one_group = np.empty((len(Y), 0)), np.zeros(len(Y), dtype=np.int64)
-        tight &= _in_groups(no_values, Y, no_values, one_group)[2] >= LEAST_ROOM
+        tight &= _in_groups(no_values, Y, no_values, one_group)[1] >= LEAST_ROOM
     return tight
 
 
-def _fused(tree: KDTree, labels: Labels, room: Column) -> tuple[Labels, NDArray[np.bool_]]:
+def _tree(Y: Matrix) -> "KDTree":
+    from scipy.spatial import KDTree  # slow to load, and rarely needed
+
+    return KDTree(standardize(Y))
+
+
+def _fused(tree: "KDTree", labels: Labels, room: Column) -> tuple[Labels, NDArray[np.bool_]]:
     """Fuse each group that has a record without room with another; return the labels, and who is in a group that grew.
 
     It is the group of the record that is, in Y, nearest to the one with the least room: it is likely to differ from the
     others in the same attributes.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     by_room = np.lexsort((room, labels))
     tightest = by_room[np.diff(labels[by_room], prepend=-1) != 0]  # one record a group
     singled_out = tightest[room[tightest] < LEAST_ROOM]
@@ -212,7 +255,7 @@ def _fused(tree: KDTree, labels: Labels, room: Column) -> tuple[Labels, NDArray[
     return fused, np.isin(fused, fused[singled_out])
 
 
-def _nearest_elsewhere(tree: KDTree, labels: Labels, records: NDArray[np.int64]) -> NDArray[np.int64]:
+def _nearest_elsewhere(tree: "KDTree", labels: Labels, records: NDArray[np.int64]) -> NDArray[np.int64]:
     """Find for each of the records the nearest one in another group."""
     found = np.empty_like(records)
     waiting, count = np.arange(records.size), 8
@@ -226,9 +269,10 @@ def _nearest_elsewhere(tree: KDTree, labels: Labels, records: NDArray[np.int64])
 
 
 def _unchanged(X: Matrix, values: Matrix, labels: Labels) -> NDArray[np.bool_]:
-    """Say of each value whether it is still its own original."""
+    """Say of each value whether it is its own original, as all in its group are; a single one is so by chance."""
     order = np.argsort(labels, kind="stable")
     first = starts_of(np.bincount(labels))[:-1]
     spread = np.maximum.reduceat(X[order], first) - np.minimum.reduceat(X[order], first)
-    still: NDArray[np.bool_] = np.abs(values - X) <= np.maximum(OF_THE_RANGE * spread[labels], OF_ITSELF * np.abs(X))
-    return still
+    still = np.abs(values - X) <= np.maximum(OF_THE_RANGE * spread[labels], OF_ITSELF * np.abs(X))
+    all_of_them: NDArray[np.bool_] = np.logical_and.reduceat(still[order], first)[labels]
+    return all_of_them

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.hybrid import A, B, C, synthesise
+from shoal.kernels.hybrid import CANDIDATES, A, B, C, synthesise
 from shoal.scaling import Matrix
 
 Seed = int | np.random.Generator | None
@@ -13,7 +13,10 @@ Variant = Literal["A", "B", "C"]
 _CODES = {"A": A, "B": B, "C": C}
 
 # The original residuals of a group lie, for all that is published, anywhere in a space of so many dimensions at least.
-LEAST_FREEDOM = 3
+LEAST_FREEDOM = 4
+
+# Powers of two between which the largest value of an attribute lies: beyond, results could not be held in full.
+LARGEST_EXPONENT = 1000
 
 
 def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matrix:
@@ -29,10 +32,11 @@ def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matr
     - ``C``: it is also given the covariance matrix S exactly. Means, covariances of X and covariances of X with Y are
       all kept: the sufficient statistics of the normal model. This is the IPSO of hybrid data [2]_.
 
-    In ``C``, the noise is regressed on Y and X, as in [2]_, so that synthetic residuals are uncorrelated with the
-    original ones; only on Y if X singles a record out, whose synthetic residuals would be zero. Nothing is inverted:
-    with U an orthonormal basis of E, and V one of what the regression leaves of the noise, E' = V U'E. Constant and
-    collinear attributes shorten a basis, and no more.
+    Nothing is inverted: with U an orthonormal basis of E, and V one of what a regression on Y leaves of the noise,
+    E' = V U'E. Constant and collinear attributes shorten a basis, and no more. In ``C``, V is the one of 8 draws that
+    is least correlated with U, so that fewer records are near their own values. It is not regressed on X, as in [2]_:
+    synthetic residuals that are uncorrelated with the original ones are an equation for every pair of attributes, which
+    can be solved for values that are whole numbers, by reducing a lattice. To be the best of a few draws is none.
 
     Parameters
     ----------
@@ -64,25 +68,30 @@ def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matr
     >>> bool(np.isclose(synthetic.var(), X.var())), bool(np.isclose((synthetic * Y).sum(), (X * Y).sum()))
     (True, True)
     """
-    X, Y = checked(X, Y)
+    if variant not in _CODES:
+        raise ValueError("variant must be 'A', 'B' or 'C'")
+    X, Y, unit = checked(X, Y)
     refuse_fewer(len(X), X.shape[1], Y.shape[1])
     order, starts = np.arange(len(X)), np.array([0, len(X)])
-    values: Matrix = synthesise(X, Y, noise(X, rng), order, starts, _CODES[variant])[0]
-    return values
+    values, _, _ = synthesise(X, Y, noise(X, rng), order, starts, _CODES[variant])
+    return np.ldexp(values, unit)
 
 
 def least_k(n_x: int, n_y: int) -> int:
     """Return the least number of records for synthetic values of `n_x` attributes, beside `n_y` others.
 
-    It is n_x + n_y + 1 + max(n_x, 3). Means and regression take n_y + 1 dimensions and the original residuals n_x. In
-    the rest, synthetic residuals need n_x dimensions: 2 n_x + n_y + 1 records. ([1]_ prints this with X and Y
-    interchanged, in section 3.1; with fewer records Cholesky's method fails there, or rounding errors are published.)
+    It is n_y + 1 + max(2 n_x, 4). Means and regression take n_y + 1 dimensions; residuals, original and synthetic, lie
+    in the d = n - n_y - 1 that are left, for two reasons:
 
-    For one or two attributes this is too little, for the original residuals are in turn to be found beside what is
-    published, in a space of n - 1 - n_y - n_x dimensions. If that has one dimension, they are known up to a sign. If it
-    has two, all records hide behind one angle, and a member who knows the own record can solve for it. In s >= 3
-    dimensions r <= s independent residuals leave s r - r (r + 1) / 2 numbers open, of which a known record fixes r (or
-    s - 1, if r = s): less than there are.
+    - d >= 2 n_x, or two spaces of n_x dimensions would meet: some combination of the published attributes would be, for
+      every record, a combination of the original ones. These are the 2 n_x + n_y + 1 records of [1]_ (who prints
+      this with X and Y interchanged, in section 3.1).
+    - d >= 4, for whoever has the release knows the lengths and angles of the original residuals, and not where they
+      point. Of r residuals, d r - r (r + 1) / 2 numbers stay open, and a member who knows the own record fixes r of
+      them. A single one that is left can be found by trying, if values are whole numbers; so at least two are.
+
+    The sums, sums of squares and cross products of each group are known all the same: that is what is preserved. If
+    values are small whole numbers, few sets of values have the same ones in the smallest groups; take a larger k.
 
     References
     ----------
@@ -96,7 +105,7 @@ def least_k(n_x: int, n_y: int) -> int:
     """
     if n_x < 1 or n_y < 0:
         raise ValueError("synthetic values need at least one confidential attribute")
-    return n_x + n_y + 1 + max(n_x, LEAST_FREEDOM)
+    return n_y + 1 + max(2 * n_x, LEAST_FREEDOM)
 
 
 def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
@@ -105,15 +114,14 @@ def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
     if records < least:
         raise ValueError(
             f"{records} records are too few to make {n_x} confidential attributes synthetic beside {n_y} others:"
-            f" it takes {least}, of which {n_y + 1} are spent on means and regression, {n_x} on keeping clear of the"
-            f" original values and {least - n_x - n_y - 1} on the synthetic ones; ask for a larger k or for fewer"
-            " attributes"
+            f" it takes {least}, of which {n_y + 1} are spent on means and regression, and {least - n_y - 1} leave the"
+            " original values open; ask for a larger k or for fewer attributes"
         )
 
 
 def noise(X: Matrix, rng: Seed) -> Matrix:
-    """Draw a standard normal number for every value; a record's own come with it into whatever group it is in."""
-    return stream(rng).standard_normal(X.shape)
+    """Draw standard normal numbers for every value; a record's own come with it into whatever group it is in."""
+    return stream(rng).standard_normal((len(X), CANDIDATES * X.shape[1]))
 
 
 def stream(rng: Seed) -> np.random.Generator:
@@ -121,8 +129,12 @@ def stream(rng: Seed) -> np.random.Generator:
     return np.random.default_rng(rng).spawn(1)[0]
 
 
-def checked(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-    """Return both matrices as the kernels take them, or say what is wrong with them."""
+def checked(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix, NDArray[np.int32]]:
+    """Return both matrices as the kernels take them, brought near one, and the power of two that X was divided by."""
+    try:
+        X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("the values of X and Y must be numbers") from None
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
         raise ValueError("X and Y must be matrices with the same number of records")
     for name, matrix in (("X", X), ("Y", Y)):
@@ -130,4 +142,16 @@ def checked(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
         if place.size:
             record, column = place[0] + 1
             raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
-    return np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(Y, dtype=np.float64)
+    (X, unit), (Y, _) = near_one(X, "X"), near_one(Y, "Y")
+    return X, Y, unit
+
+
+def near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
+    """Divide columns by a power of two, which touches no digit, so that no square overflows or vanishes."""
+    exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
+    if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
+        raise ValueError(
+            f"column {int(np.argmax(beyond)) + 1} of {name} is too large or too small to be computed with; store it in"
+            " another unit"
+        )
+    return np.ascontiguousarray(np.ldexp(X, -exponents)), exponents

@@ -10,7 +10,8 @@ from shoal.plan import Plan, Scale
 from shoal.tables import kind_of
 
 # How many times the bytes of a file its records take while they are protected in memory: read, encoded, published.
-_TIMES = {"parquet": 5, "csv": 8, "arrow": 4}
+_TIMES = {"parquet": 4, "csv": 8, "arrow": 4}
+_FIRST = 1000
 
 
 def engine_for(plan: Plan) -> Literal["memory", "local", "spark"]:
@@ -33,11 +34,12 @@ def engine_for(plan: Plan) -> Literal["memory", "local", "spark"]:
 
 
 def _bytes(path: Path, kind: str) -> int:
-    """Give the size of a table before compression."""
+    """Give the size of a table in memory, for Parquet by the width of its first records."""
     if kind != "parquet":
         return path.stat().st_size
     try:
-        groups = pq.read_metadata(path)
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            first = next(file.iter_batches(batch_size=_FIRST), None)
+            return 0 if first is None else first.nbytes * file.metadata.num_rows // max(1, first.num_rows)
     except (OSError, ValueError):
         return 0  # damaged: whoever reads it says so
-    return sum(groups.row_group(i).total_byte_size for i in range(groups.num_row_groups))

@@ -14,9 +14,10 @@ from shoal.grouping import Confidential, grouped
 from shoal.partitioning.methods import METHODS
 from shoal.plan import Plan
 from shoal.publishing import representatives
+from shoal.record_blocks import outline_of
 from shoal.scale import Gather, RecordBlocks, kd_blocks, two_d_tree
 from shoal.scaling import Matrix, Scale
-from shoal.space import MODE, Space
+from shoal.space import Space
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, attribute_of
 from shoal.tables.cells import one_chunk
@@ -26,6 +27,7 @@ from shoal.words import counted
 
 Seen = TypeVar("Seen", bound="Summary | Moments")
 
+_LARGEST = 1e150
 _EXACT = 2.0**53  # up to here every integer is a float64
 # Plan fields that need the whole file at once.
 _WHOLE = ("blocks", "strata", "weights", "preserve", "l", "t", "restore_variance")
@@ -83,11 +85,7 @@ class Frame:
 
     def outline(self, codes: Matrix) -> Matrix:
         """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
-        space = self.space(codes)
-        across = None if self.plan.scale is None else self.plan.scale.dimensions
-        chosen = [across is None or attribute.name in across for attribute in self.attributes]
-        columns = np.flatnonzero((space.kinds != MODE) & chosen)
-        return np.ascontiguousarray(np.nan_to_num(space.values[:, columns], nan=0.0))
+        return outline_of(self.space(codes), self.plan.masked, self.plan)
 
     def block_of(self, codes: Matrix) -> np.ndarray:
         """Give the number of each record's block."""
@@ -241,6 +239,8 @@ def _refuse_numbers(seen: Summary, plan: Plan, schema: pa.Schema) -> None:
                 f"column '{name}' holds integers beyond 2^53, which cannot be averaged exactly; divide them or make "
                 "them text"
             )
+        if max(abs(column.low), abs(column.high)) > _LARGEST:
+            problems.append(f"column '{name}' holds numbers beyond 1e150, whose squares overflow; divide them first")
         if aggregate_of(name, plan) == "geometric_mean" and column.low <= 0:
             problems.append(
                 f"column '{name}' is zero or negative in some record, where no geometric mean exists; take another "

@@ -20,7 +20,7 @@ from shoal.engines.file_records import FileRecords, frame_of_file, settled_attri
 from shoal.engines.frame import Frame, refuse_whole, with_blocks
 from shoal.engines.losses import Losses
 from shoal.engines.masking import Masked, Masking
-from shoal.engines.memory import bytes_of, free_memory
+from shoal.engines.memory import free_memory
 from shoal.engines.output import originals, published_schema, release_pieces, written
 from shoal.engines.sorting import in_file_order, sort_by_block
 from shoal.engines.source import STREAMED, Source, open_source, readable_kind
@@ -39,6 +39,7 @@ from shoal.tables.stored import Kind
 from shoal.words import counted
 from shoal.work import Progress, quiet
 
+_MEGA = 10**6
 _ROWS = 1 << 17  # the most records in a piece that is read or written
 _PIECES = 32  # a piece takes at most so much of the memory, as a fraction
 _BLOCKS = 0.8  # of the memory is for blocks; the rest is for the program and its libraries
@@ -46,7 +47,7 @@ _DATABASE = 0.4  # of the memory is for DuckDB, when the blocks are gone
 # Records in a block, where not all fit in one: MDAV takes 4 us a record among 300,000, 6 among a million, 9 among 2.5
 # million (d = 5), and the loss hardly falls any more.
 _LARGEST = 1_000_000
-_TEXT = 64  # bytes that a value of no fixed width is taken for
+_FIRST, _FEWEST = 1000, 256  # records that are looked at for their width, and in a piece at least
 _LEAST = 1 << 28  # bytes: below, DuckDB does not work
 
 
@@ -190,8 +191,8 @@ class _Run:
     def release(self, overwrite: bool) -> FileRelease:
         """Do it."""
         if "memory" not in self.folder.state:  # a run that resumes has what it had before
-            given = self.asked.scale.memory if self.asked.scale is not None else None
-            self.folder.note(memory=free_memory() if given is None else bytes_of(given))
+            given = self.asked.scale.memory_bytes if self.asked.scale is not None else None
+            self.folder.note(memory=free_memory() // _MEGA * _MEGA if given is None else given)
         self.memory = self.folder.state["memory"]
         self.rows = self._piece()
         self.source, plan = settled_attributes(self.source, self.asked, self.kind, self.rows, self.progress)
@@ -214,14 +215,10 @@ class _Run:
         return FileRelease(frame.plan, frame.records, masking.sizes, groups, cost, masked.before, loss, found)
 
     def _piece(self) -> int:
-        """Choose how many records a piece has: few enough that some columns of text do not fill the memory."""
-        width = 0
-        for each in self.source.schema:
-            try:
-                width += max(1, each.type.bit_width // 8)
-            except ValueError:
-                width += _TEXT
-        return min(_ROWS, max(1024, self.memory // _PIECES // width))
+        """Choose how many records a piece has, by how wide the first are: few enough that texts do not fill memory."""
+        first = next(self.source.pieces(self.source.schema.names, _FIRST))
+        width = max(1, first.nbytes // max(1, len(first)))
+        return min(_ROWS, max(_FEWEST, self.memory // _PIECES // width))
 
     @property
     def _database_memory(self) -> int:
@@ -239,7 +236,9 @@ class _Run:
             frame = frame_of_file(records, plan, inferred)
             most = self._block_size(frame)
             frame = with_blocks(frame, records.gather(frame), most)
-            scale = {**(frame.plan.scale.model_dump() if frame.plan.scale else {}), "block_size": most}
+            # With these in it, the plan gives the same bytes again wherever it runs.
+            asked = {} if frame.plan.scale is None else frame.plan.scale.model_dump(exclude_none=True)
+            scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": most}
             frame = replace(frame, plan=frame.plan.updated(scale=scale))
             self._by_block(frame, codes)
         codes.path.unlink()

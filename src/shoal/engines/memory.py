@@ -4,14 +4,7 @@ import os
 import re
 from pathlib import Path
 
-_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 _SHARE = 0.75  # of what is free, where nothing was said: others need some too
-
-
-def bytes_of(size: str) -> int:
-    """Turn a size such as 4GB (1,000 million bytes each) or 512MiB (2^20 each) into bytes."""
-    number, unit, binary = re.fullmatch(r"\s*([\d.]+)\s*([KMGT])(i?)B?\s*", size).groups()  # type: ignore[union-attr]
-    return int(float(number) * (1024 if binary else 1000) ** _UNITS[unit])
 
 
 def free_memory() -> int:

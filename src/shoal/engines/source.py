@@ -95,7 +95,13 @@ def _with_records(source: ArrowSource, path: Path) -> ArrowSource:
 
 
 def _in_folder(path: Path) -> list[Path]:
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".parquet" and file.name[0] not in "._")
+    files = sorted(file for file in path.iterdir() if file.name[0] not in "._")
+    for file in files:
+        if file.is_dir() or file.suffix.lower() != ".parquet":
+            raise FileError(
+                f"the folder '{path}' holds '{file.name}', which is no Parquet file and would be left out; put the "
+                "files to protect into a folder of their own"
+            )
     if not files:
         raise FileError(f"the folder '{path}' holds no Parquet file")
     return files

@@ -19,7 +19,6 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, DoubleType, LongT
 
 from shoal.engines.frame import Frame, frame_of, refuse_whole, with_blocks
 from shoal.engines.losses import Losses
-from shoal.engines.memory import bytes_of
 from shoal.engines.spark_checks import column, exposure, promise_of, published_fields, stored_type, verified
 from shoal.engines.spark_session import in_plain_words, without_pandas_warning
 from shoal.engines.summary import Moments, Summary
@@ -181,8 +180,8 @@ def _with_size(frame: Frame) -> tuple[Frame, int]:
     """Settle how many records a block has at most, and write it to the plan, which makes the same blocks anywhere."""
     asked = frame.plan.scale or Scale()
     most = asked.block_size or (BLOCK_SIZE if frame.plain else MIXED_BLOCK)
-    if asked.block_size is None and asked.memory is not None:  # of one task, which has one block at a time
-        most = block_records(bytes_of(asked.memory), len(frame.attributes), frame.records, workers=1)
+    if asked.block_size is None and asked.memory_bytes is not None:  # of one task, which has one block at a time
+        most = block_records(asked.memory_bytes, len(frame.attributes), frame.records, workers=1)
     return replace(frame, plan=frame.plan.updated(scale={"block_size": most})), most
 
 
@@ -220,7 +219,7 @@ def _masked(df: DataFrame, frame: Frame, most: int) -> DataFrame:
         columns = [masked[name] if name in masked else one_chunk(block.column(name)) for name in kept]
         loss = losses.measure(codes, alone.as_read(published)).tobytes()
         columns.append(pa.array([loss, *[None] * (len(codes) - 1)], pa.binary()))
-        return pa.table(columns, names=[*numbered_names(kept), _LOST])
+        return pa.table([in_utc(each) for each in columns], names=[*numbered_names(kept), _LOST])
 
     cut = Cut.of(frame, most)
     divided = _divided(df.select([column(name) for name in kept]), frame, cut)
@@ -249,7 +248,7 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
             columns = [*batch.columns, pa.array(cut.first[block])]
             if crowded:
                 columns += [pa.array(cut.sizes[block]), pa.array(cut.pieces[block]), _in_order(codes)]
-            yield pa.RecordBatch.from_arrays(columns, names=[*plain, *extra])
+            yield pa.RecordBatch.from_arrays([in_utc(each) for each in columns], names=[*plain, *extra])
 
     df = df.toDF(*plain)
     schema = StructType([*df.schema.fields, *(StructField(name, kind) for name, kind in extra.items())])
@@ -262,6 +261,14 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
     several = divided.filter("pieces > 1").withColumn("place", place.cast("long") - 1)
     several = several.withColumn(_BLOCK, F.expr(f"{_BLOCK} + place * pieces div size")).drop("place")
     return divided.filter("pieces = 1").unionAll(several).drop("size", "pieces", "codes")
+
+
+def in_utc(column: Array) -> Array:
+    """Give moments the zone that Spark expects back; it hands them out in that of the session."""
+    kind: Any = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return column.cast(pa.timestamp(kind.unit, "UTC"))
+    return column
 
 
 def _in_order(codes: Matrix) -> Array:

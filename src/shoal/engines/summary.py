@@ -144,7 +144,7 @@ class Moments:
 def moments(codes: np.ndarray, low: Sequence[float], high: Sequence[float]) -> Moments:
     """Look at the places of some records; NaN is left out."""
     parts = [_places(column, bottom, top) for column, bottom, top in zip(codes.T, low, high, strict=True)]
-    return Moments(*(tuple(each) for each in zip(*parts, strict=True)))
+    return Moments(*(tuple(each[i] for each in parts) for i in range(3)))
 
 
 def _places(column: np.ndarray, low: float, high: float) -> tuple[int, int, int]:

@@ -165,7 +165,20 @@ def _state(path: Path) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((path / _STATE).read_bytes())
     except FileNotFoundError:
         return {}
+    except ValueError:
+        raise FileError(f"what is left of the interrupted run in '{path}' is damaged; run without resume") from None
     return state
+
+
+def forget(output: Path) -> None:
+    """Remove what a run that was killed has left beside an output that is written in another way now."""
+    path = _beside(output)
+    if not path.is_dir():
+        return
+    handle = _locked(path, output)
+    _remove(path)
+    if handle is not None:
+        os.close(handle)
 
 
 def _clear(path: Path) -> None:

@@ -22,6 +22,9 @@ LEAST = 1e-11
 # At a record with less room than this, a residual is less than a thousandth of what it is in all.
 LEAST_ROOM = 1e-6
 
+# Of so many draws of synthetic residuals, a group takes those that are least correlated with the original ones.
+CANDIDATES = 8
+
 
 @njit(cache=True, nogil=True)
 def _dot(a: Floats, b: Floats) -> float:
@@ -107,13 +110,39 @@ def _take_room(room: Floats, basis: Floats, rank: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, room: Floats, variant: int) -> None:
+def _least_like(U: Floats, count: int, noise: Floats, basis: Floats, rank: int) -> Floats:
+    """Return orthonormal rows of noise, orthogonal to (1, Y): of several candidates, those that are least like U.
+
+    That is the least sum of squared correlations with the residuals' basis U. It is the best of a few draws and not
+    made zero, which would be an equation for every pair of attributes, from which whole numbers can be solved.
+    """
+    width = noise.shape[0] // CANDIDATES
+    least = np.inf
+    chosen = np.empty((0, noise.shape[1]))
+    for c in range(CANDIDATES):
+        V = noise[c * width : c * width + count].copy()
+        for v in range(count):
+            _remove(V[v], basis, rank)
+            _remove(V[v], basis, rank)
+        if _orthonormal(V) < count:
+            continue
+        alike = 0.0
+        for v in range(count):
+            for u in range(count):
+                alike += _dot(V[v], U[u]) ** 2
+        if alike < least:
+            least, chosen = alike, V
+    if chosen.shape[0] < count:
+        raise ValueError("the random numbers are a combination of the data: take another seed")
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, variant: int) -> None:
     """Replace the residuals E by synthetic ones, made of noise.
 
-    E = T'U with U an orthonormal basis of the residuals; U is replaced by as many rows of noise. In variant C these are
-    orthonormal too, which leaves E E' as it was, in the complement of span(1, Y, U): synthetic residuals are
-    uncorrelated with the original ones. But if U singles a member out, they would be zero there, and whatever of its
-    values is a fitted one already would be published; then the complement of span(1, Y) has to do.
+    E = T'U with U an orthonormal basis of the residuals; U is replaced by as many rows V of noise. In variant C these
+    are orthonormal too, which leaves E E' as it was.
     """
     n = E.shape[1]
     U = E.copy()
@@ -122,21 +151,13 @@ def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, room:
     for u in range(count):
         for j in range(E.shape[0]):
             T[u, j] = _dot(U[u], E[j])
-    beside = room.copy()
-    _take_room(beside, U, count)
-    apart = variant == C and beside.min() >= LEAST_ROOM
-    V = noise[:count].copy()
-    if variant != A:
-        for v in range(count):
-            for _ in range(2):
-                _remove(V[v], basis, rank)
-                if apart:
-                    _remove(V[v], U, count)
     if variant == C:
-        if _orthonormal(V) < count:
-            raise ValueError("the random numbers are a combination of the data: take another seed")
+        V = _least_like(U, count, noise, basis, rank)
     else:
-        V /= math.sqrt(n if variant == A else max(n - rank, 1))
+        V = noise[:count] / math.sqrt(n if variant == A else max(n - rank, 1))
+        if variant == B:
+            for v in range(count):
+                _remove(V[v], basis, rank)
     E[:] = 0.0
     for j in range(E.shape[0]):
         for u in range(count):
@@ -147,19 +168,18 @@ def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, room:
 @njit(cache=True, nogil=True)
 def synthesise(
     X: Floats, Y: Floats, noise: Floats, order: Integers, starts: Integers, variant: int
-) -> tuple[Floats, Integers, Floats]:
-    """IPSO group by group: return X', the degrees of freedom of each group and the room of each record.
+) -> tuple[Floats, Floats, Floats]:
+    """IPSO group by group: return X', the room of each record, and what Y leaves of the variance of its group.
 
     ``order[starts[g]:starts[g + 1]]`` are the members of group g; all records are in a group. Each record brings its
-    own row of `noise`, so that the result for a group depends on nothing but its members. Degrees of freedom are
-    n - rank(1, Y). The room of a record is 1 less its leverage in the regression on Y: the share of a residual's
-    variance that a synthetic residual can have there.
+    own row of `noise`, so that the result for a group depends on nothing but its members. The room of a record is 1
+    less its leverage in the regression on Y: the share of a residual's variance that a synthetic one can have there.
+    What Y leaves is 1 less R squared, for each attribute; NaN if it is constant in the group.
     """
     values = X.copy()
-    freedom = np.empty(starts.size - 1, np.int64)
-    room = np.empty(X.shape[0])
+    room, left = np.empty(X.shape[0]), np.empty(X.shape)
     centre, length = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for g in range(freedom.size):
+    for g in range(starts.size - 1):
         members = order[starts[g] : starts[g + 1]]
         basis, rank = _explaining(Y, members)
         fitted = np.empty((X.shape[1], members.size))
@@ -168,13 +188,13 @@ def synthesise(
         for j in range(X.shape[1]):
             _remove(E[j], basis, rank)
             _remove(E[j], basis, rank)
+            left[members, j] = _dot(E[j], E[j]) if length[j] > 0 else np.nan
         fitted -= E
         space = np.ones(members.size)
         _take_room(space, basis, rank)
         room[members] = space
-        _replace_residuals(E, noise[members].T.copy(), basis, rank, space, variant)
+        _replace_residuals(E, noise[members].T.copy(), basis, rank, variant)
         for j in range(X.shape[1]):
             for i in range(members.size):
                 values[members[i], j] = centre[j] + length[j] * (fitted[j, i] + E[j, i])
-        freedom[g] = members.size - rank
-    return values, freedom, room
+    return values, room, left

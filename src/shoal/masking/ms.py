@@ -1,11 +1,19 @@
 """Muralidhar-Sarathy: hybrid data that mix every record with noise, in a proportion that is asked for."""
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
 from shoal.scaling import Matrix, standardize
 
+Column = NDArray[np.float64]
+
+# The least number of records, in all and for each attribute: see `muralidhar_sarathy`.
+LEAST_RECORDS, PER_ATTRIBUTE = 100, 10
+# Powers of two between which the largest value of an attribute lies: beyond, results could not be held in full.
+LARGEST_EXPONENT = 1000
 # An alpha of 1 would publish the original; the nearest that is offered instead.
 MOST = 0.99
 # What is smaller than this, in units of standard deviations, is the rounding error of a zero.
@@ -28,7 +36,7 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
     Parameters
     ----------
     X : (n, p) matrix
-        The confidential attributes; finite.
+        The confidential attributes; finite. There are at least 100 records, and 10 for each attribute of X and Y.
     Y : (n, q) matrix
         The attributes that are published as they are; it may have no columns.
     alpha : number, (p,) or (p, p) array
@@ -45,8 +53,14 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
     Raises
     ------
     ValueError
-        If S - alpha S alpha' is not positive semidefinite, so that no noise can have it; `nearest_admissible` gives
-        an alpha for which it is. If there are too few records for noise that is uncorrelated with X and Y.
+        If S - alpha S alpha' is not positive semidefinite, so that no noise can have it; `admissible_near` gives
+        an alpha for which it is. If there are too few records.
+
+    Notes
+    -----
+    As the noise is uncorrelated with X, the products of published and original residuals are alpha S, which is known:
+    equations for the values of each attribute, one for each of the others. They are part of the method. If values are
+    whole numbers of few digits and records are few, they can be solved, which is why small files are refused.
 
     References
     ----------
@@ -54,29 +68,41 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
        Data Privacy 1 (2008) 17-33; J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint
        UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009, section 4.1.
     """
-    _refuse_what_is_no_number(X, Y)
+    X, Y, exponents = _near_one(X, Y)
     n = len(X)
+    _refuse_few(n, X.shape[1], Y.shape[1])
     deviation = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
-    fit = _basis(np.column_stack([np.ones(n), standardize(Y)]))
-    R = _beside(fit, standardize(X))  # residuals, in standard deviations of X
-    R[:, np.linalg.norm(R, axis=0) <= ROUNDING * np.sqrt(n)] = 0.0
+    fit, R = _regression(X, Y)
     S = R.T @ R / n
-    _refuse_inadmissible(alpha, S * np.outer(deviation, deviation))
-    own = _matrix(alpha, len(S)) * deviation / deviation[:, None]
+    _matrix(alpha, len(S))  # the shape is right
+    own = _in_deviations(alpha, deviation, exponents)
+    _refuse_inadmissible(own, S, np.asarray(alpha, dtype=np.float64))
+    own = _matrix(own, len(S))
     root = _root(S - own @ S @ own.T)
     taken = np.column_stack([fit, _basis(R)])
-    if n - taken.shape[1] < len(root):
-        raise ValueError(
-            f"{n} records are too few for noise that is uncorrelated with all attributes:"
-            f" {taken.shape[1] + len(root)} are needed"
-        )
     e = np.sqrt(n) * _orthonormal_noise(taken, len(root), rng) @ root
-    values: Matrix = X - (R - R @ own.T - e) * deviation
+    values: Matrix = np.ldexp(X - (R - R @ own.T - e) * deviation, exponents)
     return values
 
 
-def nearest_admissible(alpha: ArrayLike, S: Matrix) -> Matrix:
-    """Return an alpha for which S - alpha S alpha' is positive semidefinite, as near as possible to the one asked for.
+class Freedom(NamedTuple):
+    """How much the noise can change."""
+
+    room: Column  # of each record: 1 less its leverage in a regression on X and Y; near 0, there is hardly any noise
+    left: Column  # of each attribute: 1 less R squared of its regression on Y; near 0, Y nearly gives it away
+
+
+def freedom(X: Matrix, Y: Matrix) -> Freedom:
+    """Say where the data leave little for the noise of `muralidhar_sarathy`, which takes the same X and Y."""
+    X, Y, _ = _near_one(X, Y)
+    fit, R = _regression(X, Y)
+    taken = np.column_stack([fit, _basis(R)])
+    varies = np.ptp(X, axis=0) > 0
+    return Freedom(1 - np.square(taken).sum(axis=1), np.where(varies, np.square(R).mean(axis=0), 1.0))
+
+
+def admissible_near(alpha: ArrayLike, S: Matrix) -> Matrix:
+    """Return an alpha near the one asked for for which S - alpha S alpha' is positive semidefinite.
 
     It lies on the straight way from there (its diagonal brought between 0 and 1) to the same level for all attributes,
     the mean of the diagonal. That end is always admissible, and as admissible alphas are a convex set, what is past the
@@ -114,6 +140,40 @@ def nearest_admissible(alpha: ArrayLike, S: Matrix) -> Matrix:
     return found
 
 
+def _near_one(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix, NDArray[np.int32]]:
+    """Return both matrices as numbers near one, and the power of two that X was divided by."""
+    try:
+        X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("the values of X and Y must be numbers") from None
+    _refuse_what_is_no_number(X, Y)
+    exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
+    if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
+        raise ValueError(
+            f"column {int(np.argmax(beyond)) + 1} of X is too large or too small to be computed with; store it in"
+            " another unit"
+        )
+    return np.ldexp(X, -exponents), Y, exponents
+
+
+def _refuse_few(n: int, p: int, q: int) -> None:
+    least = max(LEAST_RECORDS, PER_ATTRIBUTE * (p + q))
+    if n < least:
+        raise ValueError(
+            f"{n} records are too few for the noise of method 'ms': what it preserves are equations for the original"
+            f" values, which fewer than {least} records ({LEAST_RECORDS}, and {PER_ATTRIBUTE} for each attribute) may"
+            " not hide; use 'hybrid'"
+        )
+
+
+def _regression(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
+    """Return a basis of (1, Y), and the residuals of X in standard deviations of X."""
+    fit = _basis(np.column_stack([np.ones(len(X)), standardize(Y)]))
+    R = _beside(fit, standardize(X))
+    R[:, np.linalg.norm(R, axis=0) <= ROUNDING * np.sqrt(len(X))] = 0.0
+    return fit, R
+
+
 def _refuse_what_is_no_number(X: Matrix, Y: Matrix) -> None:
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
         raise ValueError("X and Y must be matrices with the same number of records")
@@ -123,10 +183,22 @@ def _refuse_what_is_no_number(X: Matrix, Y: Matrix) -> None:
             raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
 
 
-def _refuse_inadmissible(alpha: ArrayLike, S: Matrix) -> None:
-    matrix = _matrix(alpha, len(S))
+def _in_deviations(alpha: ArrayLike, deviation: Column, exponents: NDArray[np.int32]) -> Matrix:
+    """Return alpha for attributes in units of their standard deviations; only what is off a diagonal changes."""
+    given = np.asarray(alpha, dtype=np.float64)
+    if given.ndim < 2:
+        return given
+    scale = np.ldexp(deviation / deviation[:, None], exponents - exponents[:, None])
+    return np.where(given == 0, 0.0, given * np.where(given == 0, 1.0, scale))
+
+
+def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
+    """Refuse an alpha (`own`, in standard deviations), and offer another, in the units of the alpha given."""
+    matrix = _matrix(own, len(S))
     diagonal = np.diag(matrix)
-    offer = f"; the nearest that can be used is {np.array2string(nearest_admissible(alpha, S), precision=6)}"
+    near = admissible_near(own, S)
+    offered = near if alpha.ndim < 2 else near * np.divide(alpha, own, out=np.ones_like(alpha), where=own != 0)
+    offer = f"; one that can be used is {np.array2string(offered, precision=6)}"
     if not ((diagonal >= 0) & (diagonal < 1)).all():
         raise ValueError(f"alpha must be at least 0 and less than 1, which would publish the original{offer}")
     if not _admissible(matrix, S):

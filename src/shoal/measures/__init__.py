@@ -4,6 +4,7 @@ from shoal.measures.book import in_bounds, loss_book
 from shoal.measures.by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 from shoal.measures.diversity import l_diversity, t_closeness
 from shoal.measures.fellegi_sunter import probabilistic_linkage
+from shoal.measures.hybrid import preservation, subdomains
 from shoal.measures.interval import interval_disclosure_rank, interval_disclosure_sd
 from shoal.measures.linkage import distance_linkage, distance_linkage_average
 from shoal.measures.loss import loss, own_range_sse
@@ -36,6 +37,7 @@ __all__ = [
     "own_range_sse",
     "pil",
     "pmse",
+    "preservation",
     "probabilistic_linkage",
     "published_classes",
     "real_k",
@@ -43,6 +45,7 @@ __all__ = [
     "risk_book",
     "score",
     "squared_loss",
+    "subdomains",
     "t_closeness",
     "total",
     "variations",

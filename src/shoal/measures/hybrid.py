@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.measures.loss import correlations
+from shoal.measures.loss import correlations, near_one
 from shoal.scaling import Matrix
 
 Column = NDArray[np.float64]
 Labels = NDArray[np.int64]
-SAME = 1e-12
+SAME = 1e-12  # a value that moved by no more, relative to itself, is the original
 
 
 def preservation(X: Matrix, hybrid: Matrix, Y: Matrix, labels: Labels, names: Sequence[str]) -> dict[str, Any]:
@@ -56,9 +56,10 @@ def preservation(X: Matrix, hybrid: Matrix, Y: Matrix, labels: Labels, names: Se
     data confidentiality, Bilbao 2009: Lemmas 1 and 2.
     """
     whole = np.zeros(len(X), dtype=np.int64)
+    (x, after), (y, _) = near_one(X, hybrid), near_one(Y, Y)  # or squares of the very large and small could not be held
     return {
-        "file": _largest_deviations(X, hybrid, Y, whole),
-        "groups": _largest_deviations(X, hybrid, Y, labels),
+        "file": _largest_deviations(x, after, y, whole),
+        "groups": _largest_deviations(x, after, y, labels),
         "attributes": {
             name: _higher_moments(x, after, labels) for name, x, after in zip(names, X.T, hybrid.T, strict=True)
         },
@@ -114,31 +115,29 @@ def _statistics(X: Matrix, names: Sequence[str]) -> dict[tuple[str, str, str | N
     R = correlations(X)
     found: dict[tuple[str, str, str | None], float] = {}
     for name, x in zip(names, X.T, strict=True):
-        found["mean", name, None] = float(x.mean())
-        found["variance", name, None] = float(x.var())
+        unit = int(np.frexp(np.abs(x).max())[1])
+        x = np.ldexp(x, -unit)
+        found["mean", name, None] = _in_units(x.mean(), unit)
+        found["variance", name, None] = _in_units(x.var(), 2 * unit)
     for i, j in combinations(range(len(names)), 2):
         found["correlation", names[i], names[j]] = float(R[i, j])
     return found
 
 
 def _largest_deviations(X: Matrix, hybrid: Matrix, Y: Matrix, labels: Labels) -> dict[str, float]:
-    means = covariances = 0.0
-    before, after = _Grouped(X, labels), _Grouped(hybrid, labels)
-    others = _Grouped(Y, labels)
+    means, covariances = [0.0], [0.0]
+    before, after = Grouped(np.hstack([X, Y]), labels), Grouped(np.hstack([hybrid, Y]), labels)
     for j in range(X.shape[1]):
         scale = np.maximum(np.abs(before.means[:, j]), before.deviations[:, j])
-        means = max(means, _largest(after.means[:, j] - before.means[:, j], scale))
-        for i in range(j, X.shape[1]):
-            moved = after.covariances(j, after, i) - before.covariances(j, before, i)
-            covariances = max(covariances, _largest(moved, before.deviations[:, j] * before.deviations[:, i]))
-        for i in range(Y.shape[1]):
-            moved = after.covariances(j, others, i) - before.covariances(j, others, i)
-            covariances = max(covariances, _largest(moved, before.deviations[:, j] * others.deviations[:, i]))
-    return {"means": means, "covariances": covariances}
+        means.append(_largest(after.means[:, j] - before.means[:, j], scale))
+        for i in range(j, before.means.shape[1]):
+            moved = after.covariances(j, i) - before.covariances(j, i)
+            covariances.append(_largest(moved, before.deviations[:, j] * before.deviations[:, i]))
+    return {"means": float(np.max(means)), "covariances": float(np.max(covariances))}  # NaN, if there is one
 
 
-class _Grouped:
-    """Means, standard deviations and covariances in groups."""
+class Grouped:
+    """Means, standard deviations, covariances and largest values of attributes in groups."""
 
     def __init__(self, X: Matrix, labels: Labels) -> None:
         self.labels = labels
@@ -150,14 +149,16 @@ class _Grouped:
         self.means = origin + shift
         self.centred = differences - shift[labels]
         self.deviations = np.sqrt(self._sums(self.centred**2) / self.sizes[:, None])
+        self.largest = np.zeros(origin.shape)
+        np.maximum.at(self.largest, labels, np.abs(X))
 
     def _sums(self, X: Matrix) -> Matrix:
         sums = [np.bincount(self.labels, column) for column in X.T]
         return np.column_stack(sums) if sums else np.empty((self.sizes.size, 0))
 
-    def covariances(self, j: int, other: "_Grouped", i: int) -> Column:
+    def covariances(self, j: int, i: int) -> Column:
         """Return the covariance of one attribute with another in every group."""
-        return np.bincount(self.labels, self.centred[:, j] * other.centred[:, i]) / self.sizes
+        return np.bincount(self.labels, self.centred[:, j] * self.centred[:, i]) / self.sizes
 
 
 def _largest(moved: Column, scale: Column) -> float:
@@ -167,14 +168,25 @@ def _largest(moved: Column, scale: Column) -> float:
 
 
 def _higher_moments(x: Column, after: Column, labels: Labels) -> dict[str, Any]:
+    """Give what is not kept; what is too large or small for a number, in the units of the data, is infinite or 0."""
+    unchanged = int((np.abs(after - x) <= SAME * np.abs(x)).sum())
+    unit = int(np.frexp(np.abs(x).max())[1])
+    x, after = np.ldexp(x, -unit), np.ldexp(after, -unit)
     n, mean = len(x), x.mean()
-    cubes, cubes_after = ((x - mean) ** 3).sum(), ((after - mean) ** 3).sum()
+    cubes = abs(((after - mean) ** 3).sum() - ((x - mean) ** 3).sum())
     centre = (np.bincount(labels, x) / np.bincount(labels))[labels]
     B = max(((x - centre) ** 2).max(), ((after - centre) ** 2).max())
-    fourth = [float(((values - values.mean()) ** 4).mean()) for values in (x, after)]
-    third = [float(((values - values.mean()) ** 3).mean()) for values in (x, after)]
-    return {
-        "unchanged": int((np.abs(after - x) <= SAME * np.abs(x)).sum()),
-        "moments": {"third": third, "fourth": fourth},
-        "lemma_2": {"measured": float(abs(cubes_after - cubes)), "bound": float(2 * n * max(1.0, B**1.5))},
+    moments = {
+        name: [_in_units(((values - values.mean()) ** order).mean(), order * unit) for values in (x, after)]
+        for name, order in (("third", 3), ("fourth", 4))
     }
+    return {
+        "unchanged": unchanged,
+        "moments": moments,
+        "lemma_2": {"measured": _in_units(cubes, 3 * unit), "bound": 2 * n * max(1.0, _in_units(B**1.5, 3 * unit))},
+    }
+
+
+def _in_units(value: float, exponent: int) -> float:
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(value, exponent))
