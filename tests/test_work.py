@@ -1,5 +1,7 @@
 """Work side by side: results in order, progress on the way, and a stop when asked."""
 
+import os
+import signal
 import threading
 import time
 
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.work import side_by_side
+from shoal.work import interruptible, quiet, side_by_side
 
 
 def test_results_come_in_the_order_of_the_tasks():
@@ -67,3 +69,22 @@ def test_a_running_partition_gives_up_when_interrupted(d):
 
     with pytest.raises(KeyboardInterrupt):
         shoal.protect(table, k=3, progress=interrupt)
+
+
+def test_an_interrupt_meets_no_kernel_but_stops_work_at_its_next_progress():
+    cleaned = threading.Event()
+
+    def work(progress):
+        try:
+            while True:
+                progress("partition", 0, 1)
+                time.sleep(0.01)
+        finally:
+            cleaned.set()
+
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(work, quiet)
+    assert cleaned.is_set()
+    assert interruptible(lambda progress: 7, quiet) == 7
