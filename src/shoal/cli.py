@@ -65,7 +65,9 @@ app = typer.Typer(
     epilog="Example:  shoal protect data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
 )
 def protect(
-    data: Annotated[str | None, typer.Argument(help=f"The file to protect: {FILES}; or a folder of Parquet files.")] = None,
+    data: Annotated[
+        str | None, typer.Argument(help=f"The file to protect: {FILES}; or a folder of Parquet files.")
+    ] = None,
     k: K = None,
     quasi: Quasi = None,
     output: Annotated[
