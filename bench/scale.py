@@ -3,8 +3,8 @@
     python -m bench.scale                                   # 100,000 and 1,000,000 records
     python -m bench.scale --n 2000000 --d 2 5 --kind clustered --small 2000
 
-`k-d, default` are the blocks for a memory of 1 GB (one, if all fits), `k-d, small` and `2^d-tree` those of `--small`
-records; in `k-d, repaired` records may then cross the borders.
+`univariate` (by the first attribute), `2^d-tree` and `k-d, small` have blocks of `--small` records, `k-d, default`
+those for a memory of 1 GB (one, if all fits); in `k-d, repaired` records may then cross the borders.
 Wall-clock seconds on all cores, after compilation: dividing, partitioning, repairing.
 Loss is the sum of squared errors as a multiple of that of the whole. Every case runs in a process of its own; memory is
 its peak, with Python and numba (about 200 MiB) and the drawing and scaling of the data in it.
@@ -22,11 +22,20 @@ import numpy as np
 from bench.samples import DISTRIBUTIONS, distributed
 
 from shoal.partitioning.mdav import mdav
-from shoal.scale import RecordBlocks, block_records, in_memory, kd_blocks, partition_blocks, repair_seams, two_d_tree
+from shoal.scale import (
+    RecordBlocks,
+    block_records,
+    in_memory,
+    kd_blocks,
+    partition_blocks,
+    repair_seams,
+    two_d_tree,
+    univariate_blocks,
+)
 from shoal.scale.cost import sse
 from shoal.scaling import standardize
 
-WAYS = ["whole", "2^d-tree", "k-d, default", "k-d, small", "k-d, repaired"]
+WAYS = ["whole", "univariate", "2^d-tree", "k-d, default", "k-d, small", "k-d, repaired"]
 MEMORY = 10**9
 
 
@@ -42,7 +51,12 @@ def partitioned(way: str, Z: np.ndarray, k: int, small: int) -> tuple[np.ndarray
     """Return labels, the seconds that each of the three steps took, and the number of blocks."""
     times = [time.perf_counter()]
     whole = way == "whole" or (way == "k-d, default" and len(Z) <= block_records(MEMORY, Z.shape[1], len(Z)))
-    blocks = np.zeros(len(Z), np.int64) if whole else divided(way, Z, k, small).assign(Z)
+    if whole:
+        blocks = np.zeros(len(Z), np.int64)
+    elif way == "univariate":
+        blocks = univariate_blocks(Z[:, 0], k, small)
+    else:
+        blocks = divided(way, Z, k, small).assign(Z)
     times.append(time.perf_counter())
     labels = partition_blocks(Z, k, mdav, blocks)
     times.append(time.perf_counter())

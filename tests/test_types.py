@@ -464,7 +464,7 @@ def test_seams_are_repaired_within_strata():
     ("options", "said"),
     [
         ({"quasi": ["a", "g"], "types": {"g": "nominal"}, "scale": {"block_size": 100, "seams": True}}, "scale.seams"),
-        ({"quasi": ["s"], "scale": {"block_size": 100}}, "cannot divide records by s alone"),
+        ({"quasi": ["s"], "scale": {"block_size": 100}}, "cannot divide records by nominal attributes alone"),
         ({"quasi": ["a"], "scale": {"engine": "spark"}}, "shoal.spark.protect"),
     ],
 )

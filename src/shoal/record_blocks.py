@@ -1,7 +1,7 @@
 """Record blocks of a table in memory: when it is divided, how, and what that cost."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from shoal.errors import PlanError
 from shoal.partitioning import partitioner
 from shoal.plan import Plan, Scale
-from shoal.scale import block_records, in_memory, kd_blocks, repair_seams, sampled_cost, two_d_tree
+from shoal.scale import (
+    BlockCost,
+    Gather,
+    RecordBlocks,
+    block_records,
+    in_memory,
+    kd_blocks,
+    repair_seams,
+    sampled_cost,
+    two_d_tree,
+)
 from shoal.scaling import Matrix
 from shoal.space import MODE, Space
 from shoal.work import Progress
@@ -35,6 +45,12 @@ class Blocking:
     cost: float | None = None
     sampled: int = 0
 
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], cost: BlockCost | None = None) -> "Blocking":
+        """Describe blocks of these sizes."""
+        found = cls(len(sizes), int(sizes.min()), int(sizes.max()))
+        return found if cost is None else replace(found, cost=cost.ratio, sampled=cost.records)
+
     def summary(self) -> dict[str, Any]:
         """Ready for JSON."""
         return asdict(self)
@@ -58,13 +74,18 @@ def divided(space: Space, names: list[str], plan: Plan) -> Labels | None:
     if most is None or len(space.values) <= most:
         return None
     outline = outline_of(space, names, plan)
-    if not outline.shape[1]:
+    found = record_blocks(in_memory(outline), outline.shape[1], plan, most)
+    return found.assign(outline) if len(found.sizes) > 1 else None
+
+
+def record_blocks(gather: Gather, dimensions: int, plan: Plan, most: int) -> RecordBlocks:
+    """Divide records, wherever they are, by an outline of so many dimensions, as the plan's scale says."""
+    if not dimensions:
         raise PlanError(
-            [("scale", f"cannot divide records by {', '.join(names)} alone; it takes a number, a date or levels")]
+            [("scale", "cannot divide records by nominal attributes alone; add a number, a date or an ordinal one")]
         )
     divide = two_d_tree if plan.scale is not None and plan.scale.blocking == "2^d" else kd_blocks
-    found = divide(in_memory(outline), plan.k, most)
-    return found.assign(outline) if len(found.sizes) > 1 else None
+    return divide(gather, plan.k, most)
 
 
 def outline_of(space: Space, names: Sequence[str], plan: Plan) -> Matrix:
@@ -90,9 +111,8 @@ def repaired(space: Space, plan: Plan, labels: Labels, blocks: Labels, progress:
 def described(space: Space, plan: Plan, blocks: Labels, progress: Progress) -> Blocking:
     """Describe blocks, with what they cost where that can be measured: on numbers, by mdav."""
     sizes = np.bincount(blocks)
-    found = Blocking(len(sizes), int(sizes.min()), int(sizes.max()))
     if not space.plain or plan.method != "mdav":
-        return found
+        return Blocking.of(sizes)
     seams = plan.scale is not None and plan.scale.seams
     cost = sampled_cost(space.values, plan.k, partitioner("mdav"), blocks, seams, progress=progress)
-    return Blocking(found.blocks, found.smallest, found.largest, cost.ratio, cost.records)
+    return Blocking.of(sizes, cost)

@@ -113,7 +113,8 @@ def _blocking(blocking: dict[str, Any]) -> str:
     said += f"{_number(blocking['largest'])} records"
     if blocking.get("cost") is None:
         return said + "."
-    return f"{said}; the loss is {blocking['cost']:.3f} times that without blocks, on {_number(blocking['sampled'])}."
+    cost, sampled = blocking["cost"], counted(blocking["sampled"], "record")
+    return f"{said}; the loss is about {cost:.3f} times that without blocks, measured on {sampled}."
 
 
 def _head(summary: dict[str, Any]) -> Text:

@@ -1,8 +1,8 @@
 """Settling a plan: what it leaves to the table is filled in, and what the table cannot give is refused."""
 
-import numpy as np
 import pyarrow as pa
 
+from shoal.aggregation import first_not_positive
 from shoal.contradictions import ONE_ATTRIBUTE
 from shoal.encoding import AGGREGATES, aggregate_of, encode_all, numbers
 from shoal.errors import DataError, PlanError
@@ -68,11 +68,16 @@ def _inferred(table: Table, name: str) -> AttributeType:
     values = without_declared(table, name).drop_null()
     named = found == "nominal" or (found == "ordinal" and is_text(inner(values.type)))
     if named and len(values) > 1 and len(values.unique()) == len(values):
-        raise DataError(
-            f"column '{name}' has as many categories as records that have a value; if it identifies records, drop it "
-            "with identifiers, and if it does not, say its type with types"
-        )
+        raise DataError(identifying(name))
     return found
+
+
+def identifying(name: str) -> str:
+    """Say that an attribute which was taken for categories may name the records."""
+    return (
+        f"column '{name}' has as many categories as records that have a value; if it identifies records, drop it "
+        "with identifiers, and if it does not, say its type with types"
+    )
 
 
 def _refuse_large_k(plan: Plan, table: Table) -> None:
@@ -97,10 +102,9 @@ def _refuse_aggregates(plan: Plan, attributes: list[Attribute]) -> None:
                     f"attribute, here from {', '.join(allowed)}",
                 )
             )
-        if how == "geometric_mean" and (bad := attribute.codes <= 0).any():
+        if how == "geometric_mean" and (at := first_not_positive(attribute.codes)) is not None:
             raise DataError(
-                f"column '{attribute.name}' is zero or negative in record {int(np.argmax(bad)) + 1}"
-                f"{f' ({int(bad.sum())} records in all)' if bad.sum() > 1 else ''}, where no geometric mean exists; "
+                f"column '{attribute.name}' is zero or negative in record {at + 1}, where no geometric mean exists; "
                 "take another aggregate"
             )
         if plan.preserve is not None and attribute.type == "continuous" and how != "mean":

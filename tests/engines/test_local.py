@@ -190,7 +190,7 @@ def test_blocking_is_priced(tmp_path):
     release = run(numbers(3000), tmp_path, scale={"block_size": 150})
     assert release.block_cost is not None
     assert 1.0 < release.block_cost.ratio < 1.5
-    assert release.summary()["blocks"]["cost"] == release.block_cost.ratio
+    assert release.summary()["blocking"]["cost"] == release.block_cost.ratio
 
 
 def test_sizes_of_memory():

@@ -55,7 +55,7 @@ def test_plans(tmp_path, options, error, words):
         (pa.array([None] * 300, pa.float64()), {"missing": "group"}, "column 'c' is empty"),
         (pa.array([1.0] * 299 + [float("inf")]), {}, "column 'c' is infinite in 1 record, first in record 300"),
         (pa.array([2**60 + 1] * 300), {}, "column 'c' holds integers beyond 2\\^53"),
-        (pa.array([f"n{i}" for i in range(300)]), {}, "column 'c' has as many categories as the table has records"),
+        (pa.array([f"n{i}" for i in range(300)]), {}, "column 'c' has as many categories as records"),
         (pa.array([str(i) for i in range(300)]), {}, "column 'c' holds numbers that are stored as text"),
         (pa.array([*map(str, range(299)), "x"]), {}, "column 'c' is not a number in record 300"),
         (pa.array([[1]] * 300), {}, "column 'c' is of type list.* which cannot be masked"),

@@ -117,7 +117,8 @@ def test_the_release_is_that_of_the_block_function_in_memory(spark, options):
     assert sorted_rows(release.table.toArrow()) == sorted_rows(in_memory(df.toArrow(), plan))
     assert release.risk()["after"]["smallest"] >= 3
     assert release.summary()["records"] == len(table)
-    assert any("blocks of at most" in note for note in release.notes)
+    assert release.summary()["blocking"]["blocks"] > 1
+    assert release.summary()["blocking"]["largest"] <= 500
     release.table.unpersist()
 
 

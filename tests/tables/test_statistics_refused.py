@@ -89,16 +89,10 @@ def test_a_file_on_which_the_library_crashes_gives_one_sentence(tmp_path):
     table = labelled({"region": ["north", "south"]}, {"region": Labels(values={"north": "North"})})
     write_table(Table(table), tmp_path / "t.sav", "sav")
     data = (tmp_path / "t.sav").read_bytes()
-    at = data.index(b"north", data.index(struct.pack("<i", 3)))
+    at = data.index(b"north")  # the code in the dictionary, before the records
     (tmp_path / "t.sav").write_bytes(data[:at] + b"\x8fq\xb0\xa3\xff" + data[at + 5 :])
-    with contextlib.suppress(FileError):
+    with pytest.raises(FileError, match="cannot be read: it is damaged, cut off, or of another kind"):
         open_table(tmp_path / "t.sav")
-    assert open_table(_whole(tmp_path)).native.num_rows == 2
-
-
-def _whole(folder):
-    write_table(Table(pa.table({"x": [1.0, 2.0]})), folder / "whole.sav", "sav")
-    return folder / "whole.sav"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engines.csv_source import CsvSource
-from shoal.engines.frame import Frame, frame_of, refuse_whole
+from shoal.engines.frame import Frame, frame_of, refuse_whole, with_seen
 from shoal.engines.looks import Look, look
 from shoal.engines.source import Source, counted_off
 from shoal.engines.spill import Spill
@@ -90,26 +90,11 @@ def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Fram
     # Once without the records, so that what cannot be is refused before they are read.
     with_method(plan, [Attribute(name, plan.types[name], np.empty(0), schema.field(name).type) for name in plan.masked])
     frame = frame_of(records, plan, schema)
-    _refuse_identifiers(records.seen, inferred)
-    attributes = []
-    for attribute in frame.attributes:
-        some = [1.0, np.nan] if records.seen.columns[attribute.name].missing else [1.0]
-        attributes.append(replace(attribute, codes=np.array(some)))
-    frame = replace(frame, plan=with_method(plan, attributes))
+    frame = with_seen(frame, records.seen, inferred)
     if not records.is_spilled:  # the scale needed no pass over the values
         for _ in records.spilled(frame):
             pass
     return frame
-
-
-def _refuse_identifiers(seen: Summary, inferred: list[str]) -> None:
-    for name in inferred:
-        column = seen.columns[name]
-        if column.categories and 1 < len(column.categories) == column.records - column.missing:
-            raise DataError(
-                f"column '{name}' has as many categories as the table has records; if it identifies records, drop it "
-                "with identifiers, and if it does not, say its type with types"
-            )
 
 
 def settled_attributes(source: Source, plan: Plan, kind: Kind, rows: int, progress: Progress) -> tuple[Source, Plan]:

@@ -1,8 +1,8 @@
 """The frame: what a record block must know of the whole file, and how it is masked. Every engine has the same."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +14,17 @@ from shoal.grouping import Confidential, grouped
 from shoal.partitioning.methods import METHODS
 from shoal.plan import Plan
 from shoal.publishing import representatives
-from shoal.record_blocks import outline_of
-from shoal.scale import Gather, RecordBlocks, kd_blocks, two_d_tree
+from shoal.record_blocks import outline_of, record_blocks
+from shoal.scale import Gather, RecordBlocks
 from shoal.scaling import Matrix, Scale
+from shoal.settle import identifying, with_method
 from shoal.space import Space
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, attribute_of
+from shoal.tables.attributes import NUMBERS, Attribute, attribute_of
 from shoal.tables.cells import one_chunk
 from shoal.tables.kinds import inner
 from shoal.tables.numbers import misses
 from shoal.words import counted
-
-Seen = TypeVar("Seen", bound="Summary | Moments")
 
 _LARGEST = 1e150
 _EXACT = 2.0**53  # up to here every integer is a float64
@@ -178,14 +177,8 @@ def with_blocks(frame: Frame, gather: Gather, most: int) -> Frame:
     """Divide the records into blocks of at most so many, as the plan's scale says."""
     if frame.records <= most:
         return frame
-    across = None if frame.plan.scale is None else frame.plan.scale.dimensions
-    if all(attribute.type in CATEGORIES for attribute in frame.attributes if not across or attribute.name in across):
-        raise PlanError(
-            [("scale", "cannot divide records by nominal attributes alone; add a number, a date or an ordinal one")]
-        )
-    scale = frame.plan.scale
-    divide = two_d_tree if scale is not None and scale.blocking == "2^d" else kd_blocks
-    return replace(frame, blocks=divide(gather, frame.plan.k, most))
+    dimensions = frame.outline(np.empty((0, len(frame.attributes)))).shape[1]
+    return replace(frame, blocks=record_blocks(gather, dimensions, frame.plan, most))
 
 
 def refuse_whole(plan: Plan) -> None:
@@ -197,14 +190,28 @@ def refuse_whole(plan: Plan) -> None:
     ]
     if plan.method not in ("auto", *METHODS):
         problems.append(("method", f"'{plan.method}' needs the whole table in memory; use 'mdav'"))
-    if plan.draws:
-        problems.append(("method", f"'{plan.method}' needs the whole table in memory; take a sample of the records"))
     if plan.missing == "suppress":
         problems.append(("missing", "'suppress' does not apply to this engine; use 'group' or 'impute'"))
     if plan.scale is not None and plan.scale.seams:
         problems.append(("scale.seams", "needs the whole table in memory; it does not apply to this engine"))
     if problems:
         raise PlanError(problems)
+
+
+def with_seen(frame: Frame, seen: Summary, inferred: Collection[str]) -> Frame:
+    """Settle the method once more, knowing where values are missing.
+
+    Attributes that were taken for categories, and have one of its own for every record, are refused.
+    """
+    for name in inferred:
+        column = seen.columns[name]
+        if 1 < len(column.categories) == column.records - column.missing:
+            raise DataError(identifying(name))
+    attributes = [
+        replace(attribute, codes=np.array([1.0, np.nan] if seen.columns[attribute.name].missing else [1.0]))
+        for attribute in frame.attributes
+    ]
+    return replace(frame, plan=with_method(frame.plan, attributes))
 
 
 def _refuse_gaps(seen: Summary, plan: Plan) -> None:

@@ -29,7 +29,7 @@ from shoal.engines.work_folder import WorkFolder, was_placing, work_folder
 from shoal.errors import FileError, PlanError
 from shoal.plan import Plan
 from shoal.publishing import notes
-from shoal.record_blocks import MIXED_BLOCK, MIXED_FROM
+from shoal.record_blocks import MIXED_BLOCK, MIXED_FROM, Blocking
 from shoal.release import plan_beside, refuse_output
 from shoal.scale import BlockCost, block_records
 from shoal.tables import Table, dialect_for, writable_kind
@@ -90,23 +90,19 @@ class FileRelease:
 
     def summary(self) -> dict[str, Any]:
         """Everything worth knowing about the release, ready for JSON; no value of a single record is in it."""
-        found: dict[str, Any] = {
+        return {
             "records": self.records,
             "suppressed": 0,
-            "plan": self.plan.model_dump(exclude_none=True),
+            "plan": self.plan.options(),
             "loss": self.loss(),
             "risk": self.risk(),
-            "blocks": {
-                "count": len(self.block_sizes),
-                "smallest": int(self.block_sizes.min()),
-                "largest": int(self.block_sizes.max()),
-            },
+            **({} if len(self.block_sizes) == 1 else {"blocking": self._blocking.summary()}),
             "notes": self.notes,
         }
-        if self.block_cost is not None:
-            cost = self.block_cost
-            found["blocks"] |= {"cost": cost.ratio, "cost_measured_on": cost.records}
-        return found
+
+    @property
+    def _blocking(self) -> Blocking:
+        return Blocking.of(self.block_sizes, self.block_cost)
 
 
 def protect_file(
@@ -211,7 +207,7 @@ class _Run:
             groups = check(partial, self.progress)
         self._place(partial, frame.plan, overwrite)
         loss = masking.losses.summary(masked.sums)
-        found = self._notes(frame, masked, masking, cost)
+        found = self._notes(frame, masked, masking)
         return FileRelease(frame.plan, frame.records, masking.sizes, groups, cost, masked.before, loss, found)
 
     def _piece(self) -> int:
@@ -303,13 +299,12 @@ class _Run:
         put_in_place(plan_file, plan_beside(self.output), overwrite)
         put_in_place(partial, self.output, overwrite)
 
-    def _notes(self, frame: Frame, masked: Masked, masking: Masking, cost: BlockCost | None) -> list[str]:
+    def _notes(self, frame: Frame, masked: Masked, masking: Masking) -> list[str]:
         columns: dict[str, Any] = {name: pa.array([], type_) for name, type_ in frame.types.items()}
         found = notes(frame.plan, Table(self.source.schema.empty_table()), [], columns)
         for name, (before, after) in masking.losses.missing(masked.sums).items():
             if before or after:
                 found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
-        found.append(_on_blocks(masking.sizes, cost))
         if frame.blocks is not None and frame.blocks.crowded:
             found.append(
                 f"{counted(frame.blocks.crowded, 'block')} of more records than asked for: too many lie in one place "
@@ -324,12 +319,3 @@ def _absolute(path: str | None) -> str:
 
 def _sizes(frame: Frame) -> np.ndarray:
     return np.array([frame.records]) if frame.blocks is None else frame.blocks.sizes
-
-
-def _on_blocks(sizes: np.ndarray, cost: BlockCost | None) -> str:
-    if len(sizes) == 1:
-        return "all records were partitioned together"
-    told = f"the records were partitioned in {len(sizes):,} blocks of {sizes.min():,} to {sizes.max():,}"
-    if cost is None:
-        return told
-    return f"{told}, at up to {cost.ratio:.3f} times the loss without blocks (estimated on {cost.records:,} records)"

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import ArrayType, BinaryType, DataType, DoubleType, LongType, StructField, StructType
 
-from shoal.engines.frame import Frame, frame_of, refuse_whole, with_blocks
+from shoal.engines.frame import Frame, frame_of, refuse_whole, with_blocks, with_seen
 from shoal.engines.losses import Losses
 from shoal.engines.spark_checks import column, exposure, promise_of, published_fields, stored_type, verified
 from shoal.engines.spark_session import in_plain_words, without_pandas_warning
@@ -25,7 +25,7 @@ from shoal.engines.summary import Moments, Summary
 from shoal.errors import DataError
 from shoal.plan import AttributeType, Plan, Scale
 from shoal.publishing import preserved
-from shoal.record_blocks import MIXED_BLOCK
+from shoal.record_blocks import MIXED_BLOCK, Blocking
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.scale import Gather, block_records
 from shoal.scaling import Matrix
@@ -35,7 +35,7 @@ from shoal.tables.arrow import Array
 from shoal.tables.attributes import Attribute, infer_type
 from shoal.tables.cells import one_chunk
 from shoal.tables.kinds import is_number, is_text
-from shoal.words import counted, listed
+from shoal.words import listed
 from shoal.work import Progress, quiet
 
 Seen = TypeVar("Seen")
@@ -56,7 +56,8 @@ def protect(df: DataFrame, plan: Plan, progress: Progress = quiet) -> "SparkRele
     with in_plain_words():
         progress("summary", 0, 1)
         frame = frame_of(records, plan, schema)
-        frame, most = _with_size(_with_method(frame, records.seen, given))
+        inferred = [name for name in plan.masked if name not in given]
+        frame, most = _with_size(with_seen(frame, records.seen, inferred))
         progress("cells", 0, 1)
         frame = with_blocks(frame, records.gather(frame), most)
         progress("partition", 0, 1)
@@ -95,20 +96,6 @@ def _type_of(table: Table, name: str, plan: Plan) -> AttributeType:
     if is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return infer_type(table, name)
     raise DataError(f"column '{name}' is of type {kind}, which cannot be masked; give it another role")
-
-
-def _with_method(frame: Frame, seen: Summary, given: set[str]) -> Frame:
-    """Settle the method once more, knowing where values are missing; refuse texts that name the records."""
-    attributes = []
-    for attribute in frame.attributes:
-        found = seen.columns[attribute.name]
-        if attribute.name not in given and 1 < len(found.categories) == found.records - found.missing:
-            raise DataError(
-                f"column '{attribute.name}' has as many categories as the table has records; if it identifies records, "
-                "drop it with identifiers, and if it does not, say its type with types"
-            )
-        attributes.append(replace(attribute, codes=np.array([1.0, np.nan] if found.missing else [1.0])))
-    return replace(frame, plan=with_method(frame.plan, attributes))
 
 
 @dataclass
@@ -322,24 +309,21 @@ class SparkRelease:
 
     def summary(self) -> dict[str, Any]:
         """Everything worth knowing about the release, ready for JSON, as `shoal.Release.summary`."""
-        sizes = np.array([self.frame.records]) if self.frame.blocks is None else self.frame.blocks.sizes
+        blocks = self.frame.blocks
         return {
             "records": self.frame.records,
             "suppressed": 0,
-            "plan": self.plan.model_dump(exclude_none=True),
+            "plan": self.plan.options(),
             "loss": self.loss(),
             "risk": self.risk(),
-            "blocks": {"count": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())},
+            **({} if blocks is None else {"blocking": Blocking.of(blocks.sizes).summary()}),
             "notes": self.notes,
         }
 
 
 def _notes(df: DataFrame, frame: Frame) -> list[str]:
-    plan, blocks = frame.plan, frame.blocks
+    plan = frame.plan
     found = [preserved(plan), "the records are in no order, as always with Spark"]
-    if blocks is not None:
-        most = int(blocks.sizes.max())
-        found.append(f"divided into {counted(len(blocks.sizes), 'block')} of at most {counted(most, 'record')}")
     changed = [name for name in plan.masked if frame.types[name] != stored_type(frame, name)]
     if changed:
         found.append(f"now floats, values not being whole (round = true keeps integers): {', '.join(changed)}")

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -156,8 +155,3 @@ def _places(column: np.ndarray, low: float, high: float) -> tuple[int, int, int]
     upper, lower = places >> _HALF, places & ((1 << _HALF) - 1)
     squares = (int(upper @ upper) << 2 * _HALF) + (int(upper @ lower) << (_HALF + 1)) + int(lower @ lower)
     return len(present), int(places.sum()), squares
-
-
-def together(parts: Sequence[Summary]) -> Summary:
-    """Add up what was seen in pieces."""
-    return reduce(lambda one, two: one + two, parts)
