@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from shoal.engines.frame import refuse_whole
 from shoal.engines.spark import SparkRelease, protect
 from shoal.engines.spark_checks import promise_of, verified
 from shoal.engines.spark_session import in_plain_words, session
@@ -49,6 +50,7 @@ def protect_files(plan: Plan, overwrite: bool = False, progress: Progress = quie
         raise PlanError(problems)
     source, target = str(plan.input), str(plan.output)
     write_kind = _kind(target)
+    refuse_whole(plan)  # before a session is started, which takes seconds
     with session(plan.scale.master if plan.scale is not None else None) as spark:
         disk = _Disk(spark, target)
         disk.refuse(source, overwrite)
