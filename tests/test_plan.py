@@ -87,7 +87,10 @@ def test_blocks_must_cover_the_quasi_identifiers():
         ({"method": "mic1d", "strata": ["a"]}, "strata"),
         ({"method": "mic1d", "aggregate": "median"}, "aggregate"),
         ({"method": "mic1d", "standardize": "minmax"}, "standardize"),
-        ({"edits": "rules.sch"}, "edits"),
+        ({"edits": []}, "edits"),
+        ({"edits": 5}, "edits"),
+        ({"recompute": "a"}, "recompute"),
+        ({"edits_original": "keep"}, "edits_original"),
     ],
 )
 def test_an_option_that_does_not_apply_is_an_error(options, field):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.partitioning import partition
     from shoal.plan import Plan
     from shoal.release import Release, protect
+    from shoal.rulebook import rules
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ _HOMES = {
     "Release": "release",
     "protect": "release",
     "protect_file": "engines.local",
+    "rules": "rulebook",
 }
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "partition",
     "protect",
     "protect_file",
+    "rules",
 ]
 
 

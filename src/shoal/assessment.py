@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from shoal import measures
 from shoal.costs import costs
+from shoal.editing import records_of, rules_of
+from shoal.edits.evaluation import each_broken
+from shoal.edits.expressions import Rule, attributes_of
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.plan import AttributeType, Csv, Plan
 from shoal.roles import confidential_codes, numeric_attributes, refuse_unknown
@@ -248,9 +251,14 @@ def _known(intruder: Sequence[str], names: list[str]) -> list[str]:
 
 
 def check(
-    masked: Any, k: int, quasi: Sequence[str] | None = None, edits: None = None, csv: CsvOptions = None
+    masked: Any,
+    k: int,
+    quasi: Sequence[str] | None = None,
+    edits: str | Sequence[str] | None = None,
+    csv: CsvOptions = None,
+    original: Any = None,
 ) -> dict[str, Any]:
-    """Check that every combination of quasi-identifiers occurs at least k times.
+    """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
 
     Parameters
     ----------
@@ -260,25 +268,39 @@ def check(
         The least number of records in a group.
     quasi : list of str, optional
         The quasi-identifiers; every numeric attribute if left out.
-    edits : None
-        Rules are not supported in this version.
+    edits : path or list of str, optional
+        Rules that every record must obey: a file of them, or rules line by line.
     csv : Csv or dict, optional
         How a CSV file is written, where looking at it is not enough.
+    original : dataframe or path, optional
+        The original data, for rules that ask whether a value occurs there.
 
     Returns
     -------
     dict
-        ``records``, ``k``, ``quasi`` and the measures of `shoal.measures.exposure`.
+        ``records``, ``k``, ``quasi``, how many rules hold (``edits``) and the measures of `shoal.measures.exposure`.
 
     Raises
     ------
     CheckFailed
-        Saying how many combinations are too small.
+        Saying how many combinations are too small, and which rules are broken by how many records.
     """
     plan = Plan(k=k, quasi=quasi, edits=edits, csv=csv)
     table = open_table(masked, plan.csv)
     refuse_unknown(table, {"quasi": plan.masked})
     names = plan.masked or numeric_attributes(table)
-    if failures := list(too_small(table, names, plan.k)):
+    rules = rules_of(plan)
+    for rule in rules:
+        refuse_unknown(table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
+    source = None if original is None else _opened(original, plan)
+    failures = [*too_small(table, names, plan.k), *_broken(table, rules, source)]
+    if failures:
         raise CheckFailed(failures)
-    return {"records": len(table), "k": plan.k, "quasi": names, **exposure(table, names)}
+    return {"records": len(table), "k": plan.k, "quasi": names, "edits": len(rules), **exposure(table, names)}
+
+
+def _broken(table: Table, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
+    for rule, broken in each_broken(rules, records_of(table, rules, original)):
+        if broken.any():
+            many = counted(int(broken.sum()), "record")
+            yield f"rule '{rule.name}' is broken by {many}, first by {int(np.argmax(broken)) + 1}"

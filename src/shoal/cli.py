@@ -1,27 +1,28 @@
 """The commands. Each builds a plan, calls what Python users call, and shows the result."""
 
-import json
-import math
 import os
 import signal
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from rich.text import Text
 from typer.exceptions import TyperException
 
+from shoal.cli_edits import edits as edits_command
 from shoal.cli_options import (
     FILES,
+    Adjust,
     Aggregate,
     Alpha,
     AttributeWeight,
     Constraint,
     Decimal,
     Delimiter,
+    Edit,
+    Edits,
+    EditsOriginal,
     Encoding,
     Json,
     K,
@@ -31,19 +32,23 @@ from shoal.cli_options import (
     Preserve,
     Quasi,
     Quote,
+    Recompute,
     RestoreVariance,
     Seed,
     Trim,
     Type,
     blocks_of,
     csv_of,
+    edits_of,
     given,
     lists,
     names,
     one_or_pairs,
     pairs,
 )
+from shoal.cli_output import print_json, stderr, stdout
 from shoal.errors import CheckFailed, ShoalError
+from shoal.words import counted
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -128,6 +133,11 @@ def protect(
         str | None,
         typer.Option("-t", help="t-closeness: how far groups may be from the file in what is confidential."),
     ] = None,
+    edits: Edits = None,
+    edit: Edit = None,
+    edits_original: EditsOriginal = None,
+    recompute: Recompute = None,
+    adjust: Adjust = None,
     seed: Seed = None,
     block_records: Annotated[
         str | None, typer.Option(help="Divide the table into blocks of at most so many records.", metavar="N")
@@ -189,6 +199,10 @@ def protect(
         preserve=preserve,
         l=l,
         t=t,
+        edits=edits_of(edits, edit),
+        edits_original=edits_original,
+        recompute=names(recompute),
+        adjust=names(adjust),
         seed=seed,
         csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
         scale=given(
@@ -199,13 +213,13 @@ def protect(
     asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
     refuse_output(asked.input, target, overwrite)
-    with Bar(_stderr()) as bar:
+    with Bar(stderr()) as bar:
         summary = interruptible(partial(_protected, asked, target, overwrite, resume), bar)
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
     if as_json:
-        _print_json({**summary, "files": paths})
+        print_json({**summary, "files": paths})
     else:
-        _stdout().print(shown(summary), files(paths))
+        stdout().print(shown(summary), files(paths))
 
 
 def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "Progress") -> dict[str, Any]:
@@ -252,11 +266,19 @@ def _complete(plan: "Plan | None", options: dict[str, Any]) -> "Plan":
     return complete
 
 
-@app.command(epilog="Example:  shoal check masked.csv -k 5 --quasi age,income")
+app.command(name="edits", epilog="Example:  shoal edits data.csv rules.sch --quasi age,income")(edits_command)
+
+
+@app.command(epilog="Example:  shoal check masked.csv -k 5 --quasi age,income --edits rules.sch")
 def check(
     masked: Annotated[str, typer.Argument(help="The file to check, whoever made it.")],
     k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")],
     quasi: Quasi = None,
+    edits: Edits = None,
+    edit: Edit = None,
+    original: Annotated[
+        str | None, typer.Option(help="The original file, for rules that ask what occurs there.", metavar="FILE")
+    ] = None,
     delimiter: Delimiter = None,
     quote: Quote = None,
     decimal: Decimal = None,
@@ -264,21 +286,29 @@ def check(
     missing_word: MissingWord = None,
     as_json: Json = False,
 ) -> None:
-    """Check that every combination of quasi-identifiers occurs at least k times; exit code 1 if not."""
+    """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold; else exit 1."""
     from shoal.assessment import check
 
     try:
-        result = check(masked, k, names(quasi), csv=csv_of(delimiter, quote, decimal, encoding, missing_word))  # type: ignore[arg-type]
+        result = check(
+            masked,
+            k,  # type: ignore[arg-type] # a number, as the plan will see
+            names(quasi),
+            edits=edits_of(edits, edit),
+            csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
+            original=original,
+        )
     except CheckFailed as failed:
         if as_json:
-            _print_json({"passed": False, "failures": failed.failures})
+            print_json({"passed": False, "failures": failed.failures})
         raise
     if as_json:
-        _print_json({"passed": True, **result})
+        print_json({"passed": True, **result})
     else:
-        _stdout().print(
+        stdout().print(
             f"Passed: {result['records']:,} records in {result['groups']:,} groups of {result['smallest']} to "
-            f"{result['largest']}; k = {result['k']} holds for {', '.join(result['quasi'])}.",
+            f"{result['largest']}; k = {result['k']} holds for {', '.join(result['quasi'])}"
+            + (f"; so do {counted(result['edits'], 'rule')}." if result["edits"] else "."),
             markup=False,
         )
 
@@ -312,7 +342,7 @@ def assess(
     from shoal.assessment import assess
     from shoal.screen import Bar
 
-    with Bar(_stderr()) as bar:
+    with Bar(stderr()) as bar:
         result = assess(
             original,
             masked,
@@ -327,9 +357,9 @@ def assess(
             lists("levels", levels),
         )
     if as_json:
-        _print_json(result)
+        print_json(result)
     else:
-        _stdout().print(assessment(result))
+        stdout().print(assessment(result))
 
 
 @app.command(epilog="Example:  shoal demo --folder try-shoal")
@@ -343,34 +373,13 @@ def demo(
     from shoal.screen import Bar, files
     from shoal.screen import release as shown
 
-    with Bar(_stderr()) as bar:
+    with Bar(stderr()) as bar:
         summary, paths = run(Path(folder), k, bar)
     if as_json:
-        _print_json({**summary, "files": paths})
+        print_json({**summary, "files": paths})
     else:
-        _stdout().print(f"{INTRODUCTION}\n")
-        _stdout().print(shown(summary), files(paths))
-
-
-def _stdout() -> Console:
-    return Console(highlight=False, emoji=False)
-
-
-def _stderr() -> Console:
-    return Console(stderr=True, highlight=False, emoji=False)
-
-
-def _print_json(result: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(_finite(result), indent=2, allow_nan=False) + "\n")
-
-
-def _finite(value: Any) -> Any:
-    """Put null where a number overflowed: JSON knows no infinity."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        stdout().print(f"{INTRODUCTION}\n")
+        stdout().print(shown(summary), files(paths))
 
 
 def main() -> None:
@@ -403,5 +412,5 @@ _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
 def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
     for sentence in sentences:
-        _stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
+        stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
     raise SystemExit(code)

@@ -43,7 +43,8 @@ AttributeWeight = Annotated[
 Aggregate = Annotated[
     list[str] | None,
     typer.Option(
-        help="What a group publishes: mean, geometric_mean, median, trimmed_mean, convex_median, mode or medoid; "
+        help="What a group publishes: mean, geometric_mean, median, lower_median, trimmed_mean, convex_median, "
+        "mode or medoid; "
         "for one attribute, age=median.",
         metavar="[A=]HOW",
     ),
@@ -83,6 +84,26 @@ Seed = Annotated[
         help="Start of the random numbers of hybrid and ms, to be kept secret; fresh if left out.", metavar="N"
     ),
 ]
+Edits = Annotated[
+    str | None,
+    typer.Option(help="A file of rules that the data obeys: Schematron, or plain text, a rule a line.", metavar="FILE"),
+]
+Edit = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A rule, such as 'wages + other == costs' or 'if age < 16 then income == 0'; once for each.",
+        metavar="RULE",
+    ),
+]
+EditsOriginal = Annotated[
+    str | None, typer.Option(help="Original records that break a rule: fail, keep or exclude them.")
+]
+Recompute = Annotated[
+    list[str] | None, typer.Option(help="Attributes computed anew from the others of a rule.", metavar="A,B,...")
+]
+Adjust = Annotated[
+    list[str] | None, typer.Option(help="Attributes that may give way so that a sum holds.", metavar="A,B,...")
+]
 FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
 
 
@@ -92,6 +113,13 @@ def names(given: list[str] | None) -> list[str] | None:
         return None
     split = [[part] if "," not in part else [name.strip() for name in part.split(",")] for part in given]
     return [name for parts in split for name in parts if name]
+
+
+def edits_of(file: str | None, rules: list[str] | None) -> str | list[str] | None:
+    """Take rules from a file, or one by one."""
+    if file is not None and rules is not None:
+        raise PlanError([("edits", "are given by --edits or --edit, not both")])
+    return rules if file is None else file
 
 
 def blocks_of(given: list[str] | None, word: str | None) -> list[list[str] | None] | str | None:

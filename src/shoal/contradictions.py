@@ -22,6 +22,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     yield from _typed(plan)
     yield from _weighted(plan)
     yield from _diverse(plan)
+    yield from _edited(plan)
     if plan.trim is not None and not plan.trimmed:
         yield "trim", "does not apply without aggregate 'trimmed_mean'"
     if plan.k and 2 * plan.trimmed >= plan.k:
@@ -34,7 +35,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     yield from _scaled(plan)
     if plan.gain is not None and plan.method != "vmdav":
         yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
-    if plan.strata is None and plan.small_strata != "error":
+    if plan.strata is None and plan.edits is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata; name them with strata"
 
 
@@ -111,6 +112,25 @@ def _diverse(plan: "Plan") -> Iterator[Problem]:
             yield field, "does not apply without confidential attributes; name them with confidential"
         if plan.blocks is not None:
             yield field, "does not apply to several attribute blocks, whose combinations may be anybody's own"
+
+
+def _edited(plan: "Plan") -> Iterator[Problem]:
+    """Rules, and what goes with them."""
+    if plan.edits is None:
+        for field in ("edits_original", "recompute", "adjust"):
+            if getattr(plan, field) != type(plan).model_fields[field].default:
+                yield field, "does not apply without rules; give them with edits"
+        return
+    if plan.restore_variance:
+        yield "restore_variance", "would move values off what the rules say; leave it out, or the edits"
+    if plan.method == "mic1d":
+        yield "edits", "cannot be kept by method 'mic1d', which forms no groups of records; use another method"
+    for field in ("recompute", "adjust"):
+        for name in getattr(plan, field):
+            if plan.masked and not plan.draws and name not in plan.masked:
+                yield field, f"names '{name}', which is not masked"
+    if plan.edits_original == "keep" and plan.draws:
+        yield "edits_original", f"'keep' does not apply to method '{plan.method}'; use 'exclude'"
 
 
 def _mic1d(plan: "Plan") -> Iterator[Problem]:

@@ -21,9 +21,9 @@ DEFAULTS: dict[AttributeType, Aggregate] = {
     "boolean": "mode",
 }
 AGGREGATES: dict[AttributeType, tuple[Aggregate, ...]] = {
-    "continuous": ("mean", "geometric_mean", "median", "trimmed_mean", "mode", "medoid"),
-    "date": ("mean", "median", "trimmed_mean", "mode", "medoid"),
-    "datetime": ("mean", "median", "trimmed_mean", "mode", "medoid"),
+    "continuous": ("mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "mode", "medoid"),
+    "date": ("mean", "median", "lower_median", "trimmed_mean", "mode", "medoid"),
+    "datetime": ("mean", "median", "lower_median", "trimmed_mean", "mode", "medoid"),
     "ordinal": ("median", "convex_median", "mode", "medoid"),
     "nominal": ("mode", "medoid"),
     "boolean": ("mode", "medoid"),

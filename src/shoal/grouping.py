@@ -45,27 +45,32 @@ class Partitions(NamedTuple):
 
 
 def partitions(
-    space: Space, strata: Sequence[NDArray[np.int64]], plan: Plan, confidential: Confidential, progress: Progress
+    space: Space,
+    strata: Sequence[Sequence[NDArray[np.int64]]],
+    plan: Plan,
+    confidential: Confidential,
+    progress: Progress,
 ) -> Partitions:
-    """Partition every attribute block within every stratum, large ones divided into record blocks."""
+    """Partition every attribute block within each of its strata, large ones divided into record blocks."""
     parts = [space.columns([plan.masked.index(name) for name in block]) for block in plan.in_blocks]
-    homes = [_homes(part, block, strata, plan) for part, block in zip(parts, plan.in_blocks, strict=True)]
+    homes = [_homes(part, block, rows, plan) for part, block, rows in zip(parts, plan.in_blocks, strata, strict=True)]
     tasks: list[Task[Labels]] = []
     for part, home in zip(parts, homes, strict=True):
         tasks += [partial(grouped, part.rows(rows), plan, _of(confidential, rows)) for rows in split(home)]
     results = iter(side_by_side(tasks, len(space.values) * len(parts), progress))
     found = []
-    for part, home in zip(parts, homes, strict=True):
+    for part, home, apart in zip(parts, homes, strata, strict=True):
         labels = np.empty(len(home), dtype=np.int64)
         groups = 0
         for rows in split(home):
             labels[rows] = next(results) + groups
             groups = int(labels[rows].max()) + 1
-        found.append(_mended(part, labels, home, strata, plan, progress))
-    part, home = max(zip(parts, homes, strict=True), key=lambda pair: int(pair[1].max()))
-    if int(home.max()) + 1 == len(strata):
+        found.append(_mended(part, labels, home, apart, plan, progress))
+    extra = [int(home.max()) + 1 - len(apart) for home, apart in zip(homes, strata, strict=True)]
+    if max(extra) == 0:
         return Partitions(found, None)
-    return Partitions(found, described(part, plan, home, progress))
+    most = extra.index(max(extra))
+    return Partitions(found, described(parts[most], plan, homes[most], progress))
 
 
 def _homes(space: Space, names: list[str], strata: Sequence[NDArray[np.int64]], plan: Plan) -> Labels:

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from shoal.aggregation.hybrid import Rule, constrained, microhybrid, redraw
 from shoal.aggregation.ipso import refuse_fewer
+from shoal.edits.expressions import Rule as Edit
 from shoal.encoding import encode_all, space_of
 from shoal.errors import DataError, PlanError
 from shoal.grouping import Confidential, partitions
 from shoal.hybrid_checks import Claim, all_equal, refuse_broken, same
+from shoal.hybrid_edits import sums_of, with_exact_sums
 from shoal.masking.ms import freedom, muralidhar_sarathy
 from shoal.measures import MOST_RECORDS, distance_linkage
 from shoal.measures.hybrid import SAME, preservation, subdomains
@@ -71,7 +73,12 @@ class _Made(NamedTuple):
 
 
 def hybrid_data(
-    attributes: list[Attribute], strata: Strata, plan: Plan, rng: np.random.Generator, progress: Progress
+    attributes: list[Attribute],
+    strata: Strata,
+    plan: Plan,
+    rules: Sequence[Edit],
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> Hybrid:
     """Make the confidential attributes anew: by R-microhybrid, or with the noise of Muralidhar and Sarathy.
 
@@ -83,6 +90,8 @@ def hybrid_data(
         Which records never share a group.
     plan
         A settled plan.
+    rules
+        Edits that the data obeys and must go on obeying.
     rng
         All random numbers come from here.
     progress
@@ -95,12 +104,14 @@ def hybrid_data(
     """
     parts = _parts(attributes, plan)
     _refuse(parts, plan)
+    sums = sums_of(rules, plan)
     if plan.method == "ms":
         made = _noisy(parts, plan, rng)
     else:
         made = _synthetic(parts, space_of(attributes, plan), strata, plan, rng, progress)
     notes = [*_on_unchanged(parts, made, plan), *_on_little_freedom(parts, made, plan)]
     codes, costs = _constrained(parts, made, plan)
+    codes = with_exact_sums(sums, codes, {attribute.name: attribute.codes for attribute in parts.others})
     if parts.dealt:
         codes |= _named(parts.dealt, redraw(_matrix(parts.dealt), made.labels, rng))
     columns = {each.name: each.decode(codes[each.name]) for each in (*parts.synthetic, *parts.dealt)}
@@ -197,7 +208,7 @@ def _synthetic(
     """R-microhybrid: partition by quasi-identifiers and confidential attributes together, then IPSO in each group."""
     together = Plan(k=plan.k, quasi=plan.used, method="mdav")
     nothing = Confidential([], None, None, [])
-    found = partitions(space, strata.rows, together, nothing, progress)
+    found = partitions(space, [strata.rows], together, nothing, progress)
     X, Y = _xy(parts)
     labels = found.labels[0].copy()
     values, unchanged = X.copy(), np.zeros(X.shape, dtype=bool)

@@ -31,7 +31,9 @@ from shoal.contradictions import Problem, contradictions
 from shoal.errors import FileError, PlanError
 
 Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "mic1d", "hybrid", "ms"]
-Aggregate = Literal["mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode", "medoid"]
+Aggregate = Literal[
+    "mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode", "medoid"
+]
 AttributeType = Literal["continuous", "ordinal", "nominal", "date", "datetime", "boolean"]
 Standardize = Literal["zscore", "minmax", "none"]
 Constraint = Literal["non-negative", "integer"]
@@ -49,11 +51,6 @@ def _whole(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("must be a whole number")
     return value.__index__() if hasattr(value, "__index__") else value
-
-
-def _nothing(value: object) -> None:
-    if value is not None:
-        raise ValueError("is not supported in this version; it is refused rather than ignored")
 
 
 def _path(value: object) -> object:
@@ -97,7 +94,11 @@ Alpha = Annotated[
     Discriminator(_form),
     BeforeValidator(lambda given: given.tolist() if hasattr(given, "tolist") else given),  # an array of numpy
 ]
-NotYet = Annotated[None, BeforeValidator(_nothing)]
+# A file of rules, or rules line by line.
+Edits = Annotated[
+    Annotated[PathText, Tag("word")] | Annotated[list[str], Field(min_length=1), Tag("lists")],
+    Discriminator(lambda given: "lists" if isinstance(given, list | tuple) else "word"),
+]
 
 
 class Csv(BaseModel):
@@ -215,7 +216,14 @@ class Plan(BaseModel):
     t: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="t-closeness: how far confidential values in a group may be from those in the file"
     )
-    edits: NotYet = Field(None, description="rules that the data obeys (not in this version)")
+    edits: Edits | None = Field(
+        None, description="rules that the data obeys and must go on obeying: a file of rules, or rules line by line"
+    )
+    edits_original: Literal["fail", "keep", "exclude"] = Field(
+        "fail", description="original records that break a rule: refused, kept as they are, or left out"
+    )
+    recompute: Names = Field([], description="attributes that are computed anew from the others of a rule")
+    adjust: Names = Field([], description="attributes that may give way so that the sum of a rule holds")
     seed: Annotated[Whole, Field(ge=0)] | None = Field(
         None, description="start of the random numbers, for methods that draw any; fresh and secret ones if not given"
     )
@@ -313,7 +321,7 @@ class Plan(BaseModel):
             raise FileError(f"the plan file '{path}' cannot be read: {type(error).__name__}") from None
         except tomllib.TOMLDecodeError as error:
             raise FileError(f"the plan file '{path}' is not valid TOML: {error}") from None
-        for field in ("input", "output"):
+        for field in _PATHS:
             if isinstance(options.get(field), str) and "://" not in options[field]:  # an address is not in a folder
                 options[field] = os.path.normpath(path.parent / options[field])
         return cls(**options)
@@ -321,8 +329,8 @@ class Plan(BaseModel):
     def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
         """Write the plan as the text of a plan file that is going to lie in `folder`."""
         options = {field: value for field, value in self.options().items() if value not in ([], {})}
-        for field in ("input", "output"):
-            if field in options and "://" not in options[field]:
+        for field in _PATHS:
+            if isinstance(options.get(field), str) and "://" not in options[field]:
                 options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
         return tomli_w.dumps(options)
 
@@ -349,6 +357,10 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = f"must be at least {context['ge']}"
         case "too_short" if path[0] == "levels":
             what = "names no level"
+        case "too_short" if path[0] == "edits":
+            what = "hold no rule; leave them out or give at least one"
+        case "list_type" | "string_type" if path[0] == "edits":
+            what = "must be a file of rules, or a list of rules"
         case "too_short" if path[0] == "constraints":
             what = "says nothing; leave it out"
         case "dict_type":
@@ -372,7 +384,8 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     return ".".join(path) or "plan", what
 
 
+_PATHS = ("input", "output", "edits")
 _PARTS: dict[str, type[BaseModel]] = {"csv": Csv, "scale": Scale}
 _TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")
 _TABLES = ("types", "levels", "attribute_weights", "aggregate", "constraints")
-_NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks")
+_NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks", "recompute", "adjust")

@@ -8,6 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling, aggregate, medoids, restore_variance
+from shoal.edits.keeping import Keeping
+from shoal.edits.righting import righted
 from shoal.encoding import aggregate_of
 from shoal.errors import DataError
 from shoal.plan import Plan
@@ -15,7 +17,7 @@ from shoal.space import Space
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
-from shoal.words import counted
+from shoal.words import counted, listed
 
 Labels = NDArray[np.int64]
 
@@ -44,6 +46,18 @@ def representatives(
                     fill=plan.missing == "impute",
                 )
     return [found[attribute.name] for attribute in attributes]
+
+
+def put_right(
+    published: list[Codes], attributes: Sequence[Attribute], partitions: list[Labels], plan: Plan, edits: Keeping
+) -> tuple[list[Codes], dict[str, float]]:
+    """Put right what groups publish so that rules hold exactly; also how far each may be outside its group's range."""
+    labels = {name: own for block, own in zip(plan.in_blocks, partitions, strict=True) for name in block}
+    original = {attribute.name: attribute.codes for attribute in attributes}
+    whole = {each.name for each in attributes if plan.round and pa.types.is_integer(each.stored)}
+    found = {attribute.name: codes for attribute, codes in zip(attributes, published, strict=True)}
+    right = righted(edits, original, found, labels, whole)
+    return [right.values[attribute.name] for attribute in attributes], right.slack
 
 
 def _medoids(space: Space, labels: Labels, weights: Codes | None, *, fill: bool) -> Labels:
@@ -79,9 +93,16 @@ def _is_constant(codes: Codes) -> bool:
     return not len(present) or present.min() == present.max()
 
 
-def notes(plan: Plan, original: Table, attributes: Sequence[Attribute], columns: dict[str, Array]) -> list[str]:
+def notes(
+    plan: Plan,
+    original: Table,
+    attributes: Sequence[Attribute],
+    columns: dict[str, Array],
+    edits: Keeping | None = None,
+) -> list[str]:
     """Say what a user might not expect, or must know before publishing."""
-    found = [] if plan.draws else [preserved(plan)]
+    found = [] if plan.draws else [preserved(plan, edits)]
+    found += [] if edits is None else _on_edits(edits)
     changed: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.type != original.column(name).type and not pa.types.is_dictionary(column.type):
@@ -103,6 +124,17 @@ def notes(plan: Plan, original: Table, attributes: Sequence[Attribute], columns:
         )
     if plan.seed is not None:
         found.append(f"the seed was not used: {plan.method} draws no random numbers")
+    return found
+
+
+def _on_edits(edits: Keeping) -> list[str]:
+    """Say which rules nothing keeps by construction, and what was computed anew."""
+    found = []
+    if unsure := [demand.name for demand in edits.demands if not demand.promised]:
+        found.append(f"verified, but not kept by construction, so that other data may break them: {listed(unsure)}")
+    if edits.recomputed:
+        names = listed([each.name for each in edits.recomputed])
+        found.append(f"computed from what is published of others, not from the group: {names}")
     return found
 
 
@@ -132,7 +164,7 @@ def unchanged(plan: Plan, masked: list[Codes], attributes: Sequence[Attribute]) 
     return [f"mic1d published {percent:.1f} % of the values as they are, and {whole} wholly so"]
 
 
-def preserved(plan: Plan) -> str:
+def preserved(plan: Plan, edits: Keeping | None = None) -> str:
     """Say which moments a release keeps."""
     if plan.method == "mic1d":
         return (
@@ -140,16 +172,18 @@ def preserved(plan: Plan) -> str:
             "no moment is preserved exactly"
         )
     numbers = [name for name in plan.masked if plan.types[name] in NUMBERS]
+    anew = set() if edits is None else {each.name for each in edits.recomputed}
     if not numbers:
         return "preserved: no moment, there being no numbers among the masked attributes"
-    about = " up to rounding" if plan.round or any(plan.types[name] != "continuous" for name in numbers) else ""
+    rounded = plan.round or any(plan.types[name] != "continuous" for name in numbers)
+    about = " up to rounding" if rounded or (edits is not None and (edits.sums or edits.whole)) else ""
     what = "every masked attribute" if len(numbers) == len(plan.masked) else "every masked number"
     weighted = "" if plan.weights is None else "weighted "
     if plan.restore_variance:
         return f"preserved{about}: the {weighted}mean and the {weighted}variance of {what}"
     if plan.missing in ("group", "impute"):
         about += ", where no value is missing"
-    kept = [name for name in numbers if aggregate_of(name, plan) == "mean"]
+    kept = [name for name in numbers if aggregate_of(name, plan) == "mean" and name not in anew]
     if len(kept) == len(numbers):
         return f"preserved{about}: the {weighted}mean of {what}, in the file and in each group"
     if kept:

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.costs import costs
+from shoal.editing import Obeyed, Parts, explained, obedience, parted, rules_of
+from shoal.edits.keeping import Keeping
 from shoal.encoding import encode_all, numbers, space_of
 from shoal.errors import DataError, FileError, PlanError
 from shoal.grouping import Confidential, Partitions, partitions
 from shoal.partitioning.diversity import Secret
 from shoal.plan import Plan
-from shoal.publishing import notes, on_seed, representatives, restored, unchanged
+from shoal.publishing import notes, on_seed, put_right, representatives, restored, unchanged
 from shoal.record_blocks import Blocking
 from shoal.roles import confidential_codes, survey_weights
 from shoal.settle import settled
@@ -79,29 +81,31 @@ def protect(
     plan = _asked(table, plan, options)
     progress("read", 0, 1)
     source = _opened(plan.input if plan.input is not None else table, plan)
-    plan, attributes = settled(plan, source)
+    rules = rules_of(plan)
+    plan, attributes, edits = settled(plan, source, rules)
     weights = survey_weights(source, plan.weights)
-    keep = _kept(attributes, plan)
-    missed = len(keep) - int(keep.sum())
-    strata = stratify(_only(source, keep), space_of(_rows(attributes, keep), plan), plan)
-    keep[keep] = strata.keep
+    keep, left_out = _kept(attributes, plan)
+    obeyed = obedience(source, rules, keep, plan)
+    left_out += obeyed.notes
+    strata, parts = _divided(source, attributes, keep, plan, edits)
+    obeyed, left_out = obeyed.of(keep), [*left_out, *strata.notes, *parts.notes]
     original, attributes = _only(source, keep), _rows(attributes, keep)
     weights = None if weights is None else weights[keep]
-    missing = [f"{counted(missed, 'record')} left out, missing a value that is needed"] if missed else []
     if plan.draws:
-        release = _hybrid_release(plan, source, original, attributes, strata, progress)
-        return replace(release, notes=[*release.notes, *missing])
-    masked, found, rescaled = _masked(original, attributes, strata, plan, weights, progress)
+        release = _hybrid_release(plan, source, original, attributes, strata, obeyed, progress)
+        return replace(release, notes=[*release.notes, *left_out])
+    masked, found, rescaled, slack = _masked(original, attributes, parts, plan, edits, weights, progress)
     columns = {
         attribute.name: attribute.decode(codes, whole=plan.round)
         for attribute, codes in zip(attributes, masked, strict=True)
     }
     published = original.publish(columns, drop=plan.identifiers)
-    promise = _promise(plan, columns, strata, rescaled)
+    promise = replace(_promise(plan, columns, strata, rescaled), slack=slack, obeyed=obeyed)
     progress("verify", 0, 1)
     verify(published, original, promise)
-    said = [*notes(plan, original, attributes, columns), *strata.notes, *unchanged(plan, masked, attributes)]
-    return Release(plan, source, original, published, found.labels, promise, [*said, *missing], found.blocking)
+    said = [*notes(plan, original, attributes, columns, edits), *unchanged(plan, masked, attributes), *left_out]
+    kept = None if edits is None else [*explained(edits)]
+    return Release(plan, source, original, published, found.labels, promise, said, found.blocking, edits=kept)
 
 
 def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
@@ -115,7 +119,8 @@ def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> 
     elif table is not None and plan is not None and plan.input is not None:
         plan = plan.updated(input=None, csv=None)  # they describe another table
     plan = Plan(**options) if plan is None else plan.updated(**options)
-    return plan if plan.input is None else plan.updated(input=os.path.abspath(plan.input))  # noqa: PTH100 - keeps links
+    paths = {name: getattr(plan, name) for name in ("input", "edits")}
+    return plan.updated(**{name: os.path.abspath(path) for name, path in paths.items() if isinstance(path, str)})  # noqa: PTH100 - keeps links
 
 
 def _opened(source: Any, plan: Plan) -> Table:
@@ -126,8 +131,8 @@ def _opened(source: Any, plan: Plan) -> Table:
     return open_table(source, plan.csv)
 
 
-def _kept(attributes: list[Attribute], plan: Plan) -> NDArray[np.bool_]:
-    """Which records are kept where those that miss a value are left out."""
+def _kept(attributes: list[Attribute], plan: Plan) -> tuple[NDArray[np.bool_], list[str]]:
+    """Which records are kept where those that miss a value are left out, and a note on the others."""
     keep = np.ones(len(attributes[0].codes), dtype=bool)
     if plan.missing == "suppress":
         for attribute in attributes:
@@ -138,7 +143,21 @@ def _kept(attributes: list[Attribute], plan: Plan) -> NDArray[np.bool_]:
                 f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
                 f"the attribute that is missing most{other}"
             )
-    return keep
+    missed = len(keep) - int(keep.sum())
+    return keep, [f"{counted(missed, 'record')} left out, missing a value that is needed"] if missed else []
+
+
+def _divided(
+    source: Table, attributes: list[Attribute], keep: NDArray[np.bool_], plan: Plan, edits: Keeping | None
+) -> tuple[Strata, Parts]:
+    """Divide the records by strata and by what governs rules; those that are left out are struck from `keep`."""
+    while True:
+        strata = stratify(_only(source, keep), space_of(_rows(attributes, keep), plan), plan)
+        keep[keep] = strata.keep
+        parts = parted(_only(source, keep), edits, strata.rows, plan)
+        if parts.keep.all():
+            return strata, parts
+        keep[keep] = parts.keep  # so that a stratum may be too small now
 
 
 def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
@@ -152,25 +171,35 @@ def _rows(attributes: list[Attribute], keep: NDArray[np.bool_]) -> list[Attribut
 def _masked(
     original: Table,
     attributes: list[Attribute],
-    strata: Strata,
+    parts: Parts,
     plan: Plan,
+    edits: Keeping | None,
     weights: Codes | None,
     progress: Progress,
-) -> tuple[list[Codes], Partitions, dict[str, Rescaling]]:
-    """Return what is published, the groups it comes from (none for mic1d), and how variances were restored."""
+) -> tuple[list[Codes], Partitions, dict[str, Rescaling], dict[str, float]]:
+    """Return what is published, the groups it comes from (none for mic1d), how variances were restored, and slack."""
     if plan.method == "mic1d":
         from shoal.masking import mic1d
 
-        return list(mic1d(numbers(attributes), plan.k).T), Partitions([], None), {}
+        return list(mic1d(numbers(attributes), plan.k).T), Partitions([], None), {}, {}
     space = space_of(attributes, plan)
-    found = partitions(space, strata.rows, plan, _confidential(original, plan), progress)
+    found = partitions(space, parts.rows, plan, _confidential(original, plan), progress)
     published = representatives(attributes, space, found.labels, plan, weights)
+    if edits is not None:
+        published, slack = put_right(published, attributes, found.labels, plan, edits)
+        return published, found, {}, slack
     masked, rescaled = restored(published, attributes, plan, weights)
-    return masked, found, rescaled
+    return masked, found, rescaled, {}
 
 
 def _hybrid_release(
-    plan: Plan, source: Table, original: Table, attributes: list[Attribute], strata: Strata, progress: Progress
+    plan: Plan,
+    source: Table,
+    original: Table,
+    attributes: list[Attribute],
+    strata: Strata,
+    obeyed: Obeyed,
+    progress: Progress,
 ) -> "Release":
     """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
     from shoal.hybrid_checks import verify_hybrid
@@ -179,14 +208,14 @@ def _hybrid_release(
     rng = random_numbers(attributes, plan)
     secret = on_seed(plan.seed is not None)
     plan = plan.updated(seed=None)
-    hybrid = hybrid_data(attributes, strata, plan, rng, progress)
+    hybrid = hybrid_data(attributes, strata, plan, obeyed.rules, rng, progress)
     published = original.publish(hybrid.columns, drop=plan.identifiers)
-    promise = _promise(plan, hybrid.columns, strata, {})
+    promise = replace(_promise(plan, hybrid.columns, strata, {}), obeyed=obeyed)
     progress("verify", 0, 1)
     verify(published, original, promise)
     verify_hybrid(published, original, hybrid.claim)
     changed = [attribute for attribute in attributes if attribute.name in plan.changed]
-    said = [*hybrid.notes, secret, *notes(plan, original, changed, hybrid.columns), *strata.notes]
+    said = [*hybrid.notes, secret, *notes(plan, original, changed, hybrid.columns)]
     return Release(plan, source, original, published, [hybrid.labels], promise, said, hybrid.blocking, hybrid)
 
 
@@ -232,6 +261,8 @@ class Release:
         What a user might not expect, and what the release preserves.
     blocking : Blocking, optional
         The record blocks that a large table was divided into, and what they cost.
+    edits : list of dict, optional
+        The rules that the release obeys: their class, the attributes they tie together, and how they were kept.
     """
 
     plan: Plan
@@ -243,6 +274,7 @@ class Release:
     notes: list[str] = field(repr=False)
     blocking: Blocking | None = None
     _hybrid: "Hybrid | None" = field(default=None, repr=False)
+    edits: list[dict[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def table(self) -> Any:
@@ -301,6 +333,7 @@ class Release:
             "loss": self.loss(),
             "risk": self.risk(),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
+            **({} if self.edits is None else {"edits": self.edits}),
             **({} if self._hybrid is None else {"hybrid": self._evidence(self._hybrid)}),
             "notes": self.notes,
         }

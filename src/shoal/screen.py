@@ -104,6 +104,8 @@ def release(summary: dict[str, Any]) -> RenderableType:
         parts.append(f"With the strata known too, the smallest group has {summary['risk']['strata']['smallest']}.")
     if "blocking" in summary:
         parts.append(Text(_blocking(summary["blocking"])))
+    if "edits" in summary:
+        parts.append(Text(f"All {counted(len(summary['edits']), 'rule')} hold in what is published."))
     parts += [Text(f"- {note}") for note in summary["notes"]]
     return Group(*parts)
 

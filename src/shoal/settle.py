@@ -1,9 +1,14 @@
 """Settling a plan: what it leaves to the table is filled in, and what the table cannot give is refused."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from shoal.aggregation import first_not_positive
 from shoal.contradictions import ONE_ATTRIBUTE
+from shoal.editing import with_rules, with_tied_blocks
+from shoal.edits.expressions import Rule
+from shoal.edits.keeping import Keeping
 from shoal.encoding import AGGREGATES, aggregate_of, encode_all, numbers
 from shoal.errors import DataError, PlanError
 from shoal.partitioning import ACCEPTS, choose
@@ -17,12 +22,33 @@ from shoal.words import counted
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
 
 
-def settled(plan: Plan, table: Table) -> tuple[Plan, list[Attribute]]:
-    """Fill in which attributes are masked, their types, and by which method; and encode the attributes."""
+def settled(plan: Plan, table: Table, rules: Sequence[Rule] = ()) -> tuple[Plan, list[Attribute], Keeping | None]:
+    """Fill in which attributes are masked, their types, how rules are kept and by which method; encode attributes."""
     plan = with_attributes(plan, table)
     attributes = encode_all(table, plan)
     _refuse_large_k(plan, table)
-    return with_method(plan, attributes), attributes
+    if isinstance(plan.blocks, str):
+        plan = with_tied_blocks(_with_blocks(plan, attributes), rules)
+    kept = None
+    if rules and not plan.draws:
+        plan, kept = with_rules(plan, table.names, rules)
+        _refuse_products(attributes, plan, kept)
+    return with_method(plan, attributes), attributes, kept
+
+
+def _refuse_products(attributes: list[Attribute], plan: Plan, kept: Keeping) -> None:
+    """Report what has no geometric mean, where a rule needs one."""
+    for attribute in attributes:
+        if kept.aggregates.get(attribute.name) != "geometric_mean":
+            continue
+        if (at := first_not_positive(attribute.codes)) is not None:
+            demand = next(each for each in kept.demands if attribute.name in each.geometric)
+            anew = demand.recomputed[0].name if demand.recomputed else attribute.name
+            raise DataError(
+                f"column '{attribute.name}' is zero or negative in record {at + 1}, and rule '{demand.name}' is kept "
+                "by geometric means, which only positive numbers have; compute one attribute of the rule from the "
+                f"others (recompute = '{anew}'), or leave the rule out"
+            )
 
 
 def with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
@@ -44,6 +70,7 @@ def with_attributes(plan: Plan, table: Table) -> Plan:
     others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
     others["weights"] = [] if plan.weights is None else [plan.weights]
     named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
+    named |= {"recompute": plan.recompute, "adjust": plan.adjust}
     named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
     refuse_unknown(table, {"quasi": plan.masked, **others, **named})
     if not plan.draws:  # else the confidential attributes are masked, and there may be no others
@@ -123,10 +150,6 @@ def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
     """Choose blocks and method, and refuse what the method cannot take."""
     gaps = [attribute.name for attribute in attributes if attribute.missing.any() and plan.missing == "group"]
     odd = [attribute for attribute in attributes if attribute.type not in NUMBERS]
-    if isinstance(plan.blocks, str):
-        if odd or any(attribute.missing.any() for attribute in attributes):
-            raise PlanError([("blocks", "are chosen by correlation, for numbers without gaps only; give them by hand")])
-        plan = plan.updated(blocks=_chosen_blocks(attributes, plan), block_size=None)
     widest = max(len(block) for block in plan.in_blocks)
     if plan.method == "univariate" and widest > 1:
         raise PlanError([("method", ONE_ATTRIBUTE)])
@@ -146,6 +169,13 @@ def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
     if problems:
         raise PlanError(problems)
     return plan.updated(method=method)
+
+
+def _with_blocks(plan: Plan, attributes: list[Attribute]) -> Plan:
+    """Choose attribute blocks by correlation."""
+    if any(attribute.type not in NUMBERS or attribute.missing.any() for attribute in attributes):
+        raise PlanError([("blocks", "are chosen by correlation, for numbers without gaps only; give them by hand")])
+    return plan.updated(blocks=_chosen_blocks(attributes, plan), block_size=None)
 
 
 def _chosen_blocks(attributes: list[Attribute], plan: Plan) -> list[list[str]] | None:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from shoal import measures
 from shoal.aggregation import Rescaling
+from shoal.editing import Obeyed
+from shoal.edits.evaluation import Records, each_broken
 from shoal.errors import CheckFailed
 from shoal.plan import AttributeType
 from shoal.roles import confidential_codes
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode
+from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode, without_declared
 from shoal.tables.database import cursor
 from shoal.tables.kinds import same_type
 from shoal.words import counted, listed
@@ -88,6 +90,8 @@ class Promise:
     weights: str | None = None  # the weighted total of every number is kept in each group, if weights are named here
     diversity: Diversity | None = None
     complete: bool = False  # no masked value is missing
+    slack: Mapping[str, float] = field(default_factory=dict)  # how far outside its group's range rules push a number
+    obeyed: Obeyed = field(default_factory=Obeyed)
 
 
 def verify(published: Table, original: Table, promise: Promise) -> None:
@@ -108,6 +112,7 @@ def verify(published: Table, original: Table, promise: Promise) -> None:
             failures += _missing(published, block, promise)
             failures += _totals(published, original, block, promise)
             failures += _undiverse(published, [*block, *promise.strata], promise)
+        failures += _disobeyed(published, promise)
     if failures:
         raise CheckFailed(failures)
 
@@ -141,6 +146,7 @@ def verify_written(written: Table, published: Table, types: Mapping[str, pa.Data
     failures += _types(written, types)
     for block in promise.blocks:
         failures += too_small(written, [*block, *promise.strata], promise.k)
+    failures += _disobeyed(written, promise)
     if failures:
         raise CheckFailed(failures)
 
@@ -183,7 +189,7 @@ def _outside(published: Table, original: Table, block: list[str], promise: Promi
     wrong, ranges = [], []
     for j, name in enumerate(block):
         attribute = _attribute(original, name, promise)
-        codes, slack = attribute.read(published.column(name)), 0.0
+        codes, slack = attribute.read(published.column(name)), promise.slack.get(name, 0.0)
         if rescaling := promise.rescaled.get(name):
             codes = rescaling.undo(codes)
             slack = 1e-9 * float(np.nanmax(np.abs(attribute.codes)))
@@ -195,6 +201,8 @@ def _outside(published: Table, original: Table, block: list[str], promise: Promi
             f"count(*) FILTER (x{j} = y{j}) AS same{j}, count(*) FILTER (x{j} IS NULL) AS missing{j}"
         )
         odd = f"same{j} = 0" if attribute.type in CATEGORIES else f"y{j} < low{j} - {slack} OR y{j} > high{j} + {slack}"
+        if slack == np.inf:
+            odd = "false"  # it was computed from others, and may be anywhere
         wrong.append(f"count(*) FILTER (CASE WHEN y{j} IS NULL THEN missing{j} = 0 ELSE low{j} IS NULL OR {odd} END)")
     keys = ", ".join(f"key{j}" for j in range(len(block)))
     query = f"SELECT {', '.join(wrong)} FROM (SELECT {', '.join(ranges)} FROM pairs GROUP BY {keys})"  # noqa: S608
@@ -251,6 +259,24 @@ def classes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
         connection.register("published", columns)
         found = connection.execute(query).fetchnumpy()
     return np.asarray(found["class"], dtype=np.int64)
+
+
+def _disobeyed(published: Table, promise: Promise) -> Iterator[str]:
+    """Yield the rules that a table breaks, outside of groups with an original record that broke one."""
+    obeyed = promise.obeyed
+    if not obeyed.rules:
+        return
+    excused = np.zeros(len(published), dtype=bool)
+    for block in promise.blocks if obeyed.broken.any() else []:
+        alike = classes(published, block)
+        excused |= np.isin(alike, alike[obeyed.broken])
+    records = Records({name: without_declared(published, name) for name in published.names}, obeyed.domains)
+    for rule, broken in each_broken(obeyed.rules, records):
+        if (wrong := broken & ~excused).any():
+            yield (
+                f"rule '{rule.name}' is broken by {counted(int(wrong.sum()), 'record')}, first by "
+                f"{int(np.argmax(wrong)) + 1}; publish whole records (aggregate = 'medoid'), or leave the rule out"
+            )
 
 
 def _undiverse(published: Table, names: Sequence[str], promise: Promise) -> Iterator[str]:

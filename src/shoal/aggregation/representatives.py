@@ -10,7 +10,7 @@ from shoal.aggregation.members import Column, Labels, Members, members, outweigh
 from shoal.kernels.groups import convex_medians, means, middle
 
 Places = NDArray[np.int64]
-Aggregate = Literal["mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode"]
+Aggregate = Literal["mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode"]
 
 
 def aggregate(
@@ -30,6 +30,7 @@ def aggregate(
     - ``median`` costs the least absolute error and resists outliers: the first value at which the running weight
       reaches half of the group's, or the mean of this and the next if it is exactly half. Of levels it is always
       the lower one, which occurs in the group.
+    - ``lower_median`` is that one, of numbers too: what is published occurs in the group.
     - ``trimmed_mean`` lies between mean and median; without weights only.
     - ``convex_median``, of levels: the lower median after the frequencies f were made convex,
       f_c(i) = min(max of f(j) over j <= i, max of f(j) over j >= i) [1]_. Like a mean, it may be a level between
@@ -43,7 +44,7 @@ def aggregate(
         Numbers, ticks of dates, places of levels (0, 1, ...) or numbers of categories; NaN where a value is missing.
     labels : (n,) array of int
         The group of each record, numbered from 0 without gaps.
-    how : {"mean", "geometric_mean", "median", "trimmed_mean", "convex_median", "mode"}
+    how : {"mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode"}
         What is published.
     trim : int
         How many members with a value ``trimmed_mean`` leaves out at each end of a group; where values are missing
@@ -97,6 +98,8 @@ def _representatives(of: Members, how: Aggregate, trim: int, levels: int) -> Col
             return _geometric_means(of)
         case "median":
             return _lower_medians(of) if levels > 0 else _medians(of)
+        case "lower_median":
+            return _lower_medians(of)
         case "trimmed_mean":
             skip = np.minimum(trim, (np.diff(of.starts) - 1) // 2)
             return _means(of, of.starts[:-1] + skip, of.starts[1:] - skip)

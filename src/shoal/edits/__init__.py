@@ -1,0 +1,1 @@
+"""Edits: rules that the data obeys and must go on obeying after masking. Read, classify, plan around, verify."""

@@ -1,0 +1,227 @@
+"""Rules as Schematron: assertions about the element of a record, in XML.
+
+Both namespaces that Schematron has had are read, and none, as Torra, Cano and Navarro-Arribas print their rules: there
+several patterns may also come one after another without a schema around them.
+
+References
+----------
+V. Torra, I. Cano and G. Navarro-Arribas, "Dealing with edit constraints in microdata protection: microaggregation",
+Joint UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009, figures 1 to 5.
+
+ISO/IEC 19757-3, "Information technology: Document Schema Definition Languages (DSDL), part 3: rule-based validation
+using Schematron".
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NoReturn
+
+from lxml import etree
+
+from shoal.edits.contexts import Context, read_context
+from shoal.edits.expressions import Condition, Or, Rule
+from shoal.edits.grammar import Parsed, parse, speaks_of_itself
+from shoal.edits.markup import read_markup
+from shoal.edits.naming import with_unique_names
+from shoal.edits.refusing import MOST_PARTS, gathered, refuse_large, refuse_parts, refuse_whole
+from shoal.edits.xpath import OUTSIDE, Let, Place, condition_of, negated
+from shoal.errors import FileError, PlanError
+
+_NAMESPACES = ("http://purl.oclc.org/dsdl/schematron", "http://www.ascc.net/xml/schematron", None)
+_PROSE = frozenset({"title", "p", "ns", "phase", "diagnostics", "properties"})
+_CHILDREN = {
+    "schema": _PROSE | {"let", "pattern"},
+    "pattern": _PROSE | {"let", "rule"},
+    "rule": _PROSE | {"let", "assert", "report"},
+}
+_XPATH = {"let": "value", "assert": "test", "report": "test"}  # the attributes that hold it, within a rule
+_REFUSED = {
+    "include": "nothing is read from other files; put the rules into this one",
+    "extends": "a rule that extends another is not supported; write its assertions out",
+    "param": "an abstract pattern is not supported; write its rules out",
+}
+
+
+def read_schematron(data: bytes, name: str) -> list[Rule]:
+    """Read the rules of a schema.
+
+    A ``report`` is the opposite of an assertion. A condition on the context, as in ``Record[number(V8) < 1115]``,
+    governs the test; within a pattern, a record is tested by the first rule alone whose context it matches. A context
+    whose tests speak of ``.`` is an attribute of the record, and the rule asks for its value in every record, as it
+    does of the element without text that stands for a missing value in a file. Phases choose nothing: all patterns
+    count. What messages of assertions say is not read.
+
+    Parameters
+    ----------
+    data
+        The schema, in the encoding that its declaration names or its byte order mark says, or else UTF-8.
+    name
+        What to call it in messages.
+
+    Returns
+    -------
+    list of Rule
+        One for each assertion, named after its pattern.
+
+    Raises
+    ------
+    FileError
+        If it is not XML, not whole, declares types or entities, or is no schema.
+    PlanError
+        If there is no rule in it, or one that is not supported.
+    """
+    root = read_markup(data, name)
+    if _tag(root) not in ("schema", "pattern"):
+        raise FileError(f"'{name}' is not Schematron: its root is neither a <schema> nor a <pattern>")
+    rules = [rule for some in gathered(_Schema(name).readings(root)) for rule in some]
+    if not rules:
+        raise PlanError([("edits", f"there is no rule in '{name}'")])
+    return with_unique_names(rules)
+
+
+def _tag(element: etree._Element) -> str | None:
+    """Give the name of an element of Schematron, nothing of any other."""
+    if not isinstance(element.tag, str):
+        return None  # a comment or a processing instruction
+    tag = etree.QName(element)
+    return tag.localname if tag.namespace in _NAMESPACES else None
+
+
+class _Schema:
+    """A schema, and the name of the record once a rule has told it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._record: str | None = None
+
+    def where(self, element: etree._Element) -> str:
+        return f"line {element.sourceline} of '{self._name}'"
+
+    def refuse(self, element: etree._Element, reason: str) -> NoReturn:
+        refuse_whole(self.where(element), reason)
+
+    def readings(self, root: etree._Element) -> Iterator[Callable[[], list[Rule]]]:
+        """Go through the patterns; the assertions of a rule are read, or refused, when they are called for."""
+        if _tag(root) == "pattern":
+            yield from _Pattern(self, root, {}).readings()
+            return
+        variables: dict[str, Let] = {}
+        for child in self.children(root, OUTSIDE, variables):
+            if _tag(child) == "pattern":
+                yield from _Pattern(self, child, variables).readings()
+
+    def children(self, element: etree._Element, here: Place, variables: dict[str, Let]) -> Iterator[etree._Element]:
+        """Go through what is within an element; variables are defined on the way, anything unknown is refused."""
+        parent = str(_tag(element))
+        for child in element:
+            tag = _tag(child)
+            # whatever its namespace: a schema that includes another is not read as if it did not
+            local = etree.QName(child).localname if isinstance(child.tag, str) else ""
+            if local in _REFUSED:
+                self.refuse(child, _REFUSED[local])
+            if tag is not None and tag not in _CHILDREN[parent]:
+                self.refuse(child, f"<{tag}> has no place within <{parent}>")
+            if tag == "let":
+                variables[self.attribute(child, "name")] = self.let(child, here, variables)
+            elif tag is not None:
+                yield child
+
+    def let(self, element: etree._Element, here: Place, variables: Mapping[str, Let]) -> Let:
+        return Let(self.parsed(element, "value"), here, dict(variables))
+
+    def parsed(self, element: etree._Element, attribute: str) -> Parsed:
+        return parse(self.attribute(element, attribute), self.where(element))
+
+    def attribute(self, element: etree._Element, name: str) -> str:
+        value = element.get(name)
+        if value is None or not value.strip():
+            self.refuse(element, f"<{_tag(element)}> needs the attribute '{name}'")
+        return value
+
+    def refuse_abstract(self, element: etree._Element) -> None:
+        for attribute in ("is-a", "documents"):
+            if element.get(attribute) is not None:
+                self.refuse(element, f"the attribute '{attribute}' is not supported; write the rules out")
+        if element.get("abstract", "false") != "false":
+            self.refuse(element, f"an abstract <{_tag(element)}> is not supported; write its assertions out")
+
+    def refuse_second_record(self, element: etree._Element, context: Context) -> None:
+        """Refuse rules on two kinds of records: a microdata file has one."""
+        if context.record is None:
+            return
+        self._record = self._record or context.record
+        if context.record != self._record:
+            self.refuse(
+                element,
+                f"the context makes '{context.record}' the record, which is '{self._record}' elsewhere; a rule on an "
+                "attribute has the context Record/V1 and calls its value '.'",
+            )
+
+
+class _Pattern:
+    """A pattern, and what its rules so far have taken."""
+
+    def __init__(self, schema: _Schema, element: etree._Element, variables: Mapping[str, Let]) -> None:
+        self._schema = schema
+        self._element = element
+        self._variables = dict(variables)
+        self._name = self._own_name()
+        self._taken: dict[str, list[Condition | None]] = {}  # by the name of the element, the limits of rules before
+
+    def _own_name(self) -> str:
+        title = next((child for child in self._element if _tag(child) == "title"), None)
+        said = "" if title is None else "".join(title.itertext())
+        names = (" ".join(each.split()) for each in (self._element.get("name", ""), self._element.get("id", ""), said))
+        return next((each for each in names if each), "")
+
+    def readings(self) -> Iterator[Callable[[], list[Rule]]]:
+        """Go through the rules of the pattern."""
+        self._schema.refuse_abstract(self._element)
+        for child in self._schema.children(self._element, OUTSIDE, self._variables):
+            if _tag(child) == "rule":
+                yield partial(self._rule, child, dict(self._variables))
+
+    def _rule(self, element: etree._Element, variables: dict[str, Let]) -> list[Rule]:
+        schema = self._schema
+        schema.refuse_abstract(element)
+        parsed = {child: schema.parsed(child, _XPATH[str(_tag(child))]) for child in element if _tag(child) in _XPATH}
+        of_attribute = any(speaks_of_itself(each) for each in parsed.values())
+        context = read_context(schema.parsed(element, "context"), of_attribute, variables)
+        schema.refuse_second_record(element, context)
+        governs = self._governing(element, context)
+        return gathered(
+            partial(self._assertion, child, parsed[child], context.here, governs, dict(variables))
+            for child in schema.children(element, context.here, variables)
+            if child in parsed
+        )
+
+    def _governing(self, element: etree._Element, context: Context) -> tuple[Condition, ...]:
+        """Give the conditions of which one holds in each record that the rule is not about."""
+        before = self._taken.setdefault(context.name, [])
+        if None in before:
+            self._schema.refuse(
+                element,
+                "a rule above takes all records, and a pattern tests each by one rule; give this its own pattern",
+            )
+        if len(before) > MOST_PARTS:
+            refuse_parts(self._schema.where(element))
+        taken = [limit for limit in before if limit is not None]
+        before.append(context.limit)
+        return (*taken, negated(context.limit)) if context.limit else tuple(taken)
+
+    def _assertion(
+        self,
+        element: etree._Element,
+        parsed: Parsed,
+        here: Place,
+        governs: tuple[Condition, ...],
+        variables: Mapping[str, Let],
+    ) -> Rule:
+        condition = condition_of(parsed, here, variables)
+        text = " ".join(parsed.text.split())
+        if _tag(element) == "report":
+            condition, text = negated(condition), f"not({text})"
+        if governs:
+            condition = Or((*governs, condition))
+        refuse_large(parsed.where, condition)
+        return Rule(self._name or f"line {element.sourceline}", condition, text)

@@ -1,0 +1,379 @@
+"""Tests of Schematron rules: XPath, parsed by elementpath and never evaluated by it.
+
+Of XPath 2.0 that much is read which looks at one record: its attributes, arithmetic, comparisons, conditions, and
+whether a value occurs in the original data. Whatever file ``document('...')`` names, it stands for the original data
+and is never opened.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeAlias
+
+from elementpath import XPathToken
+
+from shoal.edits.expressions import (
+    And,
+    Arithmetic,
+    Comparison,
+    Condition,
+    Function,
+    InOriginal,
+    Member,
+    Missing,
+    Not,
+    Number,
+    Or,
+    Sign,
+    Text,
+    Truth,
+    Value,
+    Variable,
+)
+from shoal.edits.grammar import Parsed, parse
+from shoal.edits.refusing import refuse, refuse_large, refuse_parts
+
+_MOST_STEPS = 10_000  # tokens looked at for one test: variables of variables could go on without end
+_DEEPEST = 200  # tokens within one another
+_SIGNS: dict[str, Sign] = {
+    "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+_ARITHMETIC: dict[str, Any] = {"+": "+", "-": "-", "*": "*", "div": "/", "mod": "%"}
+_SEVERAL = "{} looks at several records; a rule may look at one"
+_REASONS = {
+    **{f"{name}": _SEVERAL.format(f"{name}()") for name in ("count", "sum", "avg", "min", "max", "last", "position")},
+    "distinct-values": _SEVERAL.format("distinct-values()"),
+    "[": "a condition in brackets is read in the context of a rule, not in a test",
+    "@": "attributes of elements are not variables; values stand in elements",
+    "idiv": "idiv is not supported; write floor(a div b) where both are positive",
+    "to": "ranges are not supported; write 1 <= number(V1) and number(V1) <= 5",
+    "index-of": "index-of() goes inside of exists()",
+    "string-length": "string-length() is not supported; V1 = '' asks whether a value is missing",
+    ":": "names with a prefix are not names of attributes",
+    ",": "a sequence goes on one side of '=', as in V1 = ('a', 'b')",
+    "|": "a rule cannot look at several attributes at once; join conditions with 'or'",
+}
+_SUPPORTED = (
+    "is not supported; a test may have names of attributes, constants, number(), string(), + - * div mod, abs(), "
+    "round(), floor(), ceiling(), comparisons, and, or, not(), if, exists(), empty() and document()"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a path leads to.
+
+    All of a record; the value of an attribute by its `name`; what lies outside of the records; or the original data, in
+    which `name` is the last step of the path so far.
+    """
+
+    kind: Literal["record", "attribute", "outside", "original"]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Several constants."""
+
+    values: tuple[float | str, ...]
+
+
+@dataclass(frozen=True)
+class Let:
+    """A variable of a schema: its expression, the place from which that starts, and the variables defined before it."""
+
+    parsed: Parsed
+    here: Place
+    variables: Mapping[str, "Let"]
+
+
+RECORD = Place("record")
+OUTSIDE = Place("outside")
+Meaning: TypeAlias = Value | Condition | Place | Sequence
+
+
+def parse_test(test: str, where: str, variables: Mapping[str, Let]) -> Condition:
+    """Read the test of an assertion about a record.
+
+    Parameters
+    ----------
+    test
+        The XPath expression.
+    where
+        What to call the place of the test in messages.
+    variables
+        What ``let`` defined, by name.
+
+    Raises
+    ------
+    PlanError
+        If it is not XPath, or asks for more than one record can tell; the sentence gives the position and the reason.
+    """
+    return condition_of(parse(test, where), RECORD, variables)
+
+
+def condition_of(parsed: Parsed, here: Place, variables: Mapping[str, Let]) -> Condition:
+    """Give what an expression says if its paths start from `here`."""
+    try:
+        condition = _Walk(parsed, here, variables, _Walked()).condition(parsed.token)
+    except RecursionError:
+        refuse_parts(parsed.where)
+    refuse_large(parsed.where, condition)
+    return condition
+
+
+def negated(condition: Condition) -> Condition:
+    """Give the opposite; what has a value is not missing."""
+    if isinstance(condition, Not) and isinstance(condition.of, Missing):
+        return condition.of
+    return Not(condition)
+
+
+@dataclass
+class _Walked:
+    """How far the walk over a test has come, over those of its variables too."""
+
+    steps: int = 0
+    depth: int = 0
+
+
+class _Walk:
+    """From the tokens of one expression to what they mean."""
+
+    def __init__(self, parsed: Parsed, here: Place, variables: Mapping[str, Let], walked: "_Walked") -> None:
+        self._parsed = parsed
+        self._here = here
+        self._variables = variables
+        self._walked = walked
+
+    def refuse(self, token: XPathToken, reason: str) -> NoReturn:
+        refuse(self._parsed.where, self._parsed.text, token.span[0], reason)
+
+    def meaning(self, token: XPathToken) -> Meaning:
+        self._walked.steps += 1
+        self._walked.depth += 1
+        if self._walked.steps > _MOST_STEPS or self._walked.depth > _DEEPEST:
+            refuse_parts(self._parsed.where)
+        handler = _HANDLERS.get(token.symbol)
+        if handler is None:
+            self.refuse(token, _REASONS.get(token.symbol, f"'{token.symbol}' {_SUPPORTED}"))
+        found = handler(self, token)
+        self._walked.depth -= 1
+        return found
+
+    def condition(self, token: XPathToken) -> Condition:
+        found = self.meaning(token)
+        if isinstance(found, Place):
+            return Not(Missing(self.attribute(found, token).name))
+        if isinstance(found, Value | Sequence):
+            self.refuse(token, "this is a value where a condition is expected; compare it, as in V1 = 1")
+        return found
+
+    def value(self, token: XPathToken) -> Value:
+        return self.as_value(self.meaning(token), token)
+
+    def as_value(self, found: Meaning, token: XPathToken) -> Value:
+        if isinstance(found, Place):
+            return self.attribute(found, token)
+        if isinstance(found, Sequence):
+            self.refuse(token, _REASONS[","])
+        if not isinstance(found, Value):
+            self.refuse(token, "this is a condition where a value is expected; join conditions with and, or")
+        return found
+
+    def number(self, token: XPathToken) -> Value:
+        value = self.as_value(self.meaning(token), token)
+        if isinstance(value, Text):
+            self.refuse(token, "a text cannot be calculated with; numbers stand without quotes")
+        return value
+
+    def attribute(self, place: Place, token: XPathToken) -> Variable:
+        if place.kind == "record":
+            self.refuse(token, "this is the whole record; name an attribute")
+        if place.kind == "original":
+            self.refuse(token, "the original data may stand on one side of '=' or in exists(index-of(..., V1)) alone")
+        if place.kind == "outside":
+            self.refuse(token, "this is the whole file; name an attribute of a record")
+        return Variable(place.name)
+
+    def place(self, token: XPathToken) -> Place:
+        found = self.meaning(token)
+        if not isinstance(found, Place):
+            self.refuse(token, "a path may start at an attribute, at '.', or at the original data")
+        return found
+
+    # paths
+
+    def here(self, token: XPathToken) -> Place:
+        return self.step(self._here, token)
+
+    def path(self, token: XPathToken) -> Place:
+        if len(token) < 2:
+            self.refuse(token, "this path starts at the root of the file: " + _SEVERAL.format("it"))
+        start = self.place(token[0])
+        if token.symbol == "//" and start.kind != "original":
+            self.refuse(token, "'//' is read behind document('...') alone; name an attribute of the record")
+        return self.step(start, token[1])
+
+    def step(self, start: Place, token: XPathToken) -> Place:
+        if token.symbol == "child":
+            return self.step(start, token[0])
+        if token.symbol == ".":
+            return start
+        if start.kind == "outside":
+            self.refuse(token, "this is outside of the records; define the variable within the rule")
+        if token.symbol == ".." and start.kind == "attribute":
+            return RECORD
+        if token.symbol == "text" and start.kind == "attribute":
+            return start
+        if start.kind == "original" and token.symbol in ("(name)", "*"):
+            return Place("original", str(token.value))
+        if start.kind != "record" or token.symbol != "(name)":
+            self.refuse(token, "a path may lead to an attribute of the record, by its name, and no further")
+        return Place("attribute", str(token.value))
+
+    def variable(self, token: XPathToken) -> Meaning:
+        name = str(token[0].value)
+        if name not in self._variables:
+            self.refuse(token, f"no <let> before this defines '{name}'")
+        let = self._variables[name]
+        return _Walk(let.parsed, let.here, let.variables, self._walked).meaning(let.parsed.token)
+
+    def original(self, token: XPathToken) -> Place:
+        return Place("original")
+
+    # values
+
+    def constant(self, token: XPathToken) -> Value:
+        if token.symbol == "(string)":
+            return Text(str(token.value))
+        try:
+            value = float(token.value)  # type: ignore[arg-type] # a number, as its symbol says
+        except OverflowError:
+            value = math.inf
+        if math.isinf(value):
+            self.refuse(token, "the number is too large")
+        return Number(value)
+
+    def arithmetic(self, token: XPathToken) -> Meaning:
+        if len(token) == 2:
+            return Arithmetic(_ARITHMETIC[token.symbol], self.number(token[0]), self.number(token[1]))
+        if token.symbol != "-":
+            return self.here(token)  # the asterisk of a path
+        value = self.number(token[0])
+        return Number(-value.value) if isinstance(value, Number) else Arithmetic("*", Number(-1.0), value)
+
+    def function(self, token: XPathToken) -> Value:
+        name: Any = token.symbol
+        return Function(name, self.number(token[0]))
+
+    def as_number(self, token: XPathToken) -> Value:
+        value = self.number(token[0]) if len(token) else self.attribute(self._here, token)
+        return Variable(value.name, number=True) if isinstance(value, Variable) else value
+
+    def as_text(self, token: XPathToken) -> Value:
+        value = self.value(token[0]) if len(token) else self.attribute(self._here, token)
+        if not isinstance(value, Text | Variable) or (isinstance(value, Variable) and value.number):
+            self.refuse(token, "string() is read of an attribute alone")
+        return value
+
+    def sequence(self, token: XPathToken) -> Sequence:
+        tokens = []
+        while token.symbol == ",":  # the first comma is the innermost token
+            tokens.append(token[1])
+            token = token[0]
+        found = [(each, self.meaning(each)) for each in reversed([*tokens, token])]
+        for each, meaning in found:
+            if not isinstance(meaning, Number | Text):
+                self.refuse(each, "a sequence may hold constants alone")
+        return Sequence(tuple(meaning.value for _, meaning in found if isinstance(meaning, Number | Text)))
+
+    def bracket(self, token: XPathToken) -> Meaning:
+        if not len(token):
+            self.refuse(token, "an empty sequence equals nothing; write V1 = '' for a missing value")
+        return self.meaning(token[0])
+
+    def prefixed(self, token: XPathToken) -> Meaning:
+        if token[0].value != "fn":
+            self.refuse(token, _REASONS[":"])
+        return self.meaning(token[1])
+
+    # conditions
+
+    def truth(self, token: XPathToken) -> Condition:
+        return Truth(token.symbol == "true")
+
+    def joined(self, token: XPathToken) -> Condition:
+        sign = token.symbol
+        tokens = []
+        while token.symbol == sign:  # `a and b and c` is one condition of three parts
+            tokens.append(token[1])
+            token = token[0]
+        parts = tuple(self.condition(each) for each in reversed([*tokens, token]))
+        return And(parts) if sign == "and" else Or(parts)
+
+    def comparison(self, token: XPathToken) -> Condition:
+        left, right = self.meaning(token[0]), self.meaning(token[1])
+        sign = _SIGNS[token.symbol]
+        for many, one, at in ((right, left, token[0]), (left, right, token[1])):
+            if isinstance(many, Sequence) or (isinstance(many, Place) and many.kind == "original"):
+                if sign != "==":
+                    self.refuse(token, "several values are compared by '=' alone; their opposite is not(V1 = ...)")
+                return self.among(many, self.as_value(one, at), token)
+        values = self.as_value(left, token[0]), self.as_value(right, token[1])
+        for value, other in (values, values[::-1]):
+            if isinstance(value, Variable) and not value.number and other == Text("") and sign in ("==", "!="):
+                return Missing(value.name) if sign == "==" else Not(Missing(value.name))
+        return Comparison(sign, *values)
+
+    def among(self, many: Meaning, one: Value, token: XPathToken) -> Condition:
+        if isinstance(many, Sequence):
+            return Member(one, many.values)
+        if not isinstance(many, Place) or many.kind != "original" or many.name in ("", "*"):
+            self.refuse(token, "an attribute of the original data is expected here, as $original//Record/V1")
+        return InOriginal(one, many.name)
+
+    def opposite(self, token: XPathToken) -> Condition:
+        return negated(self.condition(token[0]))
+
+    def boolean(self, token: XPathToken) -> Condition:
+        return self.condition(token[0])
+
+    def existence(self, token: XPathToken) -> Condition:
+        of = token[0]
+        while of.symbol == "(" and len(of):
+            of = of[0]
+        if of.symbol == "index-of" and len(of) == 2:
+            found = self.among(self.meaning(of[0]), self.value(of[1]), of)
+        else:
+            found = Not(Missing(self.attribute(self.place(of), of).name))
+        return found if token.symbol == "exists" else negated(found)
+
+    def governed(self, token: XPathToken) -> Condition:
+        governs, then, otherwise = (self.condition(each) for each in token)
+        governed = Or((negated(governs), then))
+        return governed if otherwise == Truth(True) else And((governed, Or((governs, otherwise))))
+
+
+_HANDLERS: dict[str, Callable[[_Walk, XPathToken], Meaning]] = {
+    **dict.fromkeys(("(integer)", "(decimal)", "(float)", "(string)"), _Walk.constant),
+    **dict.fromkeys(("(name)", "child", ".", "..", "text"), _Walk.here),
+    **dict.fromkeys(("/", "//"), _Walk.path),
+    **dict.fromkeys(("document", "doc"), _Walk.original),
+    **dict.fromkeys(_ARITHMETIC, _Walk.arithmetic),
+    **dict.fromkeys(("abs", "round", "floor", "ceiling"), _Walk.function),
+    **dict.fromkeys(_SIGNS, _Walk.comparison),
+    **dict.fromkeys(("and", "or"), _Walk.joined),
+    **dict.fromkeys(("true", "false"), _Walk.truth),
+    **dict.fromkeys(("exists", "empty"), _Walk.existence),
+    "$": _Walk.variable,
+    "number": _Walk.as_number,
+    "string": _Walk.as_text,
+    "boolean": _Walk.boolean,
+    "not": _Walk.opposite,
+    "if": _Walk.governed,
+    ",": _Walk.sequence,
+    "(": _Walk.bracket,
+    ":": _Walk.prefixed,
+}

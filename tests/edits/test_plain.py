@@ -1,0 +1,226 @@
+"""Rules in plain text: what they mean, and the sentence for those that mean nothing."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.edits.one_record import holds
+
+from shoal.edits.expressions import (
+    And,
+    Arithmetic,
+    Comparison,
+    Function,
+    InOriginal,
+    Integral,
+    Member,
+    Missing,
+    Not,
+    Number,
+    Or,
+    Text,
+    Variable,
+)
+from shoal.edits.plain import parse_rule
+from shoal.errors import PlanError
+
+A, B, C = Variable("a"), Variable("b"), Variable("c")
+
+
+def compare(sign, left, right):
+    return Comparison(sign, left, right, exact=False)
+
+
+def meaning(text):
+    """What a rule says of records that miss nothing."""
+    condition = parse_rule(text, "line 1").condition
+    if isinstance(condition, Or) and isinstance(condition.parts[0], Missing):
+        return condition.parts[-1]
+    return condition
+
+
+def refused(text):
+    with pytest.raises(PlanError) as error:
+        parse_rule(text, "line 3")
+    ((field, sentence),) = error.value.problems
+    assert field == "edits"
+    assert sentence.startswith("line 3")
+    return sentence
+
+
+@pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])
+def test_two_values_are_compared_but_for_rounding(sign):
+    assert meaning(f"a {sign} 2.5") == compare(sign, A, Number(2.5))
+
+
+def test_one_equals_sign_is_as_good_as_two():
+    assert meaning("a + b = c") == meaning("a+b==c") == compare("==", Arithmetic("+", A, B), C)
+
+
+def test_chains_are_conditions_on_neighbours():
+    assert meaning("0 <= a <= 7500") == And((compare("<=", Number(0), A), compare("<=", A, Number(7500))))
+    assert meaning("a < b == c") == And((compare("<", A, B), compare("==", B, C)))
+
+
+def test_what_governs_comes_first():
+    first, then = compare("<", A, Number(1115)), compare("<=", B, C)
+    assert meaning("if a < 1115 then b <= c") == Or((Not(first), then))
+    assert meaning("IF a < 1115 Then b <= c ELSE b > 1") == And(
+        (Or((Not(first), then)), Or((first, compare(">", B, Number(1)))))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("a in original", InOriginal(A, "a")),
+        ("a not in original", Not(InOriginal(A, "a"))),
+        ("a is integer", Integral(A)),
+        ("a * 2 is not integer", Not(Integral(Arithmetic("*", A, Number(2))))),
+        ("a in {1, -2, 1e3}", Member(A, (1.0, -2.0, 1000.0))),
+        ("""a in ('x', "y", 'it''s')""", Member(A, ("x", "y", "it's"))),
+        ("a not in {1}", Not(Member(A, (1.0,)))),
+        ("a is missing", Missing("a")),
+        ("a Is Not Missing", Not(Missing("a"))),
+        ("a == 'x # y'  # z", compare("==", A, Text("x # y"))),
+        ("`a` == `family  income`", compare("==", A, Variable("family  income"))),
+        ("`a``b` == 1", compare("==", Variable("a`b"), Number(1))),
+        ("household.income == .5", compare("==", Variable("household.income"), Number(0.5))),
+        ("größe == 5.", compare("==", Variable("größe"), Number(5))),
+        ("original == integer", compare("==", Variable("original"), Variable("integer"))),
+        ("abs(a - 1) == 2", compare("==", Function("abs", Arithmetic("-", A, Number(1))), Number(2))),
+        ("round(a) == Floor(b)", compare("==", Function("round", A), Function("floor", B))),
+        ("-a < -1", compare("<", Arithmetic("*", Number(-1), A), Number(-1))),
+    ],
+)
+def test_what_is_written_and_what_it_means(text, condition):
+    assert meaning(text) == condition
+
+
+def test_signs_bind_as_in_arithmetic():
+    product = Arithmetic("*", B, C)
+    assert meaning("a + b * c == 1") == compare("==", Arithmetic("+", A, product), Number(1))
+    assert meaning("(a + b) * c == 1") == compare("==", Arithmetic("*", Arithmetic("+", A, B), C), Number(1))
+    assert meaning("a - b - c == 1") == compare("==", Arithmetic("-", Arithmetic("-", A, B), C), Number(1))
+    assert meaning("a / b % c == 1") == compare("==", Arithmetic("%", Arithmetic("/", A, B), C), Number(1))
+
+
+def test_and_binds_more_than_or_and_not_more_than_both():
+    a, b, c = (compare("<", each, Number(1)) for each in (A, B, C))
+    assert meaning("not a < 1 and b < 1 or c < 1") == Or((And((Not(a), b)), c))
+    assert meaning("not (a < 1 and (b < 1 or c < 1))") == Not(And((a, Or((b, c)))))
+    assert meaning("a < 1 and b < 1 and c < 1") == And((a, b, c))
+
+
+def test_a_rule_that_needs_a_missing_value_is_not_broken():
+    rule = parse_rule("if b < 1 then a <= c", "line 1")
+    assert rule.condition == Or((Missing("b"), Missing("a"), Missing("c"), meaning("if b < 1 then a <= c")))
+
+
+def test_but_for_attributes_that_are_asked_to_be_missing():
+    rule = parse_rule("if a is not missing then a + b > 0", "line 1")
+    assert isinstance(rule.condition, Or)
+    assert rule.condition.parts[:-1] == (Missing("b"),)
+
+
+def test_names_comments_and_texts():
+    rule = parse_rule("  the   total:  a + b  == c   # as in table 3: b ", "line 1")
+    assert (rule.name, rule.text) == ("the total", "a + b  == c")
+    assert parse_rule("a == 'x: y'", "line 1").name == "line 1"
+    assert parse_rule("`a:b` == 1", "line 1").name == "line 1"
+    assert parse_rule("EC-PV: a < 1", "line 1").name == "EC-PV"
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "reason"),
+    [
+        ("a +* b == c", 4, "expected here"),
+        ("a + b ==", 9, "expected here"),
+        ("", 1, "expected here"),
+        ("a: ", 4, "expected here"),
+        (": a == 1", 1, "a name is expected"),
+        ("a == 1 b", 8, "should end here"),
+        ("a == 1_000", 6, "no number"),
+        ("a == 1.2.3", 6, "no number"),
+        ("2nd == 1", 1, "backticks"),
+        ("a == 1e999", 6, "too large"),
+        ("a == 'x", 6, "never closed"),
+        ("`a == 1", 1, "never closed"),
+        ("a in [0, 1]", 6, "an interval is written"),
+        ("a in {}", 7, "a set holds"),
+        ("a in {b}", 7, "a set holds"),
+        ("a in {1", 8, "close the set"),
+        ("a in 1", 6, "a set such as"),
+        ("a + 1 in original", 1, "only an attribute"),
+        ("a + 1 is missing", 1, "only an attribute"),
+        ("a is red", 6, "'missing' or 'integer'"),
+        ("a not 1", 7, "'in' is expected"),
+        ("a && b", 3, "write 'and'"),
+        ("a ≤ 1", 3, "write <="),
+        ("if a < 1", 9, "'then' is expected"),
+        ("(a < 1", 7, "close the bracket"),
+        ("log(a) < 1", 1, "no function"),
+        ("a", 1, "a value where a condition"),
+        ("a < 1 and b", 11, "a value where a condition"),
+        ("a + (b < 1) == 2", 5, "a condition where a value"),
+        ("a < 1 in {1}", 1, "a condition where a value"),
+        ("a + 'x' == 2", 5, "cannot be calculated with"),
+        ("1 == 1", 1, "names no attribute"),
+        ("a\0 == 1", 2, "no such character"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_position(text, position, reason):
+    sentence = refused(text)
+    assert f"position {position}," in sentence
+    assert reason in sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 10_000 + "a" + ")" * 9_000,
+        "-" * 10_000 + "a < 1",
+        "not " * 4_000 + "a < 1",
+        "abs(" * 4_000,
+        "if a < 1 then " * 1_000 + "a < 2",
+        "if " * 5_000,
+        "if (" * 90 + "a < 1" + ") then a < 2 else a < 3" * 90,
+        "a + " * 4_000 + "a < 1",
+        "a < " * 4_000 + "a",
+        "a" * 30_000,
+    ],
+)
+def test_rules_that_nobody_wrote_are_refused_in_a_sentence(text):
+    assert len(refused(text)) < 200
+
+
+def test_a_sum_of_two_hundred_terms_is_read():
+    assert parse_rule(" + ".join(f"v{i}" for i in range(199)) + " == total", "line 1")
+
+
+VALUES = st.sampled_from(["a", "b", "c", "1", "2.5", "0"])
+SUMS = st.recursive(
+    VALUES,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(lambda it: f"({' '.join(it)})"),
+        inner.map(lambda it: f"(-{it})"),
+        inner.map(lambda it: f"abs({it})"),
+    ),
+    max_leaves=5,
+)
+COMPARED = st.tuples(SUMS, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), SUMS).map(" ".join)
+CONDITIONS = st.recursive(
+    COMPARED | st.tuples(SUMS, SUMS, SUMS).map(lambda it: " <= ".join(it)),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda it: f"({' '.join(it)})"),
+        inner.map(lambda it: f"(not {it})"),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CONDITIONS, st.tuples(*[st.integers(-3, 3)] * 3))
+def test_rules_mean_what_they_would_in_python(text, numbers):
+    record = dict(zip("abc", map(str, numbers), strict=True))
+    in_python = eval(text, {"abs": abs}, dict(zip("abc", map(float, numbers), strict=True)))
+    assert holds(parse_rule(f"a == a and {text}", "line 1").condition, record) == in_python

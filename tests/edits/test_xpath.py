@@ -1,0 +1,259 @@
+"""Tests in XPath: their trees mean what lxml's own XPath says of a record, and what looks further is refused."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from tests.edits.one_record import holds
+
+from shoal.edits.expressions import (
+    And,
+    Arithmetic,
+    Comparison,
+    Function,
+    InOriginal,
+    Member,
+    Missing,
+    Not,
+    Number,
+    Or,
+    Text,
+    Truth,
+    Variable,
+)
+from shoal.edits.grammar import parse, speaks_of_itself
+from shoal.edits.xpath import OUTSIDE, RECORD, Let, Place, condition_of, parse_test
+from shoal.errors import PlanError
+
+NAMES = ("V1", "V2", "V3")
+V1, V2, V3 = (Variable(name) for name in NAMES)
+N1, N2, N3 = (Variable(name, number=True) for name in NAMES)
+
+
+def refused(test, variables=None):
+    with pytest.raises(PlanError) as error:
+        parse_test(test, "line 4", variables or {})
+    ((field, sentence),) = error.value.problems
+    assert field == "edits"
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("test", "condition"),
+    [
+        ("V1 = V2", Comparison("==", V1, V2)),
+        ("child::V1 != ./V2", Comparison("!=", V1, V2)),
+        ("number(V1) ge 2", Comparison(">=", N1, Number(2))),
+        ("fn:number(V1) = number(V2 + 1)", Comparison("==", N1, Arithmetic("+", V2, Number(1)))),
+        ("string(V1) = 'a''b'", Comparison("==", V1, Text("a'b"))),
+        ("V1/text() = 'a'", Comparison("==", V1, Text("a"))),
+        ("V1 div 2 = -V2", Comparison("==", Arithmetic("/", V1, Number(2)), Arithmetic("*", Number(-1), V2))),
+        ("round(V1) = -2.5e0", Comparison("==", Function("round", V1), Number(-2.5))),
+        ("V1 = ('a', 'b')", Member(V1, ("a", "b"))),
+        ("(1, -2) = number(V1)", Member(N1, (1.0, -2.0))),
+        ("not(V1 = (1, 2))", Not(Member(V1, (1.0, 2.0)))),
+        ("V1", Not(Missing("V1"))),
+        ("not(V1)", Missing("V1")),
+        ("exists(V1)", Not(Missing("V1"))),
+        ("empty(V1)", Missing("V1")),
+        ("boolean(V1) or false()", Or((Not(Missing("V1")), Truth(False)))),
+        ("V1 = ''", Missing("V1")),
+        ("'' != string(V1)", Not(Missing("V1"))),
+        ("V1 and (V2 and V3)", And((Not(Missing("V1")), And((Not(Missing("V2")), Not(Missing("V3"))))))),
+        ("V1 and V2 and V3", And((Not(Missing("V1")), Not(Missing("V2")), Not(Missing("V3"))))),
+        ("if (V1) then V2 = 1 else true()", Or((Missing("V1"), Comparison("==", V2, Number(1))))),
+        ("if (V1 = 1) then V2 else V3", And((
+            Or((Not(Comparison("==", V1, Number(1))), Not(Missing("V2")))),
+            Or((Comparison("==", V1, Number(1)), Not(Missing("V3")))),
+        ))),
+        ("V1 = document('microdata.xml')//Record/V1", InOriginal(V1, "V1")),
+        ("doc('a')/Records/Record/V2 = number(V1)", InOriginal(N1, "V2")),
+        ("exists(index-of(document('a')/*/Record/V1, V1))", InOriginal(V1, "V1")),
+        ("empty((index-of(document('a')//V1, V1)))", Not(InOriginal(V1, "V1"))),
+        ("exists(index-of(('a', 'b'), V1))", Member(V1, ("a", "b"))),
+        ("div = number", Comparison("==", Variable("div"), Variable("number"))),
+        ("V-1 = 2 (: a comment :)", Comparison("==", Variable("V-1"), Number(2))),
+    ],
+)  # fmt: skip
+def test_what_is_written_and_what_it_means(test, condition):
+    assert parse_test(test, "line 4", {}) == condition
+
+
+@pytest.mark.parametrize(
+    ("test", "position", "reason"),
+    [
+        ("V1 +", 5, "not XPath"),
+        ("V1 = 'a", 6, "not XPath"),
+        ("V1 & V2", 4, "not XPath"),
+        ("foo(V1)", 1, "unknown function 'foo'"),
+        ("a:V1 = 1", 2, "prefix 'a'"),
+        ("number(V1) = 1 and count(//Record) = 3", 20, "count() looks at several records; a rule may look at one"),
+        ("//Record/V1 = 1", 1, "several records"),
+        (".//V1 = 1", 2, "'//'"),
+        ("../V1 = 1", 1, "no further"),
+        ("V1/V2 = 1", 4, "no further"),
+        ("* = 1", 1, "no further"),
+        (". = 1", 1, "whole record"),
+        ("number() = 1", 1, "whole record"),
+        ("V1[1] = 2", 3, "brackets"),
+        ("@V1 = 2", 1, "attributes of elements"),
+        ("V1 = 1 to 1000000000000", 8, "ranges"),
+        ("V1 != (1, 2)", 4, "not(V1 = ...)"),
+        ("V1 < (1, 2)", 4, "not(V1 = ...)"),
+        ("V1 = (1, V2)", 10, "constants alone"),
+        ("V1 = ()", 6, "empty sequence"),
+        ("V1 = $x", 6, "defines 'x'"),
+        ("V1 + 1", 4, "a value where a condition"),
+        ("'a'", 1, "a value where a condition"),
+        ("(V1 = 1) = true()", 1, "a condition where a value"),
+        ("V1 + 'a' = 2", 6, "cannot be calculated with"),
+        ("V1 = 1e999", 6, "too large"),
+        ("string(number(V1)) = 'a'", 1, "string() is read"),
+        ("index-of(V1, V2)", 1, "inside of exists()"),
+        ("document('a')", 1, "original data"),
+        ("document('a') = V1", 15, "an attribute of the original data"),
+        ("exists(1)", 8, "a path may start"),
+        ("matches(V1, '(a+)+$')", 1, "'matches' is not supported"),
+        ("some $x in V1 satisfies $x = 1", 1, "'some' is not supported"),
+        ("xs:integer(V1) = 1", 3, "prefix"),
+        ("V1\0", 3, "not XPath"),
+        ("", 1, "not XPath"),
+    ],
+)
+def test_what_is_not_supported_is_refused_with_its_position(test, position, reason):
+    sentence = refused(test)
+    assert f"line 4, position {position}," in sentence
+    assert reason in sentence
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "(" * 5_000 + "V1" + ")" * 5_000,
+        "not(" * 3_000 + "V1" + ")" * 3_000,
+        "-" * 15_000 + "V1 = 1",
+        "V1 + " * 3_000 + "V1 = 1",
+        "V1 or " * 3_000 + "V1",
+        "V1/" * 3_000 + "V1",
+        "if (V1) then V1 else " * 500 + "V1",
+        "V1 = " + "1" * 10_000,
+        "V1 = " + "1" * 4_000,
+        "(:" * 9_000,
+        "'" * 19_999,
+        "V1" * 20_000,
+    ],
+)
+def test_tests_that_nobody_wrote_are_refused_in_a_sentence(test):
+    assert len(refused(test)) < 250
+
+
+def test_a_set_of_a_thousand_towns_is_read():
+    condition = parse_test(f"V1 = ({', '.join(repr(f'town {i}') for i in range(1000))})", "line 4", {})
+    assert isinstance(condition, Member)
+    assert condition.among[::999] == ("town 0", "town 999")
+
+
+def test_variables_stand_for_what_they_were_defined_as():
+    lets: dict[str, Let] = {}
+    lets["low"] = Let(parse("2 * 3", "line 1"), OUTSIDE, {})
+    lets["sum"] = Let(parse("number(V1) + $low", "line 2"), RECORD, dict(lets))
+    lets["big"] = Let(parse("$sum > 10", "line 3"), RECORD, dict(lets))
+    six = Arithmetic("*", Number(2), Number(3))
+    assert parse_test("not($ big)", "line 4", lets) == Not(Comparison(">", Arithmetic("+", N1, six), Number(10)))
+
+
+def test_an_attribute_has_no_value_outside_of_the_records():
+    let = Let(parse("1 + V1", "line 1"), OUTSIDE, {})
+    sentence = refused("V1 = $x", {"x": let})
+    assert "line 1, position 5" in sentence
+    assert "outside of the records" in sentence
+
+
+def test_variables_of_variables_do_not_blow_up():
+    lets: dict[str, Let] = {"x0": Let(parse("V1", "line 1"), RECORD, {})}
+    for i in range(60):
+        lets[f"x{i + 1}"] = Let(parse(f"$x{i} + $x{i}", "line 1"), RECORD, dict(lets))
+    assert "values and conditions" in refused("$x60 = 1", lets)
+
+
+def test_a_point_is_the_value_of_an_attribute_in_its_own_context():
+    def read(test):
+        return condition_of(parse(test, "line 4"), Place("attribute", "V3"), {})
+
+    assert read(". > 1") == Comparison(">", V3, Number(1))
+    assert read("number() > ../V1") == Comparison(">", N3, V1)
+    assert read("string(.) = text()") == Comparison("==", V3, V3)
+
+
+@pytest.mark.parametrize(
+    ("test", "itself"),
+    [(". > 1", True), ("number() > 1", True), ("../V1 = 1", True), ("./V1 = 1", False), ("number(V1) > 1", False)],
+)
+def test_which_tests_speak_of_the_element_they_start_from(test, itself):
+    assert speaks_of_itself(parse(test, "line 4")) == itself
+
+
+def element(record):
+    """The record as it stands in a file: a missing value is an element without text."""
+    root = etree.Element("Record")
+    for name, text in record.items():
+        etree.SubElement(root, name).text = text
+    return root
+
+
+TEXTS = st.sampled_from([None, "0", "1", "2", "-1", "2.5", "-0.5", "1.0", "01", "a", "b", "1e3"])
+RECORDS = st.fixed_dictionaries(dict.fromkeys(NAMES, TEXTS))
+ATTRIBUTES = st.sampled_from(NAMES)
+NUMBERS = st.recursive(
+    ATTRIBUTES.map("number({})".format) | ATTRIBUTES | st.sampled_from(["0", "1", "2.5", ".5"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "div", "mod"]), inner).map(lambda it: f"({' '.join(it)})"),
+        inner.map("(- {})".format),
+        st.tuples(st.sampled_from(["floor", "ceiling", "round"]), inner).map(lambda it: f"{it[0]}({it[1]})"),
+    ),
+    max_leaves=5,
+)
+COMPARED = st.one_of(
+    st.tuples(NUMBERS, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), NUMBERS).map(" ".join),
+    st.tuples(ATTRIBUTES, st.sampled_from(["= 'a'", "!= 'b'", "= ''", "!= ''", "= '1'"])).map(" ".join),
+    st.tuples(ATTRIBUTES, st.sampled_from([" = ", " != "]), ATTRIBUTES).map(
+        lambda it: "string({}){}string({})".format(*it)
+    ),
+    st.sampled_from(["true()", "false()"]),
+)
+TESTS = st.recursive(
+    COMPARED,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda it: f"({' '.join(it)})"),
+        inner.map("not({})".format),
+        inner.map("boolean({})".format),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TESTS, st.lists(RECORDS, min_size=1, max_size=5))
+def test_trees_mean_what_lxml_says_of_a_record(test, records):
+    condition = parse_test(test, "line 4", {})
+    oracle = etree.XPath(f"boolean({test})")
+    for record in records:
+        assert holds(condition, record) == oracle(element(record)), (test, record)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from(["V1", "not(V1)", "boolean(V2)", "V1 and not(V2)", "not(V1 or V2)"]), RECORDS)
+def test_missing_values_that_are_absent_elements(test, record):
+    present = {name: text for name, text in record.items() if text is not None}
+    assert holds(parse_test(test, "line 4", {}), record) == etree.XPath(f"boolean({test})")(element(present))
+
+
+@settings(max_examples=50, deadline=None)
+@given(RECORDS, st.lists(RECORDS, min_size=1, max_size=4))
+def test_values_in_the_original_are_those_that_lxml_finds_there(record, originals):
+    root = etree.Element("Records")
+    root.extend([element(each) for each in originals])
+    lets = {"original": Let(parse("document('no such file')", "line 1"), OUTSIDE, {})}
+    condition = parse_test("V1 = $ original //Record/V1", "line 4", lets)
+    found = etree.XPath("V1 = $original//Record/V1")(element(record), original=root)
+    assert holds(condition, record, {"V1": [each["V1"] or "" for each in originals]}) == found
