@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from census_edits import FIGURES, ISO, census_with_edits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, isoschematron
+from tests.census_edits import FIGURES, ISO, census_with_edits
 
 import shoal
 
@@ -82,7 +82,7 @@ def test_without_edits_the_rules_are_broken(census, figures, validator, tmp_path
     release = shoal.protect(census, k=10)
     release.save(tmp_path / "masked.xml")
     assert violations(validator, tmp_path / "masked.xml") > 1000
-    with pytest.raises(shoal.CheckFailed, match="EC-NLC.* is broken by 1,080 records"):
+    with pytest.raises(shoal.CheckFailed, match=r"EC-NLC.* is broken by 1,080 records"):
         shoal.check(tmp_path / "masked.xml", k=10, edits=figures, original=census)
 
 
@@ -138,10 +138,11 @@ def test_a_rule_that_governs_never_mixes_records():
     age = np.concatenate([rng.integers(0, 16, 20), rng.integers(16, 90, 40)])
     income = np.where(age < 16, 0, rng.integers(1, 900, 60))
     table = pa.table({"age": age, "income": income})
-    assert (numbers(shoal.protect(table, k=7).table)["income"] > 0)[age < 16].any()
+    assert (numbers(shoal.protect(table, k=7, method="mdav").table)["income"] > 0)[age < 16].any()
     release = shoal.protect(table, k=7, edits=["if age < 16 then income == 0"])
     v = numbers(release.table)
-    assert (v["income"][v["age"] < 16] == 0).all() and ((v["age"] < 16) == (age < 16)).all()
+    assert (v["income"][v["age"] < 16] == 0).all()
+    assert ((v["age"] < 16) == (age < 16)).all()
 
 
 def test_a_governing_attribute_may_be_one_that_is_published_as_it_is():
@@ -170,7 +171,9 @@ def test_products_need_positive_numbers_or_a_recomputed_attribute():
     table = pa.table({"price": [0.0, 2, 3, 4] * 5, "amount": [1.0, 2, 3, 4, 5] * 4})
     table = table.append_column("value", pa.array(table["price"].to_numpy() * table["amount"].to_numpy()))
     rule = ["price * amount == value"]
-    with pytest.raises(shoal.DataError, match=r"column 'price' is zero or negative in record 1, and rule .* .recompute"):
+    with pytest.raises(
+        shoal.DataError, match=r"column 'price' is zero or negative in record 1, and rule .* .recompute"
+    ):
         shoal.protect(table, k=3, edits=rule)
     v = numbers(shoal.protect(table, k=3, edits=rule, recompute=["value"]).table)
     assert (v["price"] * v["amount"] == v["value"]).all()
@@ -181,16 +184,19 @@ def test_a_sum_and_a_product_on_one_attribute_are_explained_and_have_ways_out():
     a, b, c = (rng.integers(1, 50, 40).astype(float) for _ in range(3))
     table = pa.table({"a": a, "b": b, "s": a + b, "c": c, "p": (a + b) * c})
     rules = ["sum: a + b == s", "product: s * c == p"]
-    with pytest.raises(shoal.PlanError, match=r"'s' is asked for an arithmetic mean \(rule 'sum'\) and a geometric mean"):
+    with pytest.raises(
+        shoal.PlanError, match=r"'s' is asked for an arithmetic mean \(rule 'sum'\) and a geometric mean"
+    ):
         shoal.protect(table, k=4, edits=rules)
     for way in ({"recompute": ["p"]}, {"adjust": ["a", "b"]}):
         v = numbers(shoal.protect(table, k=4, edits=rules, **way).table)
-        assert (v["a"] + v["b"] == v["s"]).all() and (v["s"] * v["c"] == v["p"]).all()
+        assert (v["a"] + v["b"] == v["s"]).all()
+        assert (v["s"] * v["c"] == v["p"]).all()
 
 
 def test_a_sum_and_a_domain_on_one_attribute_have_ways_out():
     rules = ["total: wages + other == costs", "known: wages in original"]
-    with pytest.raises(shoal.PlanError, match="'wages' is asked for .* .adjust, such as 'other'"):
+    with pytest.raises(shoal.PlanError, match=r"'wages' is asked for .* .adjust, such as 'other'"):
         shoal.protect(firms(), k=4, edits=rules)
     for way in ({"adjust": ["other", "costs"]}, {"recompute": ["costs"]}):
         release = shoal.protect(firms(), k=4, edits=rules, **way)
@@ -205,10 +211,13 @@ def test_original_records_that_break_a_rule_are_refused_kept_or_left_out():
     costs[[7, 20]] += 1
     table = table.set_column(2, "costs", pa.array(costs))
     rule = ["wages + other == costs"]
-    with pytest.raises(shoal.DataError, match=r"rule 'rule 1' is broken by 2 records, first by 8; put them right, leave"):
+    with pytest.raises(
+        shoal.DataError, match=r"rule 'rule 1' is broken by 2 records, first by 8; put them right, or leave"
+    ):
         shoal.protect(table, k=3, edits=rule)
     left = shoal.protect(table, k=3, edits=rule, edits_original="exclude")
-    assert left.suppressed == 2 and any("2 records left out, breaking a rule" in note for note in left.notes)
+    assert left.suppressed == 2
+    assert any("2 records left out, breaking a rule" in note for note in left.notes)
     kept = shoal.protect(table, k=3, edits=rule, edits_original="keep")
     v, groups = numbers(kept.table), kept.groups
     broken = v["wages"] + v["other"] != v["costs"]
@@ -269,7 +278,8 @@ def test_a_rule_of_no_known_class_is_verified_and_never_promised():
     a, b = rng.uniform(1, 9, 40), rng.uniform(1, 9, 40)
     table = pa.table({"a": a, "b": b, "c": a * a + b + rng.uniform(50, 60, 40)})
     [found] = shoal.rules(table, ["a * a + b <= c"])
-    assert not found["promised"] and "verified" in found["kept"]
+    assert not found["promised"]
+    assert "verified" in found["kept"]
     release = shoal.protect(table, k=3, edits=["a * a + b <= c"])
     assert any("not kept by construction" in note for note in release.notes)
     with pytest.raises(shoal.CheckFailed, match="medoid"):
@@ -299,7 +309,13 @@ def test_rules_on_categories_and_dates():
             "size": rng.integers(1, 5, 60),
         }
     )
-    rules = ["town in original", "town in {'north', 'south', 'west'}", "start < end", "size is integer", "size in {1, 2, 3, 4}"]
+    rules = [
+        "town in original",
+        "town in {'north', 'south', 'west'}",
+        "start < end",
+        "size is integer",
+        "size in {1, 2, 3, 4}",
+    ]
     release = shoal.protect(table, k=5, quasi=table.column_names, edits=rules)
     assert pa.types.is_integer(release.table["size"].type)
 
@@ -327,7 +343,7 @@ def test_hybrid_data_keep_sums_exactly_and_refuse_other_rules():
     v = numbers(release.table)
     assert (v["wages"] + v["other"] == v["costs"]).all()
     assert not np.allclose(v["wages"], table["wages"].to_numpy())
-    with pytest.raises(shoal.PlanError, match="rule 'rule 1' .EC-PV. is none that method 'hybrid' keeps"):
+    with pytest.raises(shoal.PlanError, match=r"rule 'rule 1' .EC-PV. is none that method 'hybrid' keeps"):
         shoal.protect(table, edits=["wages >= 0"], **options)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.plan import Plan
     from shoal.release import Release, protect
     from shoal.rulebook import rules
+    from shoal.sweeping import Sweep, sweep
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,8 @@ _HOMES = {
     "protect": "release",
     "protect_file": "engines.local",
     "rules": "rulebook",
+    "Sweep": "sweeping",
+    "sweep": "sweeping",
 }
 
 __all__ = [
@@ -49,12 +52,14 @@ __all__ = [
     "PlanError",
     "Release",
     "ShoalError",
+    "Sweep",
     "assess",
     "check",
     "partition",
     "protect",
     "protect_file",
     "rules",
+    "sweep",
 ]
 
 

@@ -286,6 +286,8 @@ def check(
         Saying how many combinations are too small, and which rules are broken by how many records.
     """
     plan = Plan(k=k, quasi=quasi, edits=edits, csv=csv)
+    if original is not None and plan.edits is None:
+        raise PlanError([("original", "does not apply without rules; give them with edits")])
     table = open_table(masked, plan.csv)
     refuse_unknown(table, {"quasi": plan.masked})
     names = plan.masked or numeric_attributes(table)

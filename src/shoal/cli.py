@@ -17,6 +17,8 @@ from shoal.cli_options import (
     Aggregate,
     Alpha,
     AttributeWeight,
+    Bound,
+    Budget,
     Constraint,
     Decimal,
     Delimiter,
@@ -29,10 +31,12 @@ from shoal.cli_options import (
     Levels,
     MaskQuasi,
     MissingWord,
+    OnInterrupt,
     Preserve,
     Quasi,
     Quote,
     Recompute,
+    Refine,
     RestoreVariance,
     Seed,
     Trim,
@@ -47,6 +51,7 @@ from shoal.cli_options import (
     pairs,
 )
 from shoal.cli_output import print_json, stderr, stdout
+from shoal.cli_sweep import sweep as sweep_command
 from shoal.errors import CheckFailed, ShoalError
 from shoal.words import counted
 
@@ -85,7 +90,7 @@ def protect(
         list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="auto, mdav, vmdav, univariate, pca, zscores, mic1d, hybrid or ms.")
+        str | None, typer.Option(help="auto, best, tour, mdav, vmdav, univariate, pca, zscores, mic1d, hybrid or ms.")
     ] = None,
     mask_quasi: MaskQuasi = None,
     alpha: Alpha = None,
@@ -93,6 +98,10 @@ def protect(
     gain: Annotated[
         str | None, typer.Option(help="With vmdav: how readily groups grow, such as 0.2.", metavar="X")
     ] = None,
+    budget: Budget = None,
+    refine: Refine = None,
+    bound: Bound = None,
+    on_interrupt: OnInterrupt = "stop",
     type_: Type = None,
     levels: Levels = None,
     attribute_weight: AttributeWeight = None,
@@ -182,6 +191,9 @@ def protect(
         alpha=one_or_pairs("alpha", alpha),
         constraints=lists("constraint", constraint),
         gain=gain,
+        budget=budget,
+        refine=refine,
+        bound=bound,
         types=pairs("type", type_),
         levels=lists("levels", levels),
         attribute_weights=pairs("attribute-weight", attribute_weight),
@@ -214,7 +226,7 @@ def protect(
     target = Path(asked.output or "")
     refuse_output(asked.input, target, overwrite)
     with Bar(stderr()) as bar:
-        summary = interruptible(partial(_protected, asked, target, overwrite, resume), bar)
+        summary = interruptible(partial(_protected, asked, target, overwrite, resume, on_interrupt), bar)
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
     if as_json:
         print_json({**summary, "files": paths})
@@ -222,7 +234,9 @@ def protect(
         stdout().print(shown(summary), files(paths))
 
 
-def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "Progress") -> dict[str, Any]:
+def _protected(
+    plan: "Plan", target: Path, overwrite: bool, resume: bool, on_interrupt: Any, bar: "Progress"
+) -> dict[str, Any]:
     """Protect a file on the engine that suits it, and return the summary."""
     from shoal.engines.choice import engine_for
     from shoal.errors import PlanError
@@ -230,6 +244,8 @@ def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "
     engine = engine_for(plan)
     if resume and engine != "local":
         raise PlanError([("resume", "applies to files that are too large for memory; this one is not")])
+    if on_interrupt != "stop" and engine in ("local", "spark"):
+        raise PlanError([("on_interrupt", "does not apply to files that are too large for memory; --resume goes on")])
     if engine == "spark":
         from shoal.engines.spark_files import protect_files
 
@@ -242,7 +258,7 @@ def _protected(plan: "Plan", target: Path, overwrite: bool, resume: bool, bar: "
     from shoal.release import protect
 
     forget(target)
-    release = protect(plan=plan, progress=bar)
+    release = protect(plan=plan, progress=bar, on_interrupt=on_interrupt)
     bar("write", 0, 1)
     release.save(target, overwrite)
     return release.summary()
@@ -266,6 +282,7 @@ def _complete(plan: "Plan | None", options: dict[str, Any]) -> "Plan":
     return complete
 
 
+app.command(name="sweep", epilog="Example:  shoal sweep data.csv -k 3-10 --quasi age,income")(sweep_command)
 app.command(name="edits", epilog="Example:  shoal edits data.csv rules.sch --quasi age,income")(edits_command)
 
 
@@ -305,10 +322,11 @@ def check(
     if as_json:
         print_json({"passed": True, **result})
     else:
+        also = "so does" if result["edits"] == 1 else "so do"
         stdout().print(
             f"Passed: {result['records']:,} records in {result['groups']:,} groups of {result['smallest']} to "
             f"{result['largest']}; k = {result['k']} holds for {', '.join(result['quasi'])}"
-            + (f"; so do {counted(result['edits'], 'rule')}." if result["edits"] else "."),
+            + (f"; {also} {counted(result['edits'], 'rule')}." if result["edits"] else "."),
             markup=False,
         )
 

@@ -84,6 +84,21 @@ Seed = Annotated[
         help="Start of the random numbers of hybrid and ms, to be kept secret; fresh if left out.", metavar="N"
     ),
 ]
+Budget = Annotated[
+    str | None,
+    typer.Option(help="How long best may search, such as 60s; or a number of steps, to repeat it.", metavar="TIME"),
+]
+Refine = Annotated[
+    str | None,
+    typer.Option(help="Refine the groups of the method: true, or for so many seconds.", metavar="true|SECONDS"),
+]
+Bound = Annotated[
+    bool | None,
+    typer.Option("--bound", help="Prove how far from the optimum the groups are at most.", show_default=False),
+]
+OnInterrupt = Annotated[
+    str, typer.Option(help="On Ctrl-C, stop, or keep the best groups so far and go on: stop or keep.")
+]
 Edits = Annotated[
     str | None,
     typer.Option(help="A file of rules that the data obeys: Schematron, or plain text, a rule a line.", metavar="FILE"),

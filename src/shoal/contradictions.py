@@ -33,10 +33,30 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield from _mic1d(plan)
     yield from _hybrid(plan)
     yield from _scaled(plan)
+    yield from _searched(plan)
     if plan.gain is not None and plan.method != "vmdav":
         yield "gain", f"does not apply to method '{plan.method}'; it goes with 'vmdav'"
     if plan.strata is None and plan.edits is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata; name them with strata"
+
+
+def _searched(plan: "Plan") -> Iterator[Problem]:
+    """How long to search for a better partition, and whether to prove how good it is."""
+    if plan.method in ("mic1d", "hybrid", "ms"):
+        yield from _unused(plan, ("budget", "refine", "bound"))
+        return
+    if plan.refine is not False and plan.method in ("best", "univariate"):
+        why = "refines already; give it a budget" if plan.method == "best" else "is optimal already"
+        yield "refine", f"does not apply to method '{plan.method}', which {why}"
+    if isinstance(plan.refine, float) and plan.budget is not None:
+        yield "budget", "is given twice: by refine in seconds, too"
+    if plan.budget is not None and plan.refine is False and not plan.bound and plan.method not in ("auto", "best"):
+        yield "budget", f"does not apply to method '{plan.method}'; it goes with 'best', refine or bound"
+    divided = plan.scale is not None and (plan.scale.block_size is not None or plan.scale.engine == "spark")
+    if plan.bound and divided:
+        yield "bound", "does not apply to record blocks, whose partitions are not those of the whole"
+    if plan.scale is not None and plan.scale.seams and plan.refine is not False:
+        yield "refine", "does not go with scale.seams, which refines what it can reach"
 
 
 def _scaled(plan: "Plan") -> Iterator[Problem]:
@@ -129,6 +149,8 @@ def _edited(plan: "Plan") -> Iterator[Problem]:
         for name in getattr(plan, field):
             if plan.masked and not plan.draws and name not in plan.masked:
                 yield field, f"names '{name}', which is not masked"
+    if plan.draws:
+        yield from _unused(plan, ("recompute", "adjust"), ", which keeps sums by means and covariances; leave it out")
     if plan.edits_original == "keep" and plan.draws:
         yield "edits_original", f"'keep' does not apply to method '{plan.method}'; use 'exclude'"
 

@@ -1,17 +1,17 @@
 """Step 1 for a table: who shares a group, block by block, stratum by stratum, whatever is missing or confidential."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation import aggregate
-from shoal.errors import DataError
+from shoal.errors import DataError, PlanError
 from shoal.kernels.nearest import nearest_average
-from shoal.partitioning import partitioner
 from shoal.partitioning.diversity import Secret, diverse
+from shoal.partitioning.methods import Partitioner, partitioner
 from shoal.plan import Plan
 from shoal.record_blocks import Blocking, described, divided, repaired
 from shoal.scaling import Matrix
@@ -19,7 +19,9 @@ from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 from shoal.work import Progress, Task, Watch, side_by_side
 
 Labels = NDArray[np.int64]
+T = TypeVar("T")
 
+_BOUND_SECONDS = 60.0  # for a certificate, where no budget is given
 _AVERAGES: dict[int, Literal["mean", "median", "mode"]] = {
     MEAN: "mean",
     MEDIAN: "median",
@@ -37,11 +39,30 @@ class Confidential(NamedTuple):
     whole: list[NDArray[np.int64]]  # how often each value of a secret occurs in the whole file
 
 
+class Certificate(NamedTuple):
+    """How far from the optimum a partition is at most: its sum of squared errors, and a lower bound for that of any."""
+
+    sse: float
+    bound: float
+    how: str
+
+    @property
+    def gap(self) -> float:
+        """By how many percent the partition is above the optimum at most."""
+        return 0.0 if self.sse <= self.bound else 100 * (self.sse - self.bound) / self.bound
+
+    def summary(self) -> dict[str, Any]:
+        """Give it as plain values, ready for JSON."""
+        return {"SSE": self.sse, "lower_bound": self.bound, "at_most_above_optimum": self.gap, "how": self.how}
+
+
 class Partitions(NamedTuple):
     """The group of each record, for every attribute block; and the record blocks, where there are any."""
 
     labels: list[Labels]
     blocking: Blocking | None
+    certificate: Certificate | None = None
+    notes: tuple[str, ...] = ()
 
 
 def partitions(
@@ -50,14 +71,28 @@ def partitions(
     plan: Plan,
     confidential: Confidential,
     progress: Progress,
+    *,
+    keep: bool = False,
 ) -> Partitions:
-    """Partition every attribute block within each of its strata, large ones divided into record blocks."""
+    """Partition every attribute block within each of its strata, large ones divided into record blocks.
+
+    With `keep`, an interrupt ends the search, and the best groups so far are kept.
+    """
+    if keep and plan.method != "best" and plan.refine is False:
+        raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'; it goes with 'best'")])
     parts = [space.columns([plan.masked.index(name) for name in block]) for block in plan.in_blocks]
     homes = [_homes(part, block, rows, plan) for part, block, rows in zip(parts, plan.in_blocks, strata, strict=True)]
     tasks: list[Task[Labels]] = []
+    records = len(space.values) * len(parts)
     for part, home in zip(parts, homes, strict=True):
-        tasks += [partial(grouped, part.rows(rows), plan, _of(confidential, rows)) for rows in split(home)]
-    results = iter(side_by_side(tasks, len(space.values) * len(parts), progress))
+        tasks += [
+            partial(grouped, part.rows(rows), plan, _of(confidential, rows), share=len(rows) / records)
+            for rows in split(home)
+        ]
+    everything = side_by_side(tasks, records, progress, keep=keep)
+    if any((labels < 0).any() for labels in everything):
+        raise KeyboardInterrupt  # so early that there is nothing to keep
+    results = iter(everything)
     found = []
     for part, home, apart in zip(parts, homes, strata, strict=True):
         labels = np.empty(len(home), dtype=np.int64)
@@ -68,9 +103,56 @@ def partitions(
         found.append(_mended(part, labels, home, apart, plan, progress))
     extra = [int(home.max()) + 1 - len(apart) for home, apart in zip(homes, strata, strict=True)]
     if max(extra) == 0:
-        return Partitions(found, None)
+        proof, notes = _certified(parts, found, strata, plan, progress) if plan.bound else (None, [])
+        return Partitions(found, None, proof, tuple(notes))
     most = extra.index(max(extra))
     return Partitions(found, described(parts[most], plan, homes[most], progress))
+
+
+def _certified(
+    parts: Sequence[Space],
+    found: Sequence[Labels],
+    strata: Sequence[Sequence[NDArray[np.int64]]],
+    plan: Plan,
+    progress: Progress,
+) -> tuple[Certificate | None, list[str]]:
+    """Bound the error of any such partition from below, stratum by stratum of every block, and say if it cannot be."""
+    if not all(part.plain for part in parts):
+        return None, ["no bound: it is for numbers and dates without missing values"]
+    from shoal.partitioning.bounds import Bound, lower_bound, squared_error
+
+    pieces = [
+        (part.values[rows], np.unique(labels[rows], return_inverse=True)[1])
+        for part, labels, apart in zip(parts, found, strata, strict=True)
+        for rows in apart
+    ]
+    total = sum(len(values) for values, _ in pieces)
+    seconds = _BOUND_SECONDS if plan.effort.seconds is None else plan.effort.seconds
+    bounds: list[Bound] = []
+    for values, labels in pieces:
+        progress("bound", 0, 1)
+        [bound] = side_by_side(
+            [partial(_bounded, lower_bound, values, plan.k, seconds * len(values) / total, labels)],
+            1,
+            _only("bound", progress),
+        )
+        bounds.append(bound)
+    error = sum(squared_error(values, labels) for values, labels in pieces)
+    proved = sum(bound.value for bound in bounds)
+    if proved <= 0 < error:
+        return None, ["no bound could be proved in the budget; give it more time"]
+    how = ", ".join(dict.fromkeys(bound.how for bound in bounds))
+    proof = Certificate(error, min(proved, error), how)
+    return proof, [f"the partition is at most {proof.gap:.2f} % above the optimum, as proved by {how}"]
+
+
+def _bounded(bound: Callable[..., T], values: Matrix, k: int, seconds: float, labels: Labels, *, watch: Watch) -> T:
+    return bound(values, k, seconds, labels, watch)
+
+
+def _only(step: str, progress: Progress) -> Progress:
+    """Show a step under another name, without a share that it does not tell."""
+    return lambda _, done, total: progress(step, 0, 1)
 
 
 def _homes(space: Space, names: list[str], strata: Sequence[NDArray[np.int64]], plan: Plan) -> Labels:
@@ -113,27 +195,33 @@ def _of(confidential: Confidential, rows: NDArray[np.int64]) -> Confidential:
     return confidential._replace(secrets=secrets)
 
 
-def grouped(space: Space, plan: Plan, confidential: Confidential, *, watch: Watch) -> Labels:
-    """Partition the records of one block in one stratum."""
+def grouped(space: Space, plan: Plan, confidential: Confidential, *, share: float = 1.0, watch: Watch) -> Labels:
+    """Partition the records of one block in one stratum, with its share of the budget."""
     if plan.missing == "impute" and np.isnan(space.values).any():
-        labels = _filled(space, plan, watch)
+        labels = _filled(space, plan, share, watch)
     else:
-        labels = _search(space, plan, watch)
+        labels = _search(space, plan, share, watch)
     if confidential.l is None and confidential.t is None:
         return labels
     return diverse(space, plan.k, labels, *confidential, watch=watch)
 
 
-def _search(space: Space, plan: Plan, watch: Watch) -> Labels:
+def _search(space: Space, plan: Plan, share: float, watch: Watch) -> Labels:
     """Search by the plan's method; where types or missing values ask for it, by MDAV's mixed form."""
     if space.plain:
-        return partitioner(plan.method, plan.gain)(space.values, plan.k, watch=watch)
+        return partitioner_of(plan, share)(space.values, plan.k, watch=watch)
     from shoal.partitioning.mixed import mdav_mixed
 
     return mdav_mixed(space, plan.k, watch)
 
 
-def _filled(space: Space, plan: Plan, watch: Watch) -> Labels:
+def partitioner_of(plan: Plan, share: float = 1.0) -> Partitioner:
+    """Load the method that a plan asks for, with its options and a share of its budget."""
+    effort = plan.effort.of(share)
+    return partitioner(plan.method, plan.gain, effort=effort, refine=plan.refine is not False, seed=plan.seed)
+
+
+def _filled(space: Space, plan: Plan, share: float, watch: Watch) -> Labels:
     """Partition the records that miss nothing; each of the others joins the nearest group."""
     incomplete = np.asarray(np.isnan(space.values).any(axis=1))
     if (count := int((~incomplete).sum())) < plan.k:
@@ -144,7 +232,7 @@ def _filled(space: Space, plan: Plan, watch: Watch) -> Labels:
         )
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)
-    labels[~incomplete] = _search(complete, plan, watch)
+    labels[~incomplete] = _search(complete, plan, share, watch)
     averages = _averages(complete, labels[~incomplete])
     centre = _averages(complete, np.zeros(count, np.int64))[0]
     labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.weights)

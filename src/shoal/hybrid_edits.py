@@ -41,9 +41,16 @@ def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
                 f"rule '{rule.name}' speaks of {listed(own)}, which constraints change; leave one of them out"
             )
         if plan.mask_quasi and set(names) & set(plan.masked):
-            problems.append(f"rule '{rule.name}' speaks of quasi-identifiers, which mask_quasi changes by itself")
+            problems.append(
+                f"rule '{rule.name}' speaks of quasi-identifiers, which mask_quasi changes by itself; leave one out"
+            )
         if odd := [name for name in names if plan.types.get(name, "continuous") != "continuous"]:
-            problems.append(f"rule '{rule.name}' adds up {listed(odd)}, which is no number")
+            problems.append(f"rule '{rule.name}' adds up {listed(odd)}, which is no number; leave the rule out")
+        if others := [name for name in names if name not in plan.used]:
+            problems.append(
+                f"rule '{rule.name}' ties {listed(others)}, neither confidential nor a quasi-identifier, with what is "
+                "made anew: no covariance with it is kept; give it such a role, or leave the rule out"
+            )
         sums += [each for each in found if each is not None]
     if problems:
         raise PlanError([("edits", problem) for problem in problems])

@@ -7,11 +7,12 @@ when there is a table.
 
 import difflib
 import os
+import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import tomli_w
 from pydantic import (
@@ -30,7 +31,7 @@ from pydantic_core import ErrorDetails
 from shoal.contradictions import Problem, contradictions
 from shoal.errors import FileError, PlanError
 
-Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "mic1d", "hybrid", "ms"]
+Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "mic1d", "hybrid", "ms"]
 Aggregate = Literal[
     "mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode", "medoid"
 ]
@@ -53,6 +54,37 @@ def _whole(value: object) -> object:
     return value.__index__() if hasattr(value, "__index__") else value
 
 
+def _budget(value: object) -> object:
+    """Accept a number of steps, or a time with its unit; both more than nothing."""
+    steps = _whole(value)
+    if isinstance(steps, int):
+        if steps < 1:
+            raise ValueError("must be more than 0: a time such as 60s, or a number of steps")
+        return steps
+    text = str(value).strip()
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|min|h)", text)
+    if re.fullmatch(r"\d+", text):
+        return _budget(int(text))
+    if found is None or float(found[1]) <= 0:
+        raise ValueError("must be a time of more than 0 with its unit, such as 60s or 5min, or a number of steps")
+    return f"{found[1]}{found[2]}"
+
+
+def _refine(value: object) -> object:
+    """Accept true, false or a number of seconds."""
+    if isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if isinstance(value, bool):
+        return value
+    try:
+        seconds = float(str(value))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError("must be true, false or a number of seconds of more than 0")
+    return seconds
+
+
 def _path(value: object) -> object:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
@@ -72,6 +104,8 @@ def _form(alpha: object) -> str:
 Names = Annotated[list[str], BeforeValidator(_listed)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 PathText = Annotated[str, BeforeValidator(_path)]
+Budget = Annotated[str | int, BeforeValidator(_budget)]
+Refine = Annotated[bool | float, BeforeValidator(_refine)]
 # A word or lists of names; told apart beforehand, so that a mistake is reported for the one that was meant.
 Blocks = Annotated[
     Annotated[Literal["correlated", "uncorrelated"], Tag("word")]
@@ -99,6 +133,18 @@ Edits = Annotated[
     Annotated[PathText, Tag("word")] | Annotated[list[str], Field(min_length=1), Tag("lists")],
     Discriminator(lambda given: "lists" if isinstance(given, list | tuple) else "word"),
 ]
+
+
+class Effort(NamedTuple):
+    """How long a search may take: so many steps, so many seconds, or as long as suits the table."""
+
+    steps: int | None = None
+    seconds: float | None = None
+
+    def of(self, share: float) -> "Effort":
+        """Give a share of it."""
+        steps = None if self.steps is None else max(1, round(self.steps * share))
+        return Effort(steps, None if self.seconds is None else self.seconds * share)
 
 
 class Csv(BaseModel):
@@ -165,6 +211,15 @@ class Plan(BaseModel):
     method: Method = Field("auto", description="how records are put into groups")
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="with vmdav: how readily groups grow (0.2 if not given)"
+    )
+    budget: Budget | None = Field(
+        None, description="how long best may search, such as 60s, or how many steps, which gives the same result again"
+    )
+    refine: Refine = Field(
+        False, description="whether the groups of a method are refined, or for how many seconds (best always does)"
+    )
+    bound: bool = Field(
+        False, description="prove how far from the optimum the partition is at most; takes as long as the budget"
     )
     mask_quasi: bool = Field(False, description="with hybrid: microaggregate the quasi-identifiers as well")
     alpha: Alpha | None = Field(
@@ -265,6 +320,16 @@ class Plan(BaseModel):
     def options(self) -> dict[str, Any]:
         """Give what is asked for as plain values, without what is left open and a k that there is not."""
         return self.model_dump(exclude_none=True, exclude={"k"} if self.k == 0 else None)
+
+    @property
+    def effort(self) -> Effort:
+        """How long a search may take."""
+        if isinstance(self.refine, float):
+            return Effort(None, self.refine)
+        if isinstance(self.budget, str):
+            number, unit = re.fullmatch(r"([\d.]+)(\D+)", self.budget).groups()  # type: ignore[union-attr] # as _budget made it
+            return Effort(None, float(number) * {"s": 1, "sec": 1, "min": 60, "h": 3600}[unit])
+        return Effort(self.budget, None)
 
     @property
     def draws(self) -> bool:

@@ -50,14 +50,30 @@ def representatives(
 
 def put_right(
     published: list[Codes], attributes: Sequence[Attribute], partitions: list[Labels], plan: Plan, edits: Keeping
-) -> tuple[list[Codes], dict[str, float]]:
-    """Put right what groups publish so that rules hold exactly; also how far each may be outside its group's range."""
+) -> tuple[list[Codes], dict[str, float], list[str]]:
+    """Put right what groups publish so that rules hold exactly.
+
+    Returns
+    -------
+    tuple
+        What is published of each attribute; how far each may be outside the range of its group; and what to know.
+    """
     labels = {name: own for block, own in zip(plan.in_blocks, partitions, strict=True) for name in block}
     original = {attribute.name: attribute.codes for attribute in attributes}
     whole = {each.name for each in attributes if plan.round and pa.types.is_integer(each.stored)}
     found = {attribute.name: codes for attribute, codes in zip(attributes, published, strict=True)}
     right = righted(edits, original, found, labels, whole)
-    return [right.values[attribute.name] for attribute in attributes], right.slack
+    said = []
+    if right.own:
+        said.append(
+            f"published as one of their own records, no adjustment keeping all rules: {counted(right.own, 'group')}"
+        )
+    if right.misread:
+        said.append(
+            "an equality holds, but not to validators that add up the digits of numbers, such as lxml: "
+            f"{counted(right.misread, 'group')}"
+        )
+    return [right.values[attribute.name] for attribute in attributes], right.slack, said
 
 
 def _medoids(space: Space, labels: Labels, weights: Codes | None, *, fill: bool) -> Labels:
@@ -122,7 +138,13 @@ def notes(
         found.append(
             "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
         )
-    if plan.seed is not None:
+    searched = plan.method == "best" or plan.refine is not False
+    if searched and plan.effort.seconds is not None:
+        found.append(
+            "the budget was a time, so that the plan may find other groups when it runs again; a number of steps as "
+            "the budget gives the same"
+        )
+    if plan.seed is not None and not searched:
         found.append(f"the seed was not used: {plan.method} draws no random numbers")
     return found
 

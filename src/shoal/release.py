@@ -4,44 +4,45 @@ import inspect
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.costs import costs
-from shoal.editing import Obeyed, Parts, explained, obedience, parted, rules_of
-from shoal.edits.keeping import Keeping
-from shoal.encoding import encode_all, numbers, space_of
-from shoal.errors import DataError, FileError, PlanError
-from shoal.grouping import Confidential, Partitions, partitions
-from shoal.partitioning.diversity import Secret
+from shoal.editing import explained
+from shoal.encoding import encode_all, numbers
+from shoal.errors import FileError, PlanError
+from shoal.grouping import Certificate, Partitions
 from shoal.plan import Plan
+from shoal.preparing import AnyPath, Prepared, asked, prepared
 from shoal.publishing import notes, on_seed, put_right, representatives, restored, unchanged
 from shoal.record_blocks import Blocking
-from shoal.roles import confidential_codes, survey_weights
-from shoal.settle import settled
-from shoal.strata import Strata, stratify
+from shoal.roles import survey_weights
+from shoal.strata import Strata
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import refuse_unwritable, written_whole
-from shoal.tables.attributes import Attribute, Codes
+from shoal.tables.attributes import Codes
 from shoal.tables.kinds import is_text
 from shoal.tables.stored import STATISTICS, Kind, stored, stored_type, unkept
 from shoal.verify import Diversity, Promise, exposure, verify, verify_written
-from shoal.words import counted
 from shoal.work import Progress, quiet
 
 if TYPE_CHECKING:
     from shoal.hybrids import Hybrid
 
 Labels = NDArray[np.int64]
-AnyPath = str | os.PathLike[str]
 
 
 def protect(
-    table: Any = None, plan: Plan | AnyPath | None = None, *, progress: Progress = quiet, **options: Any
+    table: Any = None,
+    plan: Plan | AnyPath | None = None,
+    *,
+    progress: Progress = quiet,
+    on_interrupt: Literal["stop", "keep"] = "stop",
+    **options: Any,
 ) -> "Release":
     """Protect a table: put its records into groups of at least k, publish one representative per group.
 
@@ -54,6 +55,8 @@ def protect(
         What is asked for; single `options` take precedence.
     progress : callable, optional
         Called with the name of the step, what is done and what there is, ten times a second.
+    on_interrupt : {"stop", "keep"}
+        Whether Ctrl-C stops a search for the best groups, or ends it early and goes on with the best so far.
     **options
         The fields of `Plan`: ``k``, ``quasi``, ``confidential``, ``identifiers``, ``method``, ``aggregate``, ...
 
@@ -78,156 +81,79 @@ def protect(
     >>> release.table["age"].to_pylist()
     [32, 71, 32, 71]
     """
-    plan = _asked(table, plan, options)
-    progress("read", 0, 1)
-    source = _opened(plan.input if plan.input is not None else table, plan)
-    rules = rules_of(plan)
-    plan, attributes, edits = settled(plan, source, rules)
-    weights = survey_weights(source, plan.weights)
-    keep, left_out = _kept(attributes, plan)
-    obeyed = obedience(source, rules, keep, plan)
-    left_out += obeyed.notes
-    strata, parts = _divided(source, attributes, keep, plan, edits)
-    obeyed, left_out = obeyed.of(keep), [*left_out, *strata.notes, *parts.notes]
-    original, attributes = _only(source, keep), _rows(attributes, keep)
-    weights = None if weights is None else weights[keep]
+    if on_interrupt not in ("stop", "keep"):
+        raise PlanError([("on_interrupt", "must be 'stop' or 'keep'")])
+    return released(prepared(table, asked(table, plan, options), progress), progress, keep=on_interrupt == "keep")
+
+
+def released(ready: Prepared, progress: Progress, *, keep: bool = False) -> "Release":
+    """Mask a table that is ready, verify what is to be published, and say what it is."""
+    plan, original, attributes = ready.plan, ready.original, ready.attributes
     if plan.draws:
-        release = _hybrid_release(plan, source, original, attributes, strata, obeyed, progress)
-        return replace(release, notes=[*release.notes, *left_out])
-    masked, found, rescaled, slack = _masked(original, attributes, parts, plan, edits, weights, progress)
+        return _hybrid_release(ready, progress)
+    masked, found, rescaled, slack = _masked(ready, progress, keep)
     columns = {
         attribute.name: attribute.decode(codes, whole=plan.round)
         for attribute, codes in zip(attributes, masked, strict=True)
     }
     published = original.publish(columns, drop=plan.identifiers)
-    promise = replace(_promise(plan, columns, strata, rescaled), slack=slack, obeyed=obeyed)
+    promise = replace(_promise(plan, columns, ready.strata, rescaled), slack=slack, obeyed=ready.obeyed)
     progress("verify", 0, 1)
     verify(published, original, promise)
-    said = [*notes(plan, original, attributes, columns, edits), *unchanged(plan, masked, attributes), *left_out]
-    kept = None if edits is None else [*explained(edits)]
-    return Release(plan, source, original, published, found.labels, promise, said, found.blocking, edits=kept)
-
-
-def _asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
-    """Put together what was asked for; afterwards `input` is the absolute path of the table, or None."""
-    if isinstance(plan, str | os.PathLike):
-        plan = Plan.load(plan)
-    if not isinstance(plan, Plan | None):
-        raise PlanError([("plan", "must be a Plan or the path of a plan file; options are given by name, as k=3")])
-    if isinstance(table, str | os.PathLike):
-        options = {**options, "input": table}
-    elif table is not None and plan is not None and plan.input is not None:
-        plan = plan.updated(input=None, csv=None)  # they describe another table
-    plan = Plan(**options) if plan is None else plan.updated(**options)
-    paths = {name: getattr(plan, name) for name in ("input", "edits")}
-    return plan.updated(**{name: os.path.abspath(path) for name, path in paths.items() if isinstance(path, str)})  # noqa: PTH100 - keeps links
-
-
-def _opened(source: Any, plan: Plan) -> Table:
-    if source is None:
-        raise PlanError([("input", "is missing; give a table or name a file")])
-    if plan.scale is not None and plan.scale.engine == "spark":
-        raise PlanError([("scale.engine", "is spark; call shoal.spark.protect, or shoal protect on the command line")])
-    return open_table(source, plan.csv)
-
-
-def _kept(attributes: list[Attribute], plan: Plan) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which records are kept where those that miss a value are left out, and a note on the others."""
-    keep = np.ones(len(attributes[0].codes), dtype=bool)
-    if plan.missing == "suppress":
-        for attribute in attributes:
-            keep &= ~attribute.missing
-        if (left := int(keep.sum())) < plan.k:
-            other = "" if plan.draws else ", or use missing = 'group'"
-            raise DataError(
-                f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
-                f"the attribute that is missing most{other}"
-            )
-    missed = len(keep) - int(keep.sum())
-    return keep, [f"{counted(missed, 'record')} left out, missing a value that is needed"] if missed else []
-
-
-def _divided(
-    source: Table, attributes: list[Attribute], keep: NDArray[np.bool_], plan: Plan, edits: Keeping | None
-) -> tuple[Strata, Parts]:
-    """Divide the records by strata and by what governs rules; those that are left out are struck from `keep`."""
-    while True:
-        strata = stratify(_only(source, keep), space_of(_rows(attributes, keep), plan), plan)
-        keep[keep] = strata.keep
-        parts = parted(_only(source, keep), edits, strata.rows, plan)
-        if parts.keep.all():
-            return strata, parts
-        keep[keep] = parts.keep  # so that a stratum may be too small now
-
-
-def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
-    return table if keep.all() else table.publish({}, keep=keep)
-
-
-def _rows(attributes: list[Attribute], keep: NDArray[np.bool_]) -> list[Attribute]:
-    return attributes if keep.all() else [attribute.rows(keep) for attribute in attributes]
+    said = [*notes(plan, original, attributes, columns, ready.edits), *unchanged(plan, masked, attributes)]
+    kept = None if ready.edits is None else [*explained(ready.edits)]
+    return Release(
+        plan,
+        ready.source,
+        original,
+        published,
+        found.labels,
+        promise,
+        [*said, *found.notes, *ready.notes],
+        found.blocking,
+        edits=kept,
+        certificate=found.certificate,
+    )
 
 
 def _masked(
-    original: Table,
-    attributes: list[Attribute],
-    parts: Parts,
-    plan: Plan,
-    edits: Keeping | None,
-    weights: Codes | None,
-    progress: Progress,
+    ready: Prepared, progress: Progress, keep: bool
 ) -> tuple[list[Codes], Partitions, dict[str, Rescaling], dict[str, float]]:
     """Return what is published, the groups it comes from (none for mic1d), how variances were restored, and slack."""
+    plan, attributes = ready.plan, ready.attributes
     if plan.method == "mic1d":
         from shoal.masking import mic1d
 
         return list(mic1d(numbers(attributes), plan.k).T), Partitions([], None), {}, {}
-    space = space_of(attributes, plan)
-    found = partitions(space, parts.rows, plan, _confidential(original, plan), progress)
-    published = representatives(attributes, space, found.labels, plan, weights)
-    if edits is not None:
-        published, slack = put_right(published, attributes, found.labels, plan, edits)
-        return published, found, {}, slack
-    masked, rescaled = restored(published, attributes, plan, weights)
+    found = ready.partitioned(progress, keep=keep)
+    published = representatives(attributes, ready.space, found.labels, plan, ready.weights)
+    if ready.edits is not None:
+        published, slack, said = put_right(published, attributes, found.labels, plan, ready.edits)
+        return published, found._replace(notes=(*found.notes, *said)), {}, slack
+    masked, rescaled = restored(published, attributes, plan, ready.weights)
     return masked, found, rescaled, {}
 
 
-def _hybrid_release(
-    plan: Plan,
-    source: Table,
-    original: Table,
-    attributes: list[Attribute],
-    strata: Strata,
-    obeyed: Obeyed,
-    progress: Progress,
-) -> "Release":
+def _hybrid_release(ready: Prepared, progress: Progress) -> "Release":
     """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
     from shoal.hybrid_checks import verify_hybrid
     from shoal.hybrids import hybrid_data, random_numbers
 
+    plan, original, attributes, strata = ready.plan, ready.original, ready.attributes, ready.strata
     rng = random_numbers(attributes, plan)
     secret = on_seed(plan.seed is not None)
     plan = plan.updated(seed=None)
-    hybrid = hybrid_data(attributes, strata, plan, obeyed.rules, rng, progress)
+    hybrid = hybrid_data(attributes, strata, plan, ready.obeyed.rules, rng, progress)
     published = original.publish(hybrid.columns, drop=plan.identifiers)
-    promise = replace(_promise(plan, hybrid.columns, strata, {}), obeyed=obeyed)
+    promise = replace(_promise(plan, hybrid.columns, strata, {}), obeyed=ready.obeyed)
     progress("verify", 0, 1)
     verify(published, original, promise)
     verify_hybrid(published, original, hybrid.claim)
     changed = [attribute for attribute in attributes if attribute.name in plan.changed]
-    said = [*hybrid.notes, secret, *notes(plan, original, changed, hybrid.columns)]
-    return Release(plan, source, original, published, [hybrid.labels], promise, said, hybrid.blocking, hybrid)
-
-
-def _confidential(original: Table, plan: Plan) -> Confidential:
-    """Gather what the groups must not give away."""
-    if plan.l is None and plan.t is None:
-        return Confidential([], None, None, [])
-    secrets = [
-        Secret(name, *confidential_codes(original, name, plan.types.get(name), plan.levels.get(name)))
-        for name in plan.confidential
-    ]
-    return Confidential(secrets, plan.l, plan.t, [np.bincount(secret.codes) for secret in secrets])
+    said = [*hybrid.notes, secret, *notes(plan, original, changed, hybrid.columns), *ready.notes]
+    kept = None if ready.edits is None else [*explained(ready.edits)]
+    groups = [hybrid.labels]
+    return Release(plan, ready.source, original, published, groups, promise, said, hybrid.blocking, hybrid, kept)
 
 
 def _promise(plan: Plan, columns: dict[str, Array], strata: Strata, rescaled: dict[str, Rescaling]) -> Promise:
@@ -263,6 +189,8 @@ class Release:
         The record blocks that a large table was divided into, and what they cost.
     edits : list of dict, optional
         The rules that the release obeys: their class, the attributes they tie together, and how they were kept.
+    certificate : Certificate, optional
+        How far from the optimum the partition is at most, where that was asked for and could be proved.
     """
 
     plan: Plan
@@ -275,6 +203,7 @@ class Release:
     blocking: Blocking | None = None
     _hybrid: "Hybrid | None" = field(default=None, repr=False)
     edits: list[dict[str, Any]] | None = field(default=None, repr=False)
+    certificate: Certificate | None = None
 
     @property
     def table(self) -> Any:
@@ -334,6 +263,7 @@ class Release:
             "risk": self.risk(),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),
+            **({} if self.certificate is None else {"certificate": self.certificate.summary()}),
             **({} if self._hybrid is None else {"hybrid": self._evidence(self._hybrid)}),
             "notes": self.notes,
         }

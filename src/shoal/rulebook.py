@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.editing import explained, records_of, rules_of, with_rules
 from shoal.edits.evaluation import each_broken, near
+from shoal.hybrid_edits import sums_of
 from shoal.plan import Plan
 from shoal.settle import with_attributes
 from shoal.tables import open_table
@@ -44,15 +45,18 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     >>> found["class"], found["broken"], found["kept"]
     ('EC-LC', 0, 'arithmetic means, put right so that the sum is exact as written')
     """
-    plan = Plan(**{"k": 2, **options, "edits": edits})
+    k = {} if options.get("method") == "ms" else {"k": 2}  # which forms no groups
+    plan = Plan(**{**k, **options, "edits": edits})
     source = open_table(table, plan.csv)
     read = rules_of(plan)
     plan = with_attributes(plan, source)
     _, kept = with_rules(plan, source.names, read)
+    if plan.draws:
+        sums_of(read, plan)  # refuses all others
     records = records_of(source, read, source)
     found = list(explained(kept))
     for row, (rule, broken) in zip(found, each_broken(read, records), strict=True):
         row["broken"] = int(broken.sum())
         row["first"] = int(np.argmax(broken)) + 1 if broken.any() else None
-        row["rounding"] = int((broken & near(rule, records)).sum())
+        row["rounding"] = int(near(rule, records).sum()) if broken.any() else 0
     return found

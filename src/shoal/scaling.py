@@ -39,11 +39,27 @@ def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") 
     # A power of two brings every column near one without touching a digit: no square overflows or vanishes.
     _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
     Z = np.ldexp(X, -exponent)
-    Z -= Z.mean(axis=0) if how == "zscore" else np.ldexp(low, -exponent)
-    spread = Z.std(axis=0) if how == "zscore" else Z.max(axis=0)
+    shift, spread = (
+        _moments(Z)
+        if how == "zscore"
+        else (np.ldexp(low, -exponent), np.ldexp(high, -exponent) - np.ldexp(low, -exponent))
+    )
+    Z -= shift
     # Asked of the values themselves: the computed spread of a constant column may be a rounding error above zero.
     constant = low == high
     spread[constant] = 1.0
     Z /= spread
     Z[:, constant] = 0.0
     return np.ascontiguousarray(Z)
+
+
+def _moments(Z: Matrix) -> tuple[Matrix, Matrix]:
+    """Give the mean and the standard deviation of each column, added up in the order of the values.
+
+    Then they do not depend on the order of the records, not even in their last bit, which a search that draws random
+    numbers would carry on into another partition.
+    """
+    ordered = np.sort(Z, axis=0)
+    mean = ordered.mean(axis=0)
+    ordered -= mean
+    return mean, np.sqrt((ordered * ordered).mean(axis=0))

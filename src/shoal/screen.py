@@ -22,6 +22,8 @@ STEPS = {
     "sort": "putting the records of a block together",
     "cost": "measuring what blocks cost",
     "partition": "putting records into groups",
+    "bound": "proving how good the groups are",
+    "sweep": "trying every k",
     "verify": "verifying",
     "write": "writing and verifying the file",
     "risk": "measuring the risk",
@@ -64,6 +66,10 @@ class Bar:
                 self._console.print("The first run on this machine compiles, for some seconds; the next will not.")
             self._compiled = True
             return
+        if step == "loss so far":
+            if self._task is not None:
+                self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")
+            return
         if step != self._step:
             if self._task is not None:
                 self._progress.remove_task(self._task)
@@ -105,9 +111,15 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if "blocking" in summary:
         parts.append(Text(_blocking(summary["blocking"])))
     if "edits" in summary:
-        parts.append(Text(f"All {counted(len(summary['edits']), 'rule')} hold in what is published."))
+        parts.append(Text(_obeyed(len(summary["edits"]), summary["plan"])))
     parts += [Text(f"- {note}") for note in summary["notes"]]
     return Group(*parts)
+
+
+def _obeyed(rules: int, plan: dict[str, Any]) -> str:
+    hold = "The rule holds" if rules == 1 else f"All {_number(rules)} rules hold"
+    kept = plan.get("edits_original") == "keep"
+    return f"{hold} in what is published{', but for groups of records that broke them' if kept else ''}."
 
 
 def _blocking(blocking: dict[str, Any]) -> str:

@@ -6,12 +6,12 @@ import pyarrow as pa
 
 from shoal.aggregation import first_not_positive
 from shoal.contradictions import ONE_ATTRIBUTE
-from shoal.editing import with_rules, with_tied_blocks
+from shoal.editing import no_product, with_rules, with_tied_blocks
 from shoal.edits.expressions import Rule
 from shoal.edits.keeping import Keeping
 from shoal.encoding import AGGREGATES, aggregate_of, encode_all, numbers
 from shoal.errors import DataError, PlanError
-from shoal.partitioning import ACCEPTS, choose
+from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.plan import AttributeType, Plan
 from shoal.roles import numeric_attributes, refuse_unknown
 from shoal.tables import Table
@@ -30,10 +30,10 @@ def settled(plan: Plan, table: Table, rules: Sequence[Rule] = ()) -> tuple[Plan,
     if isinstance(plan.blocks, str):
         plan = with_tied_blocks(_with_blocks(plan, attributes), rules)
     kept = None
-    if rules and not plan.draws:
+    if rules:
         plan, kept = with_rules(plan, table.names, rules)
         _refuse_products(attributes, plan, kept)
-    return with_method(plan, attributes), attributes, kept
+    return with_method(plan, attributes, len(table)), attributes, kept
 
 
 def _refuse_products(attributes: list[Attribute], plan: Plan, kept: Keeping) -> None:
@@ -42,17 +42,15 @@ def _refuse_products(attributes: list[Attribute], plan: Plan, kept: Keeping) -> 
         if kept.aggregates.get(attribute.name) != "geometric_mean":
             continue
         if (at := first_not_positive(attribute.codes)) is not None:
-            demand = next(each for each in kept.demands if attribute.name in each.geometric)
-            anew = demand.recomputed[0].name if demand.recomputed else attribute.name
-            raise DataError(
-                f"column '{attribute.name}' is zero or negative in record {at + 1}, and rule '{demand.name}' is kept "
-                "by geometric means, which only positive numbers have; compute one attribute of the rule from the "
-                f"others (recompute = '{anew}'), or leave the rule out"
-            )
+            why = no_product(attribute.name, kept)
+            raise DataError(f"column '{attribute.name}' is zero or negative in record {at + 1}, {why}")
 
 
-def with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
-    """Choose blocks and method where they are left open, and refuse what does not suit the attributes."""
+def with_method(plan: Plan, attributes: list[Attribute], records: int = 0) -> Plan:
+    """Choose a method where it is left open, and refuse what does not suit the attributes.
+
+    `records` is how many there are, or 0 if they are elsewhere.
+    """
     if plan.standardize != "zscore" and not any(attribute.type in NUMBERS for attribute in attributes):
         raise PlanError([("standardize", "does not apply: no attribute in distances is a number or a date")])
     if plan.draws:
@@ -62,7 +60,7 @@ def with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
         raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
     if plan.restore_variance and not any(attribute.type in NUMBERS for attribute in attributes):
         raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
-    return plan if plan.draws else _with_method(plan, attributes)
+    return plan if plan.draws else _with_method(plan, attributes, records)
 
 
 def with_attributes(plan: Plan, table: Table) -> Plan:
@@ -146,17 +144,16 @@ def _is_whole(attribute: Attribute) -> bool:
     return attribute.type == "continuous" and pa.types.is_integer(attribute.stored)
 
 
-def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
-    """Choose blocks and method, and refuse what the method cannot take."""
+def _with_method(plan: Plan, attributes: list[Attribute], records: int) -> Plan:
+    """Choose the method, and refuse what the method cannot take."""
     gaps = [attribute.name for attribute in attributes if attribute.missing.any() and plan.missing == "group"]
-    odd = [attribute for attribute in attributes if attribute.type not in NUMBERS]
     widest = max(len(block) for block in plan.in_blocks)
     if plan.method == "univariate" and widest > 1:
         raise PlanError([("method", ONE_ATTRIBUTE)])
     alone = [name for block in plan.in_blocks if len(block) == 1 for name in block if name in plan.attribute_weights]
     if alone:
         raise PlanError([("attribute_weights", f"do not apply to '{alone[0]}', which is alone in its block")])
-    method = choose(plan.method, widest, plain=not odd and not gaps)
+    method = chosen(plan, attributes, records).method
     problems = [
         ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'mdav'")
         for attribute in attributes
@@ -169,6 +166,15 @@ def _with_method(plan: Plan, attributes: list[Attribute]) -> Plan:
     if problems:
         raise PlanError(problems)
     return plan.updated(method=method)
+
+
+def chosen(plan: Plan, attributes: list[Attribute], records: int) -> Choice:
+    """Choose a method where the plan leaves it open, and say why."""
+    missing = any(attribute.missing.any() for attribute in attributes) and plan.missing == "group"
+    plain = not missing and all(attribute.type in NUMBERS for attribute in attributes)
+    widest = max(len(block) for block in plan.in_blocks)
+    n = 0 if plan.scale is not None else records
+    return choose(plan.method, widest, n, plain=plain, budget=plan.budget is not None)
 
 
 def _with_blocks(plan: Plan, attributes: list[Attribute]) -> Plan:

@@ -5,6 +5,7 @@ Nothing here knows how groups were formed. The counting is DuckDB's GROUP BY.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +13,15 @@ from numpy.typing import NDArray
 
 from shoal import measures
 from shoal.aggregation import Rescaling
-from shoal.editing import Obeyed
-from shoal.edits.evaluation import Records, each_broken
+from shoal.editing import Obeyed, disobeyed, records_with
+from shoal.edits.evaluation import each_broken
+from shoal.edits.expressions import attributes_of
 from shoal.errors import CheckFailed
 from shoal.plan import AttributeType
 from shoal.roles import confidential_codes
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode, without_declared
+from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode
 from shoal.tables.database import cursor
 from shoal.tables.kinds import same_type
 from shoal.words import counted, listed
@@ -262,21 +264,25 @@ def classes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def _disobeyed(published: Table, promise: Promise) -> Iterator[str]:
-    """Yield the rules that a table breaks, outside of groups with an original record that broke one."""
+    """Yield the rules that a table breaks, each outside of groups with an original record that broke this very rule."""
     obeyed = promise.obeyed
     if not obeyed.rules:
         return
-    excused = np.zeros(len(published), dtype=bool)
-    for block in promise.blocks if obeyed.broken.any() else []:
-        alike = classes(published, block)
-        excused |= np.isin(alike, alike[obeyed.broken])
-    records = Records({name: without_declared(published, name) for name in published.names}, obeyed.domains)
-    for rule, broken in each_broken(obeyed.rules, records):
-        if (wrong := broken & ~excused).any():
-            yield (
-                f"rule '{rule.name}' is broken by {counted(int(wrong.sum()), 'record')}, first by "
-                f"{int(np.argmax(wrong)) + 1}; publish whole records (aggregate = 'medoid'), or leave the rule out"
-            )
+
+    @cache
+    def groups(block: int) -> NDArray[np.int64]:
+        return classes(published, [*promise.blocks[block], *promise.strata])
+
+    for number, (rule, broken) in enumerate(each_broken(obeyed.rules, records_with(published, obeyed.domains))):
+        if broken.any() and number in obeyed.broken:
+            excused = obeyed.broken[number]
+            names = attributes_of(rule.condition)
+            for block in (j for j, block in enumerate(promise.blocks) if {*block} & {*names}):
+                excused = np.isin(groups(block), groups(block)[excused])
+            broken = broken & ~excused
+        if broken.any():
+            first = int(np.argmax(broken)) + 1
+            yield disobeyed(rule.name, int(broken.sum()), first, by_medoids=rule.name in obeyed.by_medoids)
 
 
 def _undiverse(published: Table, names: Sequence[str], promise: Promise) -> Iterator[str]:

@@ -40,6 +40,7 @@ def interruptible(work: Callable[[Progress], T], progress: Progress) -> T:
 
     def watched(step: str, done: int, total: int) -> None:
         if stop.is_set():
+            stop.clear()  # said once: work that keeps what it has found goes on
             raise KeyboardInterrupt
         progress(step, done, total)
 
@@ -65,13 +66,14 @@ class _Compiling(event.Listener):
         pass
 
 
-def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress) -> list[T]:
+def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress, *, keep: bool = False) -> list[T]:
     """Run all tasks on the machine's cores and return their results in the order of the tasks.
 
-    The kernels release Python's lock, so threads do run at once. `progress` is called ten times a second, in the
-    caller's thread, with what is done in all; and with the step 'compile' if a kernel is compiled on the way.
+    An interrupt stops them all; with `keep`, what they return when they are stopped is returned. The kernels release
+    Python's lock, so threads do run at once. `progress` is called ten times a second, in the caller's thread, with what
+    is done in all; and with the step 'compile' if a kernel is compiled on the way.
     """
-    watches = [np.zeros(2, dtype=np.int64) for _ in tasks]
+    watches = [np.zeros(3, dtype=np.int64) for _ in tasks]
     compiling = _Compiling()
     with event.install_listener("numba:compile", compiling), ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(task, watch=watch) for task, watch in zip(tasks, watches, strict=True)]
@@ -84,7 +86,16 @@ def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress) -> li
                 if compiling.seen:
                     progress("compile", 0, 1)
                     compiling.seen = False
-                progress("partition", int(sum(watch[0] for watch in watches)), total)
+                try:
+                    progress("partition", int(sum(watch[0] for watch in watches)), total)
+                    if len(watches) == 1 and watches[0][2] > 0:
+                        progress("loss so far", int(watches[0][2]), 10**6)
+                except KeyboardInterrupt:
+                    if not keep:
+                        raise
+                    keep = False  # once; who interrupts again wants to stop
+                    for watch in watches:
+                        watch[1] = 1
         except BaseException:
             for watch, future in zip(watches, futures, strict=True):
                 watch[1] = 1

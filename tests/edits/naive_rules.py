@@ -29,10 +29,10 @@ NUMERIC = re.compile(r"[ \t\r\n]*([+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-
 
 
 class Naive:
-    """One record, and the lists of the original columns."""
+    """One record, and the lists of the original columns; `written` as XPath sees it in a file."""
 
-    def __init__(self, record, original):
-        self.record, self.original = record, original
+    def __init__(self, record, original, written=False):
+        self.record, self.original, self.written = record, original, written
 
     def number(self, of):
         match of:
@@ -41,7 +41,8 @@ class Naive:
             case Text(text):
                 return cell_number(text)
             case Variable(name):
-                return cell_number(self.record[name])
+                cell = self.record[name]
+                return math.nan if self.written and isinstance(cell, bool | dt.date) else cell_number(cell)
             case Function(name, inside):
                 x = self.number(inside)
                 if name == "abs" or not math.isfinite(x):
@@ -69,19 +70,31 @@ class Naive:
         return self.number(of), "number"
 
     def is_close(self, left, right):
+        if paired(self.side(left), self.side(right))[2] != "number":
+            return False
         sizes = [self.size(left), self.size(right)]
         return all(map(math.isfinite, sizes)) and abs(self.number(left) - self.number(right)) <= 1e-9 * max(sizes)
 
     def compare(self, sign, left, right, exact=True):
         if sign == "!=":
             return not self.compare("==", left, right, exact)
+        if exact:
+            return Naive(self.record, self.original, written=True).compare_written(sign, left, right)
+        return self.compare_typed(sign, left, right) or (sign not in ("<", ">") and self.is_close(left, right))
+
+    def compare_typed(self, sign, left, right):
         one, two, what = paired(self.side(left), self.side(right))
         if what == "text" and sign == "==":
             return None not in (one, two) and one == two
         if what == "text":
-            one, two, what = self.number(left), self.number(right), "number"
-        is_near = what == "number" and not exact and sign not in ("<", ">") and self.is_close(left, right)
-        return is_near or COMPARE[sign](one, two)
+            one, two = self.number(left), self.number(right)
+        return COMPARE[sign](one, two)
+
+    def compare_written(self, sign, left, right):
+        (one, is_one), (two, is_two) = self.side(left), self.side(right)
+        if sign == "==" and "number" not in (is_one, is_two):
+            return (cell_text(one) or "") == (cell_text(two) or "")
+        return COMPARE[sign](self.number(left), self.number(right))
 
     def in_original(self, of, attribute):
         found = [paired(self.side(of), (other, attribute))[:2] for other in self.original[attribute]]
@@ -95,7 +108,7 @@ class Naive:
                 return self.compare(sign, left, right, exact)
             case Member(of, among):
                 constants = [Text(each) if isinstance(each, str) else Number(each) for each in among]
-                return any(self.compare("==", of, constant) for constant in constants)
+                return any(self.compare_typed("==", of, constant) for constant in constants)
             case InOriginal(of, attribute):
                 return self.in_original(of, attribute)
             case Integral(of):

@@ -46,9 +46,10 @@ def remainder(left, right):
 def rounded(name, of):
     if not math.isfinite(of):
         return abs(of) if name == "abs" else of
-    return float(
-        {"abs": abs, "round": lambda x: math.floor(x + 0.5), "floor": math.floor, "ceiling": math.ceil}[name](of)
-    )
+    if name == "abs":
+        return abs(of)
+    whole = {"round": lambda x: math.floor(x + 0.5), "floor": math.floor, "ceiling": math.ceil}[name](of)
+    return math.copysign(whole, of)  # from below, there is a negative zero
 
 
 def value(of, record):

@@ -334,9 +334,9 @@ def test_more_groups_than_a_block_are_all_put_right():
         ([0.25, 3.0], False, "2^-12"),
         ([0.1, 3.5], False, "0.0001"),
         ([0.1, 3.25], False, "0.00001"),
-        ([0.1, 3.25], True, "2^-17"),
-        ([math.pi, 3.0], True, "2^-42"),
-        ([math.pi, 3.0], False, "2^-42"),
+        ([0.1, 3.25], True, "2^-15"),
+        ([math.pi, 3.0], True, "2^-18"),
+        ([math.pi, 3.0], False, "2^-18"),
         ([2.0**47, 3.0], True, "2^-4"),
         ([2.0**60, 2.0**55], True, "2^9"),
         ([0.0], True, "2^-10"),
@@ -345,6 +345,18 @@ def test_more_groups_than_a_block_are_all_put_right():
 )
 def test_the_tick_is_finer_than_the_data_and_as_fine_as_doubles_allow(values, binary, text):
     assert tick_of({"a": np.array(values)}, binary=binary).text == text
+
+
+def test_a_fine_tick_keeps_as_many_digits_as_sums_allow():
+    assert tick_of({"a": np.array([math.pi, 3.0])}, binary=True, fine=True).text == "2^-42"
+
+
+def test_a_fixed_value_off_the_lattice_is_met_to_half_a_tick():
+    values = {"a": np.array([0.3]), "b": np.array([1.0]), "s": np.array([1.3])}
+    right = put_right(values, *[values] * 2, [Equality({"a": 1, "b": 1, "s": -1})], Tick(2, 30), fixed=["a"])
+    assert right.values["a"][0] == 0.3
+    assert abs(right.values["a"] + right.values["b"] - right.values["s"])[0] <= 2.0**-31
+    assert right.unsolved == {0: 1}
 
 
 def test_whole_numbers_have_the_tick_one():

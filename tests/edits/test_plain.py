@@ -166,6 +166,8 @@ def test_names_comments_and_texts():
         ("a + 'x' == 2", 5, "cannot be calculated with"),
         ("1 == 1", 1, "names no attribute"),
         ("a\0 == 1", 2, "no such character"),
+        ("a / 0 <= 4", 5, "divides by zero"),
+        ("a % -0.0 == 1", 5, "divides by zero"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_position(text, position, reason):

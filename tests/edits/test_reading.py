@@ -67,6 +67,18 @@ def test_all_mistakes_are_named(file):
     assert [sentence.partition(",")[0] for _, sentence in error.value.problems] == ["line 1", "line 3"]
 
 
+def test_a_data_file_in_place_of_rules_is_not_shown(file):
+    """A list was written as rules, and may be shown; a file may be the data."""
+    data = "name;income\nSmith;48211\nJones: 51 77\n"
+    with pytest.raises(PlanError) as of_file:
+        read_rules(file(data))
+    with pytest.raises(PlanError) as of_list:
+        read_rules(data.splitlines())
+    assert not any(word in str(of_file.value) for word in ("Smith", "48211", "Jones", "51", "77", "income"))
+    assert "line 2, position 6: a rule has no such character" in str(of_file.value)
+    assert "rule 2, position 6, at ';48211': a rule has no such character" in str(of_list.value)
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "# a == 1", "\ufeff"])
 def test_a_file_without_rules(file, content):
     with pytest.raises(PlanError, match="no rule"):

@@ -63,7 +63,7 @@ class InMemory:
     def moments(self, look: Callable, frame: Frame):
         return reduce(add, (look(frame.codes(piece)) for _, piece in self.pieces))
 
-    def gather(self, frame: Frame):
+    def gather(self, frame: Frame, part: int | None = None):
         return in_chunks(lambda: (frame.outline(frame.codes(piece)) for _, piece in self.pieces))
 
 
@@ -71,10 +71,65 @@ def masked_in_memory(table: pa.Table, plan: Plan, most: int, rows: int = 500) ->
     """Mask a table by its frame, block by block; `plan` is settled."""
     records = InMemory(table, rows)
     frame = frame_of(records, plan, table.schema)
-    frame = with_blocks(replace(frame, plan=plan), records.gather(frame), most)
+    frame = with_blocks(replace(frame, plan=plan), records, most)
     codes = frame.codes(table)
-    blocks = frame.block_of(codes)
+    blocks = frame.block_of(codes, frame.part_of(table))
     published = np.empty_like(codes)
     for block in np.unique(blocks):
-        published[blocks == block] = frame.mask(codes[blocks == block])
+        published[blocks == block] = frame.mask(codes[blocks == block]).published
     return frame.decode(published)
+
+
+def firms(n: int, seed: int = 0) -> pa.Table:
+    """Records that obey `RULES`; `region` and `size` are not masked."""
+    rng = np.random.default_rng(seed)
+    wages, other = rng.integers(1, 5000, n), rng.integers(0, 900, n)
+    hours, pay = rng.integers(1, 60, n).astype(float), np.ldexp(rng.integers(50, 4000, n), -4)
+    profit = rng.normal(100, 400, n).round(2)
+    region = rng.choice(["north", "south", "east"], n, p=[0.6, 0.3, 0.1])
+    return pa.table(
+        {
+            "id": [f"f{i}" for i in range(n)],
+            "wages": wages,
+            "other": other,
+            "costs": wages + other,
+            "hours": hours,
+            "pay": pay,
+            "bill": hours * pay,
+            "profit": profit,
+            "tax": np.where(profit > 0, np.abs(rng.normal(20, 5, n)).round(2), 0.0),
+            "grade": rng.choice([1.5, 2.5, 4.0, 7.0], n),
+            "low": (low := rng.integers(0, 50, n)),
+            "high": low + rng.integers(0, 50, n),
+            "cap": np.where(region == "south", rng.integers(0, 30, n), rng.integers(0, 90, n)),
+            "region": region,
+            "size": rng.choice(["s", "l"], n),
+        }
+    )
+
+
+RULED = ["wages", "other", "costs", "hours", "pay", "bill", "profit", "tax", "grade", "low", "high", "cap"]
+RULES = [
+    "sum: wages + other == costs",
+    "product: hours * pay == bill",
+    "loss: if profit <= 0 then tax == 0",
+    "domain: grade in original",
+    "order: low <= high",
+    "capped: if region == 'south' then cap <= 30",
+    "range: 1 <= wages <= 5000",
+]
+
+
+def broken_rules(table: pa.Table) -> dict[str, int]:
+    """Count by hand how many records break each of `RULES`, which are written out once more."""
+    column = {name: table.column(name).to_numpy(zero_copy_only=False) for name in [*RULED, "region"]}
+    loss, south = column["profit"] <= 0, column["region"] == "south"
+    return {
+        "sum": int((column["wages"] + column["other"] != column["costs"]).sum()),
+        "product": int((column["hours"] * column["pay"] != column["bill"]).sum()),
+        "loss": int((loss & (column["tax"] != 0)).sum()),
+        "domain": int((~np.isin(column["grade"], [1.5, 2.5, 4.0, 7.0])).sum()),
+        "order": int((column["low"] > column["high"]).sum()),
+        "capped": int((south & (column["cap"] > 30)).sum()),
+        "range": int(((column["wages"] < 1) | (column["wages"] > 5000)).sum()),
+    }

@@ -54,10 +54,15 @@ def test_missing_values(tmp_path, missing):
 def test_one_block_publishes_what_protect_publishes(tmp_path):
     table = numbers(500)
     run(table, tmp_path, scale={"block_size": None})
-    in_memory = shoal.protect(table, k=3).table
+    in_memory = shoal.protect(table, k=3, method="mdav").table
     written = pq.read_table(tmp_path / "out.parquet")
     for name in table.column_names:
         np.testing.assert_allclose(written.column(name), in_memory.column(name), rtol=1e-12)
+
+
+def test_the_method_is_that_for_blocks_where_no_scale_is_given(tmp_path):
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    assert protect_file(Plan(k=3, input=str(source), output=str(tmp_path / "out.parquet"))).plan.method == "mdav"
 
 
 def test_evidence_is_that_of_protect(tmp_path):

@@ -106,7 +106,7 @@ def test_two_runs_on_one_output(tmp_path):
     source = saved(numbers(300), tmp_path / "in.parquet")
     plan = plan_for(tmp_path, source)
     with (
-        work_folder.work_folder(tmp_path / "out.parquet", plan, [source], resume=False),
+        work_folder.work_folder(tmp_path / "out.parquet", plan, [source], [], resume=False),
         pytest.raises(FileError, match="another run is writing"),
     ):
         protect_file(plan)

@@ -48,7 +48,7 @@ class InMemory:
     def moments(self, look, frame):
         return reduce(add, (look(frame.codes(piece)) for _, piece in self.pieces))
 
-    def gather(self, frame):
+    def gather(self, frame, part=None):
         return in_chunks(lambda: (frame.outline(frame.codes(piece)) for _, piece in self.pieces))
 
 
@@ -58,9 +58,9 @@ def in_memory(table, plan, step=5_000):
     records = InMemory(table, step)
     frame = frame_of(records, plan.updated(method="mdav"), table.schema)
     most = plan.scale.block_size
-    frame = with_blocks(frame, records.gather(frame), most)
+    frame = with_blocks(frame, records, most)
     codes = frame.codes(table)
-    block = frame.block_of(codes)
+    block = frame.block_of(codes, frame.part_of(table))
     published = np.empty_like(codes)
     cut = Cut.of(frame, most)
     for b in range(int(block.max()) + 1):
@@ -68,7 +68,7 @@ def in_memory(table, plan, step=5_000):
         rows = rows[np.lexsort(codes[rows].T[::-1])]
         piece = np.arange(len(rows)) * cut.pieces[b] // len(rows)
         for p in range(cut.pieces[b]):
-            published[rows[piece == p]] = frame.mask(codes[rows[piece == p]])
+            published[rows[piece == p]] = frame.mask(codes[rows[piece == p]]).published
     for name, column in frame.decode(published).items():
         table = table.set_column(table.schema.get_field_index(name), name, column)
     return table.drop_columns(plan.identifiers)

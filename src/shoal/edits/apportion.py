@@ -40,12 +40,13 @@ def solve_block(
     uses = system.a != 0
     imposed = np.array([~np.isnan(x[terms]).any(axis=0) for terms in uses])
     n = np.empty_like(x)
+    on_ticks = np.where(system.fixed[:, None], np.rint(x), x)  # of what stays off the lattice, the nearest tick counts
     for pattern, groups in _patterns(imposed):
         if pattern.tobytes() not in orders:
             there = np.flatnonzero(pattern)
             orders[pattern.tobytes()] = [int(there[each]) for each in _order(system.a[there], system.fixed)]
         part = system.only(orders[pattern.tobytes()])
-        n[:, groups] = _settle(part, x[:, groups], low[:, groups], high[:, groups])
+        n[:, groups] = _settle(part, on_ticks[:, groups], low[:, groups], high[:, groups])
     n[system.fixed] = x[system.fixed]
     fails = [(total(a, n)[there] != c).sum() for a, c, there in zip(system.a, system.c, imposed, strict=True)]
     return n, np.array(fails)

@@ -88,4 +88,4 @@ def _steps(parsed: Parsed) -> list[tuple[XPathToken, list[XPathToken]]]:
 
 
 def _refuse(parsed: Parsed, token: XPathToken, reason: str) -> NoReturn:
-    refuse(parsed.where, parsed.text, token.span[0], reason)
+    refuse(parsed.where, token.span[0], reason)

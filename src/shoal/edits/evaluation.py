@@ -8,6 +8,9 @@ or not a number, and what is not a number is equal to nothing. What two values a
 - for ``==`` and ``!=`` as texts, where a constant text is compared with a column, or a column of text with another;
 - otherwise as numbers, as XPath 1.0 does with ``<`` even on texts.
 
+An exact comparison, which is one of XPath, sees what is written in a file: two columns are equal if their texts are, a
+missing one being the empty text, and neither dates nor truths are numbers or moments.
+
 Constants stay scalars until the end, so that they cost nothing.
 """
 
@@ -39,6 +42,7 @@ from shoal.edits.expressions import (
     Truth,
     Value,
     Variable,
+    attributes_of,
 )
 from shoal.edits.records import Records, parsed, read_moment
 from shoal.tables.arrow import Array
@@ -64,8 +68,12 @@ def holds(condition: Condition, records: Records) -> NDArray[np.bool_]:
     DataError
         If it compares values that are neither numbers, text nor dates.
     """
+    return _holds(condition, records, rounding=False)
+
+
+def _holds(condition: Condition, records: Records, *, rounding: bool) -> NDArray[np.bool_]:
     with np.errstate(all="ignore"):
-        return np.array(np.broadcast_to(_truth(condition, records), len(records)))
+        return np.array(np.broadcast_to(_truth(condition, records, rounding), len(records)))
 
 
 def value(of: Value, records: Records) -> NDArray[np.float64]:
@@ -98,26 +106,16 @@ def violations(rules: Iterable[Rule], records: Records) -> dict[str, NDArray[np.
 
 def near(rule: Rule, records: Records) -> NDArray[np.bool_]:
     """Tell which records break a rule by rounding only: it would hold if no comparison were exact."""
-    return ~holds(rule.condition, records) & holds(_tolerant(rule.condition), records)
+    return ~holds(rule.condition, records) & _holds(rule.condition, records, rounding=True)
 
 
-def _tolerant(condition: Condition) -> Condition:
-    match condition:
-        case Comparison():
-            return replace(condition, exact=False)
-        case Not(of):
-            return Not(_tolerant(of))
-        case And(parts) | Or(parts):
-            return replace(condition, parts=tuple(map(_tolerant, parts)))
-    return condition
-
-
-def _truth(condition: Condition, records: Records) -> Truths:
+def _truth(condition: Condition, records: Records, rounding: bool) -> Truths:
+    """Tell where a condition holds; with `rounding`, no comparison is exact."""
     match condition:
         case Truth(truth):
             return np.bool_(truth)
         case Comparison():
-            return _compared(condition, records)
+            return _compared(condition, records, rounding)
         case Member():
             return _is_member(condition, records)
         case InOriginal():
@@ -127,11 +125,11 @@ def _truth(condition: Condition, records: Records) -> Truths:
         case Missing(name):
             return records.missing(name)
         case Not(of):
-            return ~_truth(of, records)
+            return ~_truth(of, records, rounding)
         case And(parts):
-            return reduce(and_, (_truth(part, records) for part in parts), np.bool_(True))
+            return reduce(and_, (_truth(part, records, rounding) for part in parts), np.bool_(True))
         case Or(parts):
-            return reduce(or_, (_truth(part, records) for part in parts), np.bool_(False))
+            return reduce(or_, (_truth(part, records, rounding) for part in parts), np.bool_(False))
 
 
 def _is_whole(number: Numbers) -> Truths:
@@ -182,25 +180,33 @@ def _number(of: Value, records: Records) -> Numbers:
             return _FUNCTIONS[name](_number(inside, records))
 
 
-def _compared(comparison: Comparison, records: Records) -> Truths:
+def _compared(comparison: Comparison, records: Records, rounding: bool) -> Truths:
     sign, left, right = comparison.sign, comparison.left, comparison.right
     if sign == "!=":
-        return ~_compared(replace(comparison, sign="=="), records)
-    moments = _as_moments(left, right, records)
-    if moments is None and sign == "==" and _are_texts(left, right, records):
-        return _is_same_text(left, right, records)
-    one, two = moments or (_number(left, records), _number(right, records))
-    found = _COMPARISONS[sign](one, two)
-    if comparison.exact or moments is not None or sign in ("<", ">"):
+        return ~_compared(replace(comparison, sign="=="), records, rounding)
+    seen = records.as_written if comparison.exact else records
+    moments = _as_moments(left, right, seen)
+    if moments is None and sign == "==" and _are_texts(left, right, seen, written=comparison.exact):
+        found = _is_same_text(left, right, seen)
+        constant = isinstance(left, Text) or isinstance(right, Text)
+    else:
+        found = _COMPARISONS[sign](*(moments or (_number(left, seen), _number(right, seen))))
+        constant = False
+    may_be_close = (rounding or not comparison.exact) and moments is None and not constant
+    if not may_be_close or sign in ("<", ">") or found.all():
         return found
-    return found | _is_close(left, right, records)
+    return found | _is_close(left, right, seen)
 
 
 def _is_close(left: Value, right: Value, records: Records) -> Truths:
-    """Tell where two sums differ by a billionth of their largest term at most; nothing is close to infinity."""
+    """Tell where two sums differ by a billionth of their largest term at most; nothing is close to infinity.
+
+    Columns of fewer than 64 bits hold no billionth: there it is what they hold.
+    """
+    precision = max(map(records.precision, [*attributes_of(left), *attributes_of(right)]), default=0.0)
     size = np.maximum(_size(left, records), _size(right, records))
     gap = np.abs(_number(left, records) - _number(right, records))
-    return np.isfinite(size) & (gap <= TOLERANCE * size)
+    return np.isfinite(size) & (gap <= max(TOLERANCE, precision) * size)
 
 
 def _size(of: Value, records: Records) -> Numbers:
@@ -228,11 +234,11 @@ def _seconds(of: Value, records: Records) -> Numbers | None:
     return records.seconds(of.name) if isinstance(of, Variable) and not of.number else None
 
 
-def _are_texts(left: Value, right: Value, records: Records) -> bool:
+def _are_texts(left: Value, right: Value, records: Records, *, written: bool) -> bool:
     """Tell whether two values that may be equal are to be compared as texts."""
     if not (_is_untyped(left) and _is_untyped(right)):
         return False
-    if isinstance(left, Text) or isinstance(right, Text):
+    if written or isinstance(left, Text) or isinstance(right, Text):
         return True
     return _is_text(left, records) and _is_text(right, records)
 

@@ -36,11 +36,11 @@ def parse(text: str, where: str) -> Parsed:
         return Parsed(text, where, _Parser().parse(text))
     except ElementPathError as error:
         at = len(text) if error.token is None or error.token.symbol == "(end)" else error.token.span[0]
-        refuse(where, text, at, f"this is not XPath: {error.message}")
+        refuse(where, at, f"this is not XPath: {error.message}")
     except RecursionError:
         refuse_parts(where)
     except Exception:  # the parser is not ours, and there are texts that it was not written for, such as 5,000 digits
-        refuse(where, text, 0, "this is not XPath that can be read")
+        refuse(where, 0, "this is not XPath that can be read")
 
 
 def speaks_of_itself(parsed: Parsed) -> bool:

@@ -1,14 +1,14 @@
 """How all rules of a file are kept together: one aggregate for each attribute, and every conflict explained."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shoal.edits.classes import classify
-from shoal.edits.demands import Demand, Recomputed, Sum, demand_of
+from shoal.edits.demands import Demand, Order, Recomputed, Sum, Tie, demand_of
 from shoal.edits.expressions import Condition, Rule, attributes_of
+from shoal.edits.forms import dependent
 from shoal.errors import PlanError
 from shoal.plan import Aggregate, AttributeType
-from shoal.tables.attributes import NUMBERS
 from shoal.words import listed
 
 _INCREASING = ("mean", "geometric_mean", "median", "lower_median", "trimmed_mean")
@@ -38,6 +38,8 @@ class Table:
         The masked attributes as they are partitioned together.
     recompute, adjust
         Attributes that may be computed anew from others, or give way so that a sum holds.
+    imputed
+        Whether no masked attribute is missing in what is published.
     """
 
     names: Sequence[str]
@@ -48,6 +50,7 @@ class Table:
     blocks: Sequence[Sequence[str]]
     recompute: Collection[str] = ()
     adjust: Collection[str] = ()
+    imputed: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,11 @@ class Keeping:
         Attributes that must be whole numbers.
     members
         Attributes of which groups publish a value that occurs.
+    earlier
+        Dates of which groups publish the last day that is not after their aggregate: rounded to the nearest, two of
+        them may change places.
+    ties
+        What is looked at in every group once all is put right.
     """
 
     demands: list[Demand]
@@ -89,6 +97,8 @@ class Keeping:
     recomputed: list[Recomputed]
     whole: set[str]
     members: set[str]
+    earlier: set[str]
+    ties: list[Tie]
 
     @property
     def rules(self) -> list[Rule]:
@@ -106,23 +116,58 @@ def keeping(rules: Sequence[Rule], table: Table) -> Keeping:
     """
     _refuse(_unknown(rules, table))
     whole_records = {name for name, how in table.asked.items() if how == "medoid"}
-    demands = [demand_of(classify(rule), table.masked, whole_records, set(table.recompute)) for rule in rules]
-    recomputed = _in_order([each for demand in demands for each in demand.recomputed])
+    demands = [demand_of(classify(rule), table.masked, whole_records, table.recompute, table.imputed) for rule in rules]
+    recomputed = _in_order(demands)
     anew = {each.name for each in recomputed}
     problems = [*_apart(demands, table), *_unused(demands, table, anew)]
     aggregates, conflicts = _aggregates(demands, table, anew)
     _refuse([*problems, *conflicts])
-    order_sums = _orders(demands, table, aggregates)
     for demand in demands:
-        if anew & set(demand.of.attributes) and not demand.recomputed:
-            demand.give_up()  # what is computed anew may come out anywhere
+        added = {name for each in demand.sums for name in each.form.coefficients if each.form.sign == "=="}
+        if anew & {*demand.members, *added}:
+            demand.give_up()  # what is computed anew need not occur anywhere, nor add up with others
+    orders = _orders(demands, table, aggregates)
     sums = [each for demand in demands for each in demand.sums if not anew & each.form.coefficients.keys()]
     tied = {name for each in sums for name in each.form.coefficients}
-    sums += [each for each in order_sums if tied & each.form.coefficients.keys()]
-    fixed = {name for demand in demands for name in (*demand.members, *demand.geometric)} & tied
-    whole = {name for demand in demands for name in demand.whole}
+    sums += [
+        each.sum for each in orders if {*each.sum.form.coefficients} & tied and not {*each.sum.form.coefficients} & anew
+    ]
     members = {name for demand in demands for name in demand.members}
-    return Keeping(demands, aggregates, _splits(demands, table), sums, fixed, recomputed, whole, members)
+    fixed = {*members, *(name for demand in demands for name in demand.geometric)} & tied
+    return Keeping(
+        demands,
+        aggregates,
+        _splits(demands, table),
+        sums,
+        fixed | _unmoved(sums, table.adjust),
+        recomputed,
+        whole={name for demand in demands for name in demand.whole},
+        members=members,
+        earlier={name for each in orders for name in each.sum.form.coefficients if table.masked[name] == "date"},
+        ties=_ties(demands),
+    )
+
+
+def _unmoved(sums: Sequence[Sum], adjust: Collection[str]) -> set[str]:
+    """Find the attributes of equalities in all of which another one gives way."""
+    movable = {*adjust}
+    tied: set[str] = set()
+    for each in sums:
+        if each.comparison.sign == "==":
+            names = each.form.coefficients.keys()
+            tied |= names
+            movable |= set() if names & {*adjust} else names
+    return tied - movable
+
+
+def _ties(demands: Sequence[Demand]) -> list[Tie]:
+    """Gather what is looked at in every group, each once."""
+    found: dict[Condition, Tie] = {}
+    for each in (tie for demand in demands for tie in demand.ties):
+        before = found.setdefault(each.condition, each)
+        if before.wanted is not each.wanted:
+            found[each.condition] = replace(before, wanted=None)
+    return list(found.values())
 
 
 def _refuse(problems: list[str]) -> None:
@@ -163,7 +208,7 @@ def _apart(demands: Sequence[Demand], table: Table) -> list[str]:
 def _unused(demands: Sequence[Demand], table: Table, anew: set[str]) -> list[str]:
     """Name attributes that were to be computed anew, or to give way, for no rule."""
     problems = [
-        f"'{name}' cannot be recomputed: no rule says what it equals, or it is not masked"
+        f"'{name}' cannot be recomputed: no rule says what it equals, or it is not masked, or no number"
         for name in table.recompute
         if name not in anew or name not in table.masked
     ]
@@ -172,27 +217,34 @@ def _unused(demands: Sequence[Demand], table: Table, anew: set[str]) -> list[str
     return problems
 
 
-def _in_order(recomputed: list[Recomputed]) -> list[Recomputed]:
-    """Put what is computed anew after what it is computed from."""
-    left: dict[str, Recomputed] = {}
-    for each in recomputed:
-        if each.name in left:
-            both = f"{_from(left[each.name])} and from {_from(each)}"
-            _refuse(
-                [
-                    f"'{each.name}' would be computed from {both}: two rules say what it equals; leave one out, or let "
-                    "recompute name another attribute of one of them"
-                ]
-            )
-        left[each.name] = each
+def _in_order(demands: Sequence[Demand]) -> list[Recomputed]:
+    """Put what is computed anew after what it is computed from.
+
+    Parts of one rule may say what an attribute equals under different conditions: the records are split by these.
+    """
+    left: dict[str, list[Recomputed]] = {}
+    for demand in demands:
+        for each in demand.recomputed:
+            if each.name in left and left[each.name][0] not in demand.recomputed:
+                both = f"{_from(left[each.name][0])} and from {_from(each)}"
+                _refuse(
+                    [
+                        f"'{each.name}' would be computed from {both}: two rules say what it equals; leave one out, or "
+                        "let recompute name another attribute of one of them"
+                    ]
+                )
+            left.setdefault(each.name, []).append(each)
     order: list[Recomputed] = []
     while left:
-        ready = [each for each in left.values() if not left.keys() & set(attributes_of(each.value))]
+        ready = {
+            name: ways
+            for name, ways in left.items()
+            if not any(left.keys() & {*attributes_of(each.value)} for each in ways)
+        }
         if not ready:
             _refuse([f"{listed(list(left))} would be computed from one another, in a circle; recompute fewer of them"])
-        order += ready
-        for each in ready:
-            del left[each.name]
+        order += [each for ways in ready.values() for each in ways]
+        left = {name: ways for name, ways in left.items() if name not in ready}
     return order
 
 
@@ -210,20 +262,24 @@ def _aggregates(demands: Sequence[Demand], table: Table, anew: set[str]) -> tupl
     found: dict[str, Aggregate] = {}
     problems: list[str] = []
     for name, wants in wanted.items():
-        if name in anew:
+        if name in table.recompute:
             continue  # whatever its group would have published is replaced
         if "mean" in wants and len(wants) > 1 and _gives_way(name, demands, table):
             wants = {what: rules for what, rules in wants.items() if what != "mean"}
         if len(wants) > 1:
             problems.append(_conflict(name, wants, demands, table))
             continue
+        if name in anew:
+            continue
         what = next(iter(wants))
         allowed = _MEMBERS[table.masked[name]] if what == "member" else (what,)
         asked = table.asked.get(name)
         if asked is not None and asked not in allowed:
+            rules = wants[what]
+            need = f"rule '{rules[0]}' needs" if len(rules) == 1 else f"rules {listed(rules)} need"
             problems.append(
-                f"rule {listed(wants[what])} needs {' or '.join(allowed)} of '{name}', and aggregate asks for {asked}; "
-                "leave the aggregate to the rules, or leave the rule out"
+                f"{need} {' or '.join(allowed)} of '{name}', and aggregate asks for {asked}; leave the aggregate to "
+                f"the rules, or leave the {'rule' if len(rules) == 1 else 'rules'} out"
             )
             continue
         found[name] = asked or allowed[0]  # type: ignore[assignment] # one of the words
@@ -233,52 +289,72 @@ def _aggregates(demands: Sequence[Demand], table: Table, anew: set[str]) -> tupl
 def _gives_way(name: str, demands: Sequence[Demand], table: Table) -> bool:
     """Tell whether in every sum of an attribute another one may be adjusted to it."""
     sums = [each.form.coefficients.keys() for demand in demands for each in demand.sums]
-    return all((names - {name}) & set(table.adjust) for names in sums if name in names)
+    return all((names - {name}) & {*table.adjust} for names in sums if name in names)
 
 
 def _conflict(name: str, wants: Mapping[str, Sequence[str]], demands: Sequence[Demand], table: Table) -> str:
     words = {"mean": "an arithmetic mean", "geometric_mean": "a geometric mean", "member": "a value that occurs"}
     asked = " and ".join(f"{words[what]} (rule '{rules[0]}')" for what, rules in wants.items())
+    sums = [each for demand in demands for each in demand.sums if name in each.form.coefficients]
+    equalities = [each.comparison for each in sums]
+    equalities += [each.comparison for demand in demands for each in demand.recomputed]
+    spoken = [each for each in equalities if name in attributes_of(each)]
+    computable = [other for each in spoken for other, _ in dependent(each) if other != name]
+    movable = [other for each in sums for other in each.form.coefficients if other != name]
     ways = []
-    equalities = [each for demand in demands for each in demand.sums if name in each.form.coefficients]
-    computed = [each for demand in demands for each in demand.recomputed if name in attributes_of(each.comparison)]
-    others = [other for each in computed for other in attributes_of(each.comparison) if other != name]
-    others += [other for each in equalities for other in each.form.coefficients if other != name]
-    if others:
-        ways.append(f"compute another attribute from the rest (recompute, such as '{others[0]}')")
-    if equalities:
-        free = [other for other in equalities[0].form.coefficients if other != name]
-        ways.append(f"let others give way so that the sum holds (adjust, such as '{free[0]}')")
-    ways.append("leave one of the rules out")
+    if computable:
+        ways.append(f"compute another attribute from the rest (recompute, such as '{computable[0]}')")
+    if movable and "mean" in wants:
+        ways.append(f"let others give way so that the sum holds (adjust, such as '{movable[0]}')")
+    ways += ["publish whole records (aggregate = 'medoid')", "leave one of the rules out"]
     return f"'{name}' is asked for {asked}, which do not go together; {', or '.join(ways)}"
 
 
-def _orders(demands: Sequence[Demand], table: Table, aggregates: dict[str, Aggregate]) -> list[Sum]:
-    """Give both sides of an order the same increasing aggregate; what they already have is kept."""
-    problems, sums = [], []
+def _orders(demands: Sequence[Demand], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
+    """Give both sides of an order the same increasing aggregate; what they already have is kept.
+
+    Returns
+    -------
+    list of Order
+        Those that are kept by means.
+    """
+    problems, kept = [], []
     for demand in demands:
-        for lesser, greater, whole in demand.orders:
-            decided = {name: aggregates.get(name) or table.asked.get(name) for name in (lesser, greater)}
-            pair = [how for how in decided.values() if how is not None]
-            common = pair[0] if pair else table.defaults[lesser]
-            mixed = {decided[lesser] or common, decided[greater] or common}
-            below = decided == {lesser: "geometric_mean", greater: "mean"}  # no geometric mean is above the mean
-            if (len(mixed) > 1 and not below) or not mixed <= {*_INCREASING}:
-                if table.masked[lesser] in NUMBERS or table.masked[lesser] == "ordinal":
-                    problems.append(
-                        f"rule '{demand.name}' needs the same increasing aggregate of '{lesser}' and '{greater}', "
-                        f"which have {' and '.join(sorted(mixed))}; give them one, or leave a rule out"
-                    )
-                else:
-                    demand.give_up()
+        for order in demand.orders:
+            pair = (order.lesser, order.greater)
+            decided = {name: aggregates.get(name) or table.asked.get(name) for name in pair}
+            named = [how for how in decided.values() if how is not None]
+            # a mean of moments is rounded to the unit of its column, and two columns need not have the same
+            usual = "lower_median" if table.masked[order.lesser] == "datetime" else table.defaults[order.lesser]
+            common = named[0] if named else usual
+            if problem := _no_order({name: decided[name] or common for name in pair}, order):
+                problems.append(f"rule '{demand.name}' needs {problem}")
                 continue
-            for name in (lesser, greater):
+            if table.masked[order.lesser] == "datetime" and common != "lower_median":
+                demand.give_up()
+            for name in pair:
                 if decided[name] is None and common != table.defaults[name]:
                     aggregates[name] = common
-            if common == "mean" and table.masked[lesser] == "continuous":
-                sums.append(whole)
+            if common == "mean" or table.masked[order.lesser] == "date":
+                kept.append(order)
     _refuse(problems)
-    return sums
+    return kept
+
+
+def _no_order(how: Mapping[str, Aggregate], order: Order) -> str | None:
+    """Say why the aggregates of two attributes do not keep their order."""
+    named = f"of '{order.lesser}' and '{order.greater}'"
+    if odd := sorted({*how.values()} - {*_INCREASING}):
+        are = "is" if len(odd) == 1 else "are"
+        return (
+            f"the same increasing aggregate {named}, and {' and '.join(odd)} {are} not increasing; take another, or "
+            "leave a rule out"
+        )
+    below = how == {order.lesser: "geometric_mean", order.greater: "mean"}  # no geometric mean is above the mean
+    if len({*how.values()}) > 1 and (order.either or not below):
+        have = " and ".join(sorted({*how.values()}))
+        return f"the same increasing aggregate {named}, which have {have}; give them one, or leave a rule out"
+    return None
 
 
 def _splits(demands: Sequence[Demand], table: Table) -> list[Split]:

@@ -275,6 +275,11 @@ def put_right(
     )
 
 
+def is_on_lattice(equality: Equality, tick: Tick) -> bool:
+    """Tell whether values on a lattice can make an equality exact."""
+    return _in_ticks(equality, tick) is not None
+
+
 class _Whole(NamedTuple):
     """An equality times a power of two, its factor, that makes the coefficients whole."""
 

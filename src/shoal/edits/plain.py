@@ -32,7 +32,7 @@ from shoal.edits.expressions import (
     Variable,
     within,
 )
-from shoal.edits.refusing import refuse, refuse_large, refuse_long
+from shoal.edits.refusing import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_long
 from shoal.words import listed
 
 _DEEPEST = 100  # expressions within one another
@@ -82,7 +82,7 @@ class _Token(NamedTuple):
     end: int
 
 
-def parse_rule(text: str, name: str) -> Rule:
+def parse_rule(text: str, name: str, *, shown: bool = True) -> Rule:
     """Read one rule.
 
     A record that misses a value the rule speaks of does not break it, unless the rule itself asks whether that
@@ -94,6 +94,8 @@ def parse_rule(text: str, name: str) -> Rule:
         The rule, such as ``total: V9 + V10 == V14``; its name and a colon may come first, a comment after ``#`` last.
     name
         What to call the rule if it has no name, and in messages.
+    shown
+        Whether messages may show a part of the text; one from a file might be data.
 
     Raises
     ------
@@ -103,21 +105,21 @@ def parse_rule(text: str, name: str) -> Rule:
     refuse_long(name, text)
     title = _TITLE.match(text)
     start = title.end() if title else 0
+    reader = _Reader(text, name, shown)
     if title and not title[1].strip():
-        refuse(name, text, 0, "a name is expected before the colon")
-    reader = _Reader(text, name, start)
-    condition = reader.rule()
+        reader.refuse(0, "a name is expected before the colon")
+    condition = reader.rule(start)
     refuse_large(name, condition)
     own_name = " ".join(title[1].split()) if title else name
-    return Rule(own_name, _unless_missing(condition, name, text), reader.written())
+    return Rule(own_name, _unless_missing(condition, reader), reader.written())
 
 
-def _unless_missing(condition: Condition, where: str, text: str) -> Condition:
+def _unless_missing(condition: Condition, reader: "_Reader") -> Condition:
     """Let a rule hold where an attribute has no value that it needs."""
     asked = {each.name for each in within(condition) if isinstance(each, Missing)}
     names = dict.fromkeys(each.name for each in within(condition) if isinstance(each, Variable))
     if not asked and not names:
-        refuse(where, text, 0, "the rule names no attribute, and would hold in all records or in none")
+        reader.refuse(0, "the rule names no attribute, and would hold in all records or in none")
     needed = [Missing(each) for each in names if each not in asked]
     return Or((*needed, condition)) if needed else condition
 
@@ -125,15 +127,17 @@ def _unless_missing(condition: Condition, where: str, text: str) -> Condition:
 class _Reader:
     """The tokens of a rule and the place of the reader among them."""
 
-    def __init__(self, text: str, where: str, start: int) -> None:
+    def __init__(self, text: str, where: str, shown: bool) -> None:
         self._text = text
         self._where = where
-        self._tokens = self._split(start)
+        self._shown = text if shown else None
+        self._tokens: list[_Token] = []
         self._next = 0
         self._depth = 0
 
-    def rule(self) -> Condition:
-        """Read all tokens as one condition."""
+    def rule(self, start: int) -> Condition:
+        """Read everything from a position on as one condition."""
+        self._tokens = self._split(start)
         condition = self._condition(_OR)
         if self._token.kind != "end":
             self._refuse(self._token, "the rule should end here, or go on with a sign, 'and', 'or', 'in' or 'is'")
@@ -150,7 +154,7 @@ class _Reader:
             match = _TOKEN.match(self._text, at)
             if not match:
                 instead = _INSTEAD.get(self._text[at], "a rule has no such character; names that do go in `backticks`")
-                refuse(self._where, self._text, at, instead)
+                self.refuse(at, instead)
             kind, value = str(match.lastgroup), match[0]
             if kind in ("number", "name") and tokens and tokens[-1].kind == "number" and tokens[-1].end == at:
                 self._refuse(
@@ -172,8 +176,12 @@ class _Reader:
     def _token(self) -> _Token:
         return self._tokens[self._next]
 
+    def refuse(self, at: int, reason: str) -> NoReturn:
+        """Refuse the rule from a position on."""
+        refuse(self._where, at, reason, self._shown)
+
     def _refuse(self, token: _Token, reason: str) -> NoReturn:
-        refuse(self._where, self._text, token.at, reason)
+        self.refuse(token.at, reason)
 
     def _take(self) -> _Token:
         token = self._token
@@ -293,6 +301,8 @@ class _Reader:
         sign: Any = token.value
         after = self._token
         right = self._expression(_LEVELS[sign] + 1)
+        if sign in "/%" and right == Number(0.0):
+            self._refuse(after, DIVIDED_BY_ZERO)
         return Arithmetic(sign, self._number(left, start), self._number(right, after))
 
     def _compared(self, left: Value) -> Condition:

@@ -46,7 +46,7 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
         return _from_file(os.fspath(source))
     if not isinstance(source, Sequence) or not all(isinstance(each, str) for each in source):
         raise PlanError([("edits", "must be the path of a file of rules, or a list of rules as texts")])
-    return _from_lines(source, "rule", "the list")
+    return _from_lines(source, "rule", "the list", shown=True)
 
 
 def _from_file(path: str) -> list[Rule]:
@@ -59,7 +59,7 @@ def _from_file(path: str) -> list[Rule]:
     except UnicodeDecodeError as error:
         line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
         raise FileError(f"line {line} of '{path}' is not text in UTF-8; save the rules in that encoding") from None
-    return _from_lines(_ENDS.split(text), "line", f"'{path}'")
+    return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
 
 
 def _content(path: str) -> bytes:
@@ -76,8 +76,9 @@ def _content(path: str) -> bytes:
     return data
 
 
-def _from_lines(lines: Sequence[str], noun: str, where: str) -> list[Rule]:
+def _from_lines(lines: Sequence[str], noun: str, where: str, *, shown: bool) -> list[Rule]:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if not _NO_TEXT.fullmatch(line)]
     if not numbered:
-        raise PlanError([("edits", f"there is no rule in {where}")])
-    return with_unique_names(gathered(partial(parse_rule, line, f"{noun} {number}") for number, line in numbered))
+        raise PlanError([("edits", f"there is no rule in {where}; write one, or leave edits out")])
+    readings = (partial(parse_rule, line, f"{noun} {number}", shown=shown) for number, line in numbered)
+    return with_unique_names(gathered(readings))

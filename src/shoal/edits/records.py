@@ -17,6 +17,7 @@ _SPACE = " \t\r\n"  # what XML calls white space
 _NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _DAY = 86_400.0  # seconds
+_PRECISION = {"float": 1e-6, "halffloat": 1e-2}  # of types of less than 64 bits
 
 
 class Records:
@@ -62,6 +63,11 @@ class Records:
         """Give the type of the values of a column."""
         return inner(self._column(name).type)
 
+    @property
+    def as_written(self) -> "Records":
+        """The same as a file has it and XPath reads it: what is no number by its text is none."""
+        return _Written(self)
+
     def number(self, name: str) -> NDArray[np.float64]:
         """Give a column as numbers: of text what XPath's ``number()`` makes of it, NaN where there is none.
 
@@ -95,14 +101,53 @@ class Records:
             return self.number(name) * _DAY
         return self.number(name) if pa.types.is_timestamp(kind) else None
 
+    def precision(self, name: str) -> float:
+        """Give the part of its size to which a column's type holds a number."""
+        return _PRECISION.get(str(self.kind(name)), 0.0)
+
     def _column(self, name: str) -> Array:
         if name not in self._columns:
-            raise PlanError([("edits", f"'{name}' is not a column of {self._called}")])
+            raise PlanError([("edits", f"'{name}' is not a column of {self._called}; leave the rule out")])
         return self._columns[name]
 
 
+class _Written(Records):
+    """Columns by their texts: ``number('true')`` and ``number('2024-02-29')`` are not numbers, and '' equals ''."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def original(self) -> Records:
+        return self._records.original
+
+    def kind(self, name: str) -> pa.DataType:
+        return self._records.kind(name)
+
+    def number(self, name: str) -> NDArray[np.float64]:
+        kind = self.kind(name)
+        if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+            return np.full(len(self), np.nan)
+        return self._records.number(name)
+
+    def text(self, name: str) -> Array:
+        filled: Array = pc.fill_null(self._records.text(name), "")
+        return filled
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        return self._records.missing(name)
+
+    def seconds(self, name: str) -> None:
+        return None
+
+
 def _no_values(name: str) -> DataError:
-    return DataError(f"column '{name}' holds neither numbers, text nor dates, so no rule can speak of its values")
+    return DataError(
+        f"column '{name}' holds neither numbers, text nor dates, so no rule can speak of its values; leave the rule out"
+    )
 
 
 def _as_numbers(values: Array, name: str) -> NDArray[np.float64]:

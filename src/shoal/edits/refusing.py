@@ -10,6 +10,7 @@ from shoal.errors import PlanError
 from shoal.words import counted
 
 LONGEST = 20_000  # characters of one rule
+DIVIDED_BY_ZERO = "this divides by zero, which gives no number; leave it out"
 MOST_PARTS = 400  # values and conditions in one rule, so that whoever walks over it by recursion comes to an end
 _EXCERPT = 20  # characters of a rule that a message shows
 _LONGEST_REASON = 400  # characters
@@ -18,11 +19,16 @@ _MOST_SHOWN = 20  # problems that a message lists
 Read = TypeVar("Read")
 
 
-def refuse(where: str, text: str, at: int, reason: str) -> NoReturn:
-    """Refuse a rule; `at` is the index of the character in `text` from which on it cannot be read."""
-    excerpt = " ".join(text[at : at + _EXCERPT].split())
-    what = f"at '{_printable(excerpt)}'" if at < len(text) else "at its end"
-    refuse_whole(f"{where}, position {at + 1}, {what}", reason)
+def refuse(where: str, at: int, reason: str, shown: str | None = None) -> NoReturn:
+    """Refuse a rule; `at` is the index of the character from which on it cannot be read.
+
+    The rule is `shown` from there on where somebody gave it as a text: a file might turn out to hold data.
+    """
+    where = f"{where}, position {at + 1}"
+    if shown is not None:
+        excerpt = _printable(" ".join(shown[at : at + _EXCERPT].split()))
+        where += f", at '{excerpt}'" if at < len(shown) else ", at its end"
+    refuse_whole(where, reason)
 
 
 def refuse_whole(where: str, reason: str) -> NoReturn:
@@ -37,7 +43,7 @@ def _printable(text: str) -> str:
 def refuse_long(where: str, text: str) -> None:
     """Refuse a text that no person wrote as one rule."""
     if len(text) > LONGEST:
-        refuse_whole(where, f"has {len(text):,} characters; a rule may have {LONGEST:,}")
+        refuse_whole(where, f"has {len(text):,} characters; a rule may have {LONGEST:,}, so split it")
 
 
 def refuse_large(where: str, expression: Expression) -> None:

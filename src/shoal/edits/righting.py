@@ -1,32 +1,48 @@
 """What groups publish, put right: sums exact as written, whole numbers whole, and what follows from others computed."""
 
+import operator
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import compress
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.edits.demands import Recomputed, Sum
-from shoal.edits.evaluation import Records, holds, value
-from shoal.edits.expressions import attributes_of
+from shoal.edits.evaluation import TOLERANCE, value
+from shoal.edits.expressions import Condition, attributes_of
 from shoal.edits.forms import dependent
+from shoal.edits.groups import Codes, Groups, Labels, Outcome, Truths, as_records, complete, gathered, holds_in, outcome
 from shoal.edits.keeping import Keeping
-from shoal.edits.lattice import Equality, Grain, Tick, grain_of, put_right, tick_for
-from shoal.edits.spelling import computed_plainly
+from shoal.edits.lattice import Equality, Grain, Tick, grain_of, is_on_lattice, put_right, tick_for
+from shoal.edits.own import repaired
+from shoal.edits.spelling import Places, computed_plainly
+from shoal.errors import DataError
+from shoal.words import listed
 
-Codes = NDArray[np.float64]
-Labels = NDArray[np.int64]
-
-_NEAR = 1e-9  # sums that differ by so much of their largest term differ by rounding only
+_ROUNDING = 2.0**-20  # of a day: what a mean that is a whole day may be off by
 
 
 @dataclass(frozen=True)
 class Righted:
-    """What is published, and by how much each attribute may lie outside the range of its group."""
+    """What is published.
+
+    Attributes
+    ----------
+    values
+        One number a record.
+    slack
+        By how much each attribute may lie outside the range of its group.
+    own
+        How many groups publish one of their own records, because no adjustment of their aggregates keeps all rules.
+    misread
+        In how many groups an equality holds, but not to a reader that adds up the digits of numbers.
+    """
 
     values: dict[str, Codes]
     slack: dict[str, float]
+    own: int = 0
+    misread: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,14 +77,28 @@ def ticks_of(keeping: Keeping, grounds: Grounds, whole: Collection[str] = ()) ->
     """Choose a tick for each set of sums that are tied together, the same for all records of a file.
 
     `whole` are the attributes that are published as whole numbers, rules or not.
+
+    Raises
+    ------
+    DataError
+        If an equality ties one of them to an attribute that has other numbers.
     """
     ticks = []
     for sums, over in zip(_tied(keeping.sums), grounds.over, strict=True):
         names = _names(sums)
         grains = {name: grounds.grains[name] for name in names}
-        binary = any(each.comparison.exact for each in sums)
-        is_whole = bool({*whole, *keeping.whole} & {*names})
-        ticks.append(tick_for(grains, _equalities(sums, over), binary=binary, whole=is_whole))
+        wholes = [name for name in names if name in {*whole, *keeping.whole}]
+        others = [name for name in names if grains[name].bits != 0]
+        is_equal = any(each.comparison.sign == "==" and not rest for each, rest in zip(sums, over, strict=True))
+        if wholes and others and is_equal:
+            raise DataError(
+                f"{listed(wholes)} must be whole numbers, and a rule ties them to {listed(others)}, which are none in "
+                "the original: leave out what makes them whole (round, or a rule), or the rule that ties them"
+            )
+        exact = any(each.comparison.exact for each in sums)
+        fine = not exact and bool(keeping.members & {*names})  # what occurs is not on a lattice, but may be near one
+        is_whole = bool(wholes) and not others
+        ticks.append(tick_for(grains, _equalities(sums, over), binary=exact, whole=is_whole, fine=fine))
     return ticks
 
 
@@ -94,89 +124,190 @@ def righted(
         Attributes that are published as whole numbers, rules or not.
     ticks
         Of the sums that are tied together, where these are but some records of a file: see `ticks_of`.
+
+    Raises
+    ------
+    DataError
+        If what is computed anew is no number, or a group has no record that obeys what it must.
     """
-    values, slack = dict(published), {}
     if ticks is None:
         ticks = ticks_of(keeping, grounds_of(keeping, original), whole)
-    whole = {*whole, *keeping.whole}
-    settled: set[str] = set()
-    for sums, tick in zip(_tied(keeping.sums), ticks, strict=True):
+    values, slack = dict(published), dict.fromkeys((each.name for each in keeping.recomputed), np.inf)
+    own = misread = 0
+    for partition in {id(each): each for each in labels.values()}.values():
+        names = [name for name, each in labels.items() if each is partition and name in published]
+        groups = Groups(partition)
+        block = _Block(
+            keeping,
+            groups,
+            {name: original[name] for name in names},
+            {*whole, *keeping.whole} & {*names},
+            {name: published[name][groups.first] for name in names},
+        )
+        block.put_right(list(zip(_tied(keeping.sums), ticks, strict=True)))
+        slack = {**block.slack, **slack}
+        values |= {name: block.values[name][partition] for name in block.changed}
+        own, misread = own + block.own, misread + block.misread
+    return Righted(values, slack, own, misread)
+
+
+@dataclass
+class _Block:
+    """The attributes of one partition: what its groups publish, one number each, is put right step by step."""
+
+    keeping: Keeping
+    groups: Groups
+    original: Mapping[str, Codes]
+    whole: set[str]
+    values: dict[str, Codes]
+    slack: dict[str, float] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    own: int = 0
+    misread: int = 0
+
+    def put_right(self, tied: Sequence[tuple[Sequence[Sum], Tick]]) -> None:
+        """Put sums right, then what must be whole, then what is computed from others; see at last what is left."""
+        tied = [(sums, tick) for sums, tick in tied if {*_names(sums)} <= self.values.keys()]
+        outcomes = self._outcomes()
+        computed: list[Recomputed] = []
+        settled: set[str] = set()
+        rounded: set[str] = set()
+        for sums, tick in tied:
+            is_on = [is_on_lattice(_equality(each), tick) for each in sums]
+            on_lattice = list(compress(sums, is_on))
+            off_lattice = list(compress(sums, map(operator.not_, is_on)))
+            self._sums(on_lattice, tick, outcomes)
+            settled |= {*_names(on_lattice)}
+            rounded |= {*_names(on_lattice)} if tick.digits <= 0 else set()
+            computed += _computed(off_lattice, {*settled, *self.keeping.fixed})
+        unrounded = self._whole(rounded)
+        computed += [each for each in self.keeping.recomputed if each.name in self.values]
+        self._compute(computed, settled)
+        promised = {demand.name for demand in self.keeping.demands if demand.promised}
+        found = repaired(list(outcomes.values()), self.groups, self.original, self.values, unrounded, promised)
+        self.values |= found.values
+        self.changed |= found.values.keys()
+        self.own, self.misread = found.own, found.misread
+
+    def _outcomes(self) -> dict[Condition, Outcome]:
+        ties = [tie for tie in self.keeping.ties if {*attributes_of(tie.condition)} <= self.values.keys()]
+        return {tie.condition: outcome(tie, self.groups, self.original) for tie in ties}
+
+    def _take(self, name: str, codes: Codes) -> None:
+        """Publish other numbers, and remember how far they are from the aggregates."""
+        moved = float(np.nanmax(np.abs(codes - self.values[name]), initial=0.0))
+        self.slack[name] = max(self.slack.get(name, 0.0), moved)
+        self.values[name] = codes
+        self.changed.add(name)
+
+    def _sums(self, sums: Sequence[Sum], tick: Tick, outcomes: Mapping[Condition, Outcome]) -> None:
+        """Put equalities right; of the inequalities only those that do not hold of themselves, which are few."""
         names = _names(sums)
-        settled |= {*names}
-        groups = _Groups(labels[names[0]])
-        for name in (keeping.fixed - keeping.members) & {*names}:  # it stays, but may well stay on the lattice
-            values[name] = tick.from_ticks(np.rint(tick.to_ticks(values[name])))
-        changed = _with_orders(sums, groups, original, values, keeping.fixed, tick)
-        for name, codes in changed.items():
-            slack[name] = float(np.nanmax(np.abs(codes - values[name]), initial=0.0))
-            values[name] = codes
-    for name in whole - settled:
-        if name in values:
-            values[name] = np.rint(values[name])
-    held = {*settled, *whole, *keeping.fixed, *(each.name for each in keeping.recomputed), *keeping.members}
-    for each in keeping.recomputed:
-        for name, codes in _recomputed(each, _Groups(labels[each.name]), original, values, held).items():
-            slack[name] = max(slack.get(name, 0.0), float(np.nanmax(np.abs(codes - values[name]), initial=0.0)))
-            values[name] = codes
-        held |= {*attributes_of(each.value)}
-        slack[each.name] = np.inf
-    return Righted(values, slack)
+        for name in (self.keeping.fixed - self.keeping.members) & {*names}:  # it stays, but may stay on the lattice
+            self._take(name, tick.from_ticks(np.rint(tick.to_ticks(self.values[name]))))
+        taken = [each for each in sums if each.comparison.sign == "=="]
+        waiting = [each for each in sums if each.comparison.sign != "=="]
+        while True:
+            found = self._on_lattice(taken, tick) if taken else {}
+            now = {**self.values, **found}
+            is_broken = [bool(outcomes[each.comparison].broken(now).any()) for each in waiting]
+            if not any(is_broken):
+                break
+            taken += compress(waiting, is_broken)
+            waiting = list(compress(waiting, map(operator.not_, is_broken)))
+        for name, codes in found.items():
+            self._take(name, codes)
 
+    def _on_lattice(self, sums: Sequence[Sum], tick: Tick) -> dict[str, Codes]:
+        """Put the attributes of tied sums on a lattice on which the sums are exact.
 
-class _Groups:
-    """The groups of a partition: a record of each, and the range of a column within each."""
+        What a sum leaves over in the records (nothing for an equality, what it falls short of for an inequality) stays
+        within the range that it has in each group.
+        """
+        names = _names(sums)
+        values = {name: self.values[name] for name in names}
+        low = {name: self.groups.low(self.original[name]) for name in names}
+        high = {name: self.groups.high(self.original[name]) for name in names}
+        rests = [_rest(each, self.original) for each in sums]
+        for number, rest in enumerate(rests):
+            if _is_over(rest):
+                over = _over(number)
+                values[over] = self.groups.mean(rest)
+                low[over], high[over] = self.groups.low(rest), self.groups.high(rest)
+        equalities = _equalities(sums, [_is_over(rest) for rest in rests])
+        right = put_right(values, low, high, equalities, tick, self.keeping.fixed)
+        return {name: right.values[name] for name in names}
 
-    def __init__(self, labels: Labels) -> None:
-        self.labels = labels
-        self._order = np.argsort(labels, kind="stable")
-        self._starts = np.flatnonzero(np.diff(labels[self._order], prepend=-1))
-        self.first = self._order[self._starts]
+    def _whole(self, rounded: set[str]) -> dict[str, Codes]:
+        """Round what must be whole, and give it as it was; dates whose order counts are rounded down."""
+        unrounded = {name: self.values[name] for name in sorted(self.whole - rounded)}
+        for name, codes in unrounded.items():
+            low, high = self.groups.low(self.original[name]), self.groups.high(self.original[name])
+            self.values[name] = np.rint(codes)
+            outside = np.fmax(low - self.values[name], self.values[name] - high)
+            self.slack[name] = float(np.nanmax(outside, initial=0.0))
+        for name in sorted(self.keeping.earlier & self.values.keys()):
+            self.values[name] = np.floor(self.values[name] + _ROUNDING)
+        self.changed |= unrounded.keys() | (self.keeping.earlier & self.values.keys())
+        return unrounded
 
-    def low(self, codes: Codes) -> Codes:
-        return np.fmin.reduceat(codes[self._order], self._starts)
+    def _compute(self, computed: Sequence[Recomputed], settled: set[str]) -> None:
+        """Compute attributes from what is published of others, in the groups whose records all obey the equality.
 
-    def high(self, codes: Codes) -> Codes:
-        return np.fmax.reduceat(codes[self._order], self._starts)
+        Where it must be exact to a validator, those others that are not held may move by their last digits.
+        """
+        if not computed:
+            return
+        held = {*settled, *self.whole, *self.keeping.fixed, *self.keeping.members, *(each.name for each in computed)}
+        obeyed = [self._obeyed(each) for each in computed]
+        exact = [[n for n in attributes_of(each.value) if n not in held] for each in computed if each.comparison.exact]
+        free = {name: self._range(name) for names in exact for name in names}
 
-    def mean(self, codes: Codes) -> Codes:
-        present = ~np.isnan(codes)
-        sums = np.add.reduceat(np.where(present, codes, 0.0)[self._order], self._starts)
-        with np.errstate(invalid="ignore"):  # a group in which nobody has it has no mean
-            return sums / np.add.reduceat(present[self._order].astype(np.float64), self._starts)
+        def compute(values: Mapping[str, Codes], places: Places) -> dict[str, Codes]:
+            there = [each[places] for each in obeyed]
+            found = _computed_from(values, computed, there)
+            pairs = zip(computed, there, strict=True)
+            return {each.name: np.where(is_, found[each.name], np.nan) for each, is_ in pairs if each.comparison.exact}
 
-    def all(self, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.logical_and.reduceat(holds[self._order], self._starts)
+        sources = {name: self.values[name] for each in computed for name in attributes_of(each.comparison)}
+        moved = dict.fromkeys(names[0] for names in exact if names)
+        somewhere = np.logical_or.reduce(obeyed)
+        for name, codes in computed_plainly(compute, sources, free, moved).items():
+            self._take(name, np.where(somewhere, codes, self.values[name]))
+        for name, codes in _computed_from(self.values, computed, obeyed).items():
+            self._take(name, codes)
+
+    def _obeyed(self, each: Recomputed) -> Truths:
+        names = attributes_of(each.comparison)
+        full = complete(names, self.original)
+        held = holds_in(replace(each.comparison, exact=False), self.original)
+        known = self.groups.any(full) & complete(names, self.values)
+        return self.groups.all(held | ~full) & known
+
+    def _range(self, name: str) -> tuple[Codes, Codes]:
+        return self.groups.low(self.original[name]), self.groups.high(self.original[name])
 
 
 def _tied(sums: Sequence[Sum]) -> Iterator[list[Sum]]:
     """Gather sums that share attributes, directly or through others."""
-    home: dict[str, str] = {}  # of each attribute another one that it is tied to, in the end always the same
-
-    def root(name: str) -> str:
-        while home.setdefault(name, name) != name:
-            home[name] = home[home[name]]
-            name = home[name]
-        return name
-
-    for each in sums:
-        first, *others = each.form.coefficients
-        for other in others:
-            home[root(other)] = root(first)
-    gathered: dict[str, list[Sum]] = {}
-    for each in sums:
-        gathered.setdefault(root(next(iter(each.form.coefficients))), []).append(each)
-    yield from gathered.values()
+    for places in gathered([list(each.form.coefficients) for each in sums]):
+        yield [sums[place] for place in places]
 
 
 def _names(sums: Sequence[Sum]) -> list[str]:
     return list(dict.fromkeys(name for each in sums for name in each.form.coefficients))
 
 
+def _equality(each: Sum) -> Equality:
+    """Write a sum as an equality; the constant of an inequality goes with what it leaves over."""
+    return Equality(each.form.coefficients, each.form.constant if each.comparison.sign == "==" else 0.0)
+
+
 def _equalities(sums: Sequence[Sum], over: Sequence[bool]) -> list[Equality]:
     """Write sums as equalities: what one leaves over is carried along like an attribute of its own."""
-    left = [{_over(number): -1.0} if leaves else {} for number, leaves in enumerate(over)]
     return [
-        Equality({**each.form.coefficients, **rest}, each.form.constant) for each, rest in zip(sums, left, strict=True)
+        replace(_equality(each), coefficients={**each.form.coefficients, **({_over(number): -1.0} if leaves else {})})
+        for number, (each, leaves) in enumerate(zip(sums, over, strict=True))
     ]
 
 
@@ -184,103 +315,46 @@ def _over(number: int) -> str:
     return f"left over in sum {number}"
 
 
-def _with_orders(
-    sums: Sequence[Sum],
-    groups: _Groups,
-    original: Mapping[str, Codes],
-    published: Mapping[str, Codes],
-    fixed: Collection[str],
-    tick: Tick,
-) -> dict[str, Codes]:
-    """Put equalities right; of the inequalities only those that do not hold of themselves, which are few."""
-    taken = [each for each in sums if each.comparison.sign == "=="]
-    waiting = [(each, *_outcomes(each, groups, original)) for each in sums if each.comparison.sign != "=="]
-    while True:
-        changed = _put_right(taken, groups, original, published, fixed, tick) if taken else {}
-        now = _records({name: {**published, **changed}[name][groups.first] for name in _names(sums)}, slice(None))
-        broken, left = [], []
-        for each, always, never in waiting:
-            outcome = holds(each.comparison, now)
-            (broken if (always & ~outcome | never & outcome).any() else left).append((each, always, never))
-        if not broken:
-            return changed
-        taken, waiting = [*taken, *(each for each, _, _ in broken)], left
-
-
-def _outcomes(each: Sum, groups: _Groups, original: Mapping[str, Codes]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell the groups all of whose records obey a comparison, and those of which none does."""
-    held = holds(each.comparison, _records({name: original[name] for name in each.form.coefficients}, slice(None)))
-    return groups.all(held), groups.all(~held)
-
-
-def _put_right(
-    sums: Sequence[Sum],
-    groups: _Groups,
-    original: Mapping[str, Codes],
-    published: Mapping[str, Codes],
-    fixed: Collection[str],
-    tick: Tick,
-) -> dict[str, Codes]:
-    """Put the attributes of tied sums on a lattice on which the sums are exact.
-
-    What a sum leaves over in the records (nothing for an equality, what it falls short of for an inequality) stays
-    within the range that it has in each group.
-    """
-    names = _names(sums)
-    values = {name: published[name][groups.first] for name in names}
-    low = {name: groups.low(original[name]) for name in names}
-    high = {name: groups.high(original[name]) for name in names}
-    rests = [_rest(each, original) for each in sums]
-    for number, rest in enumerate(rests):
-        if _is_over(rest):
-            over = _over(number)
-            values[over], low[over], high[over] = groups.mean(rest), groups.low(rest), groups.high(rest)
-    equalities = _equalities(sums, [_is_over(rest) for rest in rests])
-    right = put_right(values, low, high, equalities, tick, fixed)
-    changed = {name: right.values[name][groups.labels] for name in names}
-    for number in right.inexact:  # no lattice holds it: what the rule itself says one attribute is must do
-        if sums[number].comparison.sign == "==" and (ways := dependent(sums[number].comparison)):
-            name, expression = ways[0]
-            anew = Recomputed(name, expression, sums[number].comparison)
-            changed |= _recomputed(anew, groups, original, {**published, **changed}, {*published})
-    return changed
-
-
 def _rest(each: Sum, original: Mapping[str, Codes]) -> Codes:
     """Give what is left of a sum in every record when its constant is taken off; rounding errors are nothing."""
     terms: list[Codes] = [factor * original[name] for name, factor in each.form.coefficients.items()]
-    total = np.sum(terms, axis=0) - each.form.constant
+    constant = _equality(each).constant
+    total = np.sum(terms, axis=0) - constant
     size = np.max(np.abs(terms), axis=0)
-    return np.where(np.abs(total) <= _NEAR * np.maximum(size, abs(each.form.constant)), 0.0, total)
+    return np.where(np.abs(total) <= TOLERANCE * np.maximum(size, abs(constant)), 0.0, total)
 
 
 def _is_over(rest: Codes) -> bool:
     return bool(np.nanmax(np.abs(rest), initial=0.0) > 0)
 
 
-def _recomputed(
-    each: Recomputed,
-    groups: _Groups,
-    original: Mapping[str, Codes],
-    published: Mapping[str, Codes],
-    held: Collection[str],
+def _computed(sums: Sequence[Sum], held: Collection[str]) -> list[Recomputed]:
+    """Compute what an equality of no lattice says of an attribute that no other one holds, if there is one."""
+    found: list[Recomputed] = []
+    uses = Counter(name for each in sums for name in each.form.coefficients)
+    for each in sums:
+        ways = [(name, value) for name, value in dependent(each.comparison) if name not in held and uses[name] == 1]
+        found += [Recomputed(name, value, each.comparison) for name, value in ways[:1]]
+    return found
+
+
+def _computed_from(
+    values: Mapping[str, Codes], computed: Sequence[Recomputed], obeyed: Sequence[Truths]
 ) -> dict[str, Codes]:
-    """Compute an attribute from what is published of others, in the groups whose records all obey the equality.
+    """Compute one attribute after the other, in the groups where all records obey.
 
-    Where it must be exact to a validator, those others that are not held may move by their last digits.
+    Raises
+    ------
+    DataError
+        If something is no number.
     """
-    obeyed = groups.all(holds(replace(each.comparison, exact=False), _records(original, slice(None))))
-    names = attributes_of(each.value)
-    sources = {name: published[name][groups.first] for name in names}
-    free = [name for name in names if name not in held] if each.comparison.exact else []
-    values, found = computed_plainly(lambda of: value(each.value, _records(of, slice(None))), sources, free)
-    values[each.name] = found
-    return {
-        name: np.where(obeyed, column, published[name][groups.first])[groups.labels]
-        for name, column in values.items()
-        if name in (*free, each.name)
-    }
-
-
-def _records(columns: Mapping[str, Codes], rows: NDArray[np.int64] | slice) -> Records:
-    return Records({name: pa.array(codes[rows], mask=np.isnan(codes[rows])) for name, codes in columns.items()})
+    now = dict(values)
+    for each, there in zip(computed, obeyed, strict=True):
+        found = value(each.value, as_records(attributes_of(each.value), now))
+        if not np.isfinite(found[there]).all():
+            raise DataError(
+                f"'{each.name}' cannot be computed from {listed(attributes_of(each.value))} in every group: something "
+                "is divided by zero, or too large; compute another attribute of the rule, or leave the rule out"
+            )
+        now[each.name] = np.where(there, found, now[each.name])
+    return {each.name: now[each.name] for each in computed}

@@ -75,7 +75,7 @@ def read_schematron(data: bytes, name: str) -> list[Rule]:
         raise FileError(f"'{name}' is not Schematron: its root is neither a <schema> nor a <pattern>")
     rules = [rule for some in gathered(_Schema(name).readings(root)) for rule in some]
     if not rules:
-        raise PlanError([("edits", f"there is no rule in '{name}'")])
+        raise PlanError([("edits", f"there is no rule in '{name}'; write one, or leave edits out")])
     return with_unique_names(rules)
 
 
@@ -170,7 +170,7 @@ class _Pattern:
 
     def _own_name(self) -> str:
         title = next((child for child in self._element if _tag(child) == "title"), None)
-        said = "" if title is None else "".join(title.itertext())
+        said = "" if title is None else "".join(map(str, title.itertext()))
         names = (" ".join(each.split()) for each in (self._element.get("name", ""), self._element.get("id", ""), said))
         return next((each for each in names if each), "")
 

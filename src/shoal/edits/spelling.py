@@ -7,12 +7,14 @@ of reader agree on, and moved by the smallest steps until they agree on the prod
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Codes = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 _BITS = 12  # behind the point: as many decimal digits, which are exact in every reader
 _DIGITS = 15  # of a number below one: as many as a double holds for certain
@@ -40,7 +42,19 @@ def read_by_digits(text: str) -> float:
 
 def is_plain(values: Codes) -> NDArray[np.bool_]:
     """Tell which numbers are the same to a reader that adds up digits; missing ones are."""
-    return np.array([value != value or read_by_digits(repr(value)) == value for value in values.tolist()], dtype=bool)
+    found: NDArray[np.bool_] = np.isnan(values) | (as_read_by_digits(values) == values)
+    return found
+
+
+def as_read_by_digits(values: Codes) -> Codes:
+    """Give numbers as a reader has them that adds up digits."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        ticks = np.ldexp(values, _BITS)
+        on_lattice = (np.abs(ticks) < 2.0**52) & (np.rint(ticks) == ticks)
+    read = values.copy()
+    for place in np.flatnonzero(~on_lattice & np.isfinite(values)).tolist():
+        read[place] = read_by_digits(repr(float(values[place])))
+    return read
 
 
 def plain(values: Codes, step: int = 0) -> Codes:
@@ -55,36 +69,57 @@ def plain(values: Codes, step: int = 0) -> Codes:
     return np.where(exact, on_lattice, np.where(large | (values == 0), values, in_digits))
 
 
+Compute: TypeAlias = Callable[[Mapping[str, Codes], Places], dict[str, Codes]]
+
+
 def computed_plainly(
-    compute: Callable[[Mapping[str, Codes]], Codes], sources: Mapping[str, Codes], free: Sequence[str]
-) -> tuple[dict[str, Codes], Codes]:
-    """Compute an attribute from others such that every reader computes the same.
+    compute: Compute,
+    sources: Mapping[str, Codes],
+    free: Mapping[str, tuple[Codes, Codes]],
+    moved: Collection[str],
+) -> dict[str, Codes]:
+    """Compute attributes from others such that every reader computes the same.
 
     Parameters
     ----------
     compute
-        The attribute, as a function of the others.
+        What is computed of sources in some groups; NaN where it need not be plain.
     sources
         What it is computed from, one number a group.
     free
-        Those of them that may move by their smallest steps.
+        Those of them that may be rounded, with the range that they stay in.
+    moved
+        Those of the free ones that may move by their smallest steps, all together.
 
     Returns
     -------
-    sources, computed
-        As they are to be published.
+    dict
+        The free ones as they are to be published: as they were where no step serves.
     """
-    values = {**sources, **{name: plain(sources[name]) for name in free}}
-    found = np.array(compute(values))
-    odd = np.flatnonzero(~is_plain(found))
+    values = {**sources, **{name: _within(plain(sources[name]), sources[name], free[name]) for name in free}}
+    odd = np.arange(len(next(iter(sources.values()))))
+    odd = odd[~_all_plain(compute(values, odd), values, free)]
     for step in range(1, _STEPS):
-        if not len(odd) or not free:
+        if not len(odd) or not moved:
             break
-        name = free[0]
-        moved = {each: column[odd] for each, column in values.items()}
-        moved[name] = plain(sources[name][odd], (step + 1) // 2 * (-1) ** step)
-        again = compute(moved)
-        right = is_plain(again) & is_plain(moved[name])
-        values[name][odd[right]], found[odd[right]] = moved[name][right], again[right]
+        trial = {name: column[odd] for name, column in values.items()}
+        for name in moved:
+            by = (step + 1) // 2 * (-1) ** step
+            low, high = free[name]
+            trial[name] = _within(plain(sources[name][odd], by), trial[name], (low[odd], high[odd]))
+        right = _all_plain(compute(trial, odd), trial, free)
+        for name in moved:
+            values[name][odd[right]] = trial[name][right]
         odd = odd[~right]
-    return values, found
+    return {name: values[name] for name in free}
+
+
+def _within(values: Codes, otherwise: Codes, range_: tuple[Codes, Codes]) -> Codes:
+    low, high = range_
+    return np.where((values >= low) & (values <= high), values, otherwise)
+
+
+def _all_plain(computed: Mapping[str, Codes], values: Mapping[str, Codes], free: Collection[str]) -> NDArray[np.bool_]:
+    columns = [*computed.values(), *(values[name] for name in free)]
+    found: NDArray[np.bool_] = np.logical_and.reduce([is_plain(column) for column in columns])
+    return found

@@ -31,7 +31,7 @@ from shoal.edits.expressions import (
     Variable,
 )
 from shoal.edits.grammar import Parsed, parse
-from shoal.edits.refusing import refuse, refuse_large, refuse_parts
+from shoal.edits.refusing import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_parts
 
 _MOST_STEPS = 10_000  # tokens looked at for one test: variables of variables could go on without end
 _DEEPEST = 200  # tokens within one another
@@ -148,7 +148,7 @@ class _Walk:
         self._walked = walked
 
     def refuse(self, token: XPathToken, reason: str) -> NoReturn:
-        refuse(self._parsed.where, self._parsed.text, token.span[0], reason)
+        refuse(self._parsed.where, token.span[0], reason)
 
     def meaning(self, token: XPathToken) -> Meaning:
         self._walked.steps += 1
@@ -165,10 +165,19 @@ class _Walk:
     def condition(self, token: XPathToken) -> Condition:
         found = self.meaning(token)
         if isinstance(found, Place):
-            return Not(Missing(self.attribute(found, token).name))
+            self.refuse_existence(self.attribute(found, token), token)
         if isinstance(found, Value | Sequence):
             self.refuse(token, "this is a value where a condition is expected; compare it, as in V1 = 1")
         return found
+
+    def refuse_existence(self, attribute: Variable, token: XPathToken) -> NoReturn:
+        """Refuse to ask for an element: a file has one for every attribute, also where the value is missing."""
+        name = attribute.name
+        self.refuse(
+            token,
+            f"the element '{name}' is in every record, without text where the value is missing; write {name} != '' to "
+            f"ask whether there is a value, or {name} = ''",
+        )
 
     def value(self, token: XPathToken) -> Value:
         return self.as_value(self.meaning(token), token)
@@ -258,7 +267,10 @@ class _Walk:
 
     def arithmetic(self, token: XPathToken) -> Meaning:
         if len(token) == 2:
-            return Arithmetic(_ARITHMETIC[token.symbol], self.number(token[0]), self.number(token[1]))
+            sign, left, right = _ARITHMETIC[token.symbol], self.number(token[0]), self.number(token[1])
+            if sign in "/%" and right == Number(0.0):
+                self.refuse(token[1], DIVIDED_BY_ZERO)
+            return Arithmetic(sign, left, right)
         if token.symbol != "-":
             return self.here(token)  # the asterisk of a path
         value = self.number(token[0])
@@ -344,10 +356,9 @@ class _Walk:
         of = token[0]
         while of.symbol == "(" and len(of):
             of = of[0]
-        if of.symbol == "index-of" and len(of) == 2:
-            found = self.among(self.meaning(of[0]), self.value(of[1]), of)
-        else:
-            found = Not(Missing(self.attribute(self.place(of), of).name))
+        if of.symbol != "index-of" or len(of) != 2:
+            self.refuse_existence(self.attribute(self.place(of), of), of)
+        found = self.among(self.meaning(of[0]), self.value(of[1]), of)
         return found if token.symbol == "exists" else negated(found)
 
     def governed(self, token: XPathToken) -> Condition:

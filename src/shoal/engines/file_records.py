@@ -1,6 +1,6 @@
 """The records of a file, for a frame: what the plan leaves open is filled in, and every record becomes numbers once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -8,7 +8,9 @@ from operator import add
 import numpy as np
 import pyarrow as pa
 
+from shoal.edits.keeping import Keeping
 from shoal.engines.csv_source import CsvSource
+from shoal.engines.edits import Originals
 from shoal.engines.frame import Frame, frame_of, refuse_whole, with_seen
 from shoal.engines.looks import Look, look
 from shoal.engines.source import Source, counted_off
@@ -30,7 +32,21 @@ from shoal.work import Progress
 
 @dataclass
 class FileRecords:
-    """The records of a source; their codes are in a spill file once a pass has gone over them."""
+    """The records of a source; their codes are in a spill file once a pass has gone over them.
+
+    Attributes
+    ----------
+    source, names
+        Where they come from, and the columns that are masked or that rules speak of.
+    rows
+        How many to read at a time.
+    codes
+        A row for each record; behind its codes, where rules may part records, the number of its part.
+    progress
+        Called with the step.
+    seen, is_spilled
+        What a pass has shown, and whether the spill file is complete.
+    """
 
     source: Source
     names: list[str]
@@ -41,9 +57,13 @@ class FileRecords:
     is_spilled: bool = False
 
     def summary(self, look: Callable[..., Summary]) -> Summary:
-        """Add up what `look` sees in the masked columns of all pieces of the table."""
+        """Add up what `look` sees in all pieces of the table."""
         self.seen = reduce(add, (look(piece, start) for start, piece in self._pieces("scan")))
         return self.seen
+
+    def originals(self, look: Callable[..., Originals]) -> Originals:
+        """Add up what `look` sees in all pieces of the table once more."""
+        return reduce(add, (look(piece, start) for start, piece in self._pieces("scan")))
 
     def moments(self, look: Callable[[Matrix], Moments], frame: Frame) -> Moments:
         """Add up what `look` sees in the codes of all records."""
@@ -54,17 +74,19 @@ class FileRecords:
         self.codes.reserve(frame.records)
         for start, piece in self._pieces("measure"):
             codes = frame.codes(piece)
-            self.codes.write(start, codes)
+            parts = [frame.part_of(piece)] if self.codes.width > codes.shape[1] else []
+            self.codes.write(start, np.column_stack([codes, *parts]))
             yield codes
         self.is_spilled = True
 
-    def gather(self, frame: Frame) -> Gather:
-        """Give passes over what the blocks are made from: see `Frame.outline`."""
+    def gather(self, frame: Frame, part: int | None = None) -> Gather:
+        """Give passes over what the blocks are made from, of all records or of one part: see `Frame.outline`."""
+        d = len(frame.attributes)
 
         def outlines() -> Iterator[Matrix]:
-            for start, codes in self.codes.chunks(self.rows):
-                yield frame.outline(codes)
-                self.progress("divide", start + len(codes), frame.records)
+            for start, rows in self.codes.chunks(self.rows):
+                yield frame.outline(rows[:, :d] if part is None else rows[rows[:, d] == part, :d])
+                self.progress("divide", start + len(rows), frame.records)
 
         return in_chunks(outlines)
 
@@ -73,7 +95,7 @@ class FileRecords:
         return counted_off(pieces, lambda done: self.progress(step, done, max(done, self.source.records)))
 
 
-def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Frame:
+def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str], kept: Keeping | None = None) -> Frame:
     """Make the frame of a file, with a settled plan and without blocks; the codes are in the spill file then.
 
     Parameters
@@ -84,12 +106,14 @@ def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Fram
         With attributes and their types.
     inferred
         The attributes whose type was not given.
+    kept
+        How rules are kept, if there are any.
     """
     refuse_whole(plan)
     schema = records.source.schema
     # Once without the records, so that what cannot be is refused before they are read.
     with_method(plan, [Attribute(name, plan.types[name], np.empty(0), schema.field(name).type) for name in plan.masked])
-    frame = frame_of(records, plan, schema)
+    frame = frame_of(records, plan, schema, kept)
     frame = with_seen(frame, records.seen, inferred)
     if not records.is_spilled:  # the scale needed no pass over the values
         for _ in records.spilled(frame):
@@ -97,7 +121,9 @@ def frame_of_file(records: FileRecords, plan: Plan, inferred: list[str]) -> Fram
     return frame
 
 
-def settled_attributes(source: Source, plan: Plan, kind: Kind, rows: int, progress: Progress) -> tuple[Source, Plan]:
+def settled_attributes(
+    source: Source, plan: Plan, kind: Kind, rows: int, progress: Progress, ruled: Collection[str] = ()
+) -> tuple[Source, Plan]:
     """Fill in which attributes are masked and of which types, by a pass over text columns if there are any to look at.
 
     Parameters
@@ -112,8 +138,10 @@ def settled_attributes(source: Source, plan: Plan, kind: Kind, rows: int, progre
         How many records to read at a time.
     progress
         Called with the step 'scan'.
+    ruled
+        The columns that rules speak of: in a CSV file, they get their types too.
     """
-    looks = _looks(source, _texts(source, plan, kind), rows, progress)
+    looks = _looks(source, _texts(source, plan, kind, ruled), rows, progress)
     if isinstance(source, CsvSource):
         types = {name: each.type for name, each in looks.items() if each.type is not None and not is_text(each.type)}
         source = replace(source, types=types)
@@ -126,15 +154,16 @@ def settled_attributes(source: Source, plan: Plan, kind: Kind, rows: int, progre
     return source, with_attributes(plan, Table(_one_record(source.schema), decimal_signs, {}, spoiled, disguised))
 
 
-def _texts(source: Source, plan: Plan, kind: Kind) -> list[str]:
+def _texts(source: Source, plan: Plan, kind: Kind, ruled: Collection[str]) -> list[str]:
     """Name the text columns that must be looked at: those that are masked, or would be if they are numbers."""
     taken = {*plan.confidential, *plan.identifiers}
     texts = [field.name for field in source.schema if is_text(inner(field.type))]
     if isinstance(source, CsvSource) and kind != "csv":
         return texts
+    typed = ruled if isinstance(source, CsvSource) else ()
     if plan.masked:
-        return [name for name in texts if name in plan.masked]
-    return [name for name in texts if name not in taken]
+        return [name for name in texts if name in plan.masked or name in typed]
+    return [name for name in texts if name not in taken or name in typed]
 
 
 def _looks(source: Source, names: list[str], rows: int, progress: Progress) -> dict[str, Look]:

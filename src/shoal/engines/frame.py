@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from shoal.editing import no_product
+from shoal.edits.keeping import Keeping
 from shoal.encoding import aggregate_of, space_of
+from shoal.engines.edits import Edits, Labels, Originals, PartBlocks, basis_of, edits_of
 from shoal.engines.summary import MOST_CATEGORIES, Column, Moments, Summary, moments, summarize
 from shoal.errors import DataError, PlanError
 from shoal.grouping import Confidential, grouped
@@ -29,20 +32,30 @@ from shoal.words import counted
 _LARGEST = 1e150
 _EXACT = 2.0**53  # up to here every integer is a float64
 # Plan fields that need the whole file at once.
-_WHOLE = ("blocks", "strata", "weights", "preserve", "l", "t", "restore_variance")
+_WHOLE = ("blocks", "strata", "weights", "preserve", "l", "t", "restore_variance", "bound")
 
 
 class Records(Protocol):
     """Where the records are: what an engine must do for a frame to be made."""
 
     def summary(self, look: Callable[..., Summary]) -> Summary:
-        """Add up what `look` sees in the masked columns of all pieces of the table."""
+        """Add up what `look` sees in all pieces of the table: the masked columns, and those that rules speak of."""
+
+    def originals(self, look: Callable[..., Originals]) -> Originals:
+        """Add up what `look` sees in all pieces of the table once more."""
 
     def moments(self, look: Callable[[Matrix], Moments], frame: "Frame") -> Moments:
         """Add up what `look` sees in the codes of all records."""
 
-    def gather(self, frame: "Frame") -> Gather:
-        """Give passes over what the blocks are made from: see `Frame.outline`."""
+    def gather(self, frame: "Frame", part: int | None = None) -> Gather:
+        """Give passes over what the blocks are made from, of all records or of one part: see `Frame.outline`."""
+
+
+class MaskedBlock(NamedTuple):
+    """What the records of a block publish, as numbers; and how far rules push each attribute outside its groups."""
+
+    published: Matrix
+    slack: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,8 @@ class Frame:
         How many there are.
     blocks
         How records are divided; None if all are one block.
+    edits
+        What must be known of rules; None if there are none.
     """
 
     plan: Plan
@@ -70,7 +85,13 @@ class Frame:
     scales: Mapping[str, Scale]
     types: Mapping[str, pa.DataType]
     records: int
-    blocks: RecordBlocks | None = None
+    blocks: RecordBlocks | PartBlocks | None = None
+    edits: Edits | None = None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many records each block has."""
+        return np.array([self.records]) if self.blocks is None else self.blocks.sizes
 
     def codes(self, piece: pa.Table) -> Matrix:
         """Turn the masked columns of some records into numbers."""
@@ -86,23 +107,31 @@ class Frame:
         """Give what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
         return outline_of(self.space(codes), self.plan.masked, self.plan)
 
-    def block_of(self, codes: Matrix) -> np.ndarray:
+    def part_of(self, piece: pa.Table) -> Labels:
+        """Give the number of each record's part; records of two parts never share a block."""
+        return np.zeros(len(piece), dtype=np.int64) if self.edits is None else self.edits.part_of(piece)
+
+    def block_of(self, codes: Matrix, parts: Labels) -> np.ndarray:
         """Give the number of each record's block."""
         if self.blocks is None:
             return np.zeros(len(codes), dtype=np.int64)
-        return self.blocks.assign(self.outline(codes))
+        outline = self.outline(codes)
+        if isinstance(self.blocks, PartBlocks):
+            return self.blocks.assign(outline, parts)
+        return self.blocks.assign(outline)
 
-    def mask(self, codes: Matrix, watch: np.ndarray | None = None) -> Matrix:
-        """Mask the records of one block: what each publishes, as numbers.
+    def mask(self, codes: Matrix, watch: np.ndarray | None = None) -> MaskedBlock:
+        """Mask the records of one block.
 
         Records are put in the order of their values first, so that ties do not depend on the order in which an engine
         has them; records equal in all masked attributes are interchangeable.
         """
         order = np.lexsort(codes.T[::-1])
-        published = np.empty_like(codes)
+        published, slack = np.empty_like(codes), np.zeros(codes.shape[1])
         for piece in np.split(order, self._cuts(len(order))):
-            published[piece] = self._masked(codes[piece], np.zeros(2, np.int64) if watch is None else watch)
-        return published
+            found = self._masked(codes[piece], np.zeros(2, np.int64) if watch is None else watch)
+            published[piece], slack = found.published, np.maximum(slack, found.slack)
+        return MaskedBlock(published, slack)
 
     def _cuts(self, records: int) -> np.ndarray:
         """Say where a block is cut that has so many more records than asked for because they lie in one place.
@@ -114,11 +143,16 @@ class Frame:
         pieces = 1 if size is None else max(1, records // size)
         return -(-np.arange(1, pieces) * records // pieces)
 
-    def _masked(self, codes: Matrix, watch: np.ndarray) -> Matrix:
+    def _masked(self, codes: Matrix, watch: np.ndarray) -> MaskedBlock:
         attributes = self._of(codes)
         space = space_of(attributes, self.plan, self.scales)
         labels = grouped(space, self.plan, Confidential([], None, None, []), watch=watch)
-        return np.column_stack(representatives(attributes, space, [labels], self.plan, None))
+        published = representatives(attributes, space, [labels], self.plan, None)
+        if self.edits is None:
+            return MaskedBlock(np.column_stack(published), np.zeros(len(attributes)))
+        right = self.edits.righted(attributes, published, labels, self.plan)
+        slack = np.array([right.slack.get(attribute.name, 0.0) for attribute in attributes])
+        return MaskedBlock(np.column_stack([right.values[attribute.name] for attribute in attributes]), slack)
 
     @property
     def plain(self) -> bool:
@@ -143,8 +177,19 @@ class Frame:
         return [replace(attribute, codes=codes[:, j]) for j, attribute in enumerate(self.attributes)]
 
 
-def frame_of(records: Records, plan: Plan, schema: pa.Schema) -> Frame:
-    """Make the frame of a table by two passes over it, without its blocks.
+def frame_of(records: Records, plan: Plan, schema: pa.Schema, kept: Keeping | None = None) -> Frame:
+    """Make the frame of a table by two passes over it, and one more for rules, without its blocks.
+
+    Parameters
+    ----------
+    records
+        Of the table.
+    plan
+        With attributes and their types, and the aggregates that rules need.
+    schema
+        Of the table.
+    kept
+        How rules are kept, if there are any.
 
     Raises
     ------
@@ -152,15 +197,22 @@ def frame_of(records: Records, plan: Plan, schema: pa.Schema) -> Frame:
         If the plan asks for what needs the whole table in memory, or the table cannot be masked as asked.
     """
     refuse_whole(plan)
-    seen = records.summary(lambda piece, start=None: summarize(piece, plan.types, start))
+
+    def look(piece: pa.Table, start: int | None = None) -> Summary:
+        return replace(summarize(piece, plan.types, start), edits=None if kept is None else basis_of(kept, piece))
+
+    seen = records.summary(look)
     _refuse_gaps(seen, plan)
-    _refuse_numbers(seen, plan, schema)
+    _refuse_numbers(seen, plan, schema, kept)
     attributes = [_described(name, schema.field(name).type, seen.columns[name], plan) for name in plan.masked]
     types = {attribute.name: _published_type(attribute, plan) for attribute in attributes}
     count = seen.columns[plan.masked[0]].records
     if plan.k > count:
         raise DataError(f"k = {plan.k} asks for groups larger than the table, which has {counted(count, 'record')}")
-    frame = Frame(plan, attributes, {}, types, count)
+    edits = None
+    if kept is not None and seen.edits is not None:
+        edits = edits_of(kept, seen.edits, records.originals, attributes, plan)
+    frame = Frame(plan, attributes, {}, types, count, edits=edits)
     return replace(frame, scales=_scales(records, frame, seen))
 
 
@@ -173,12 +225,19 @@ def _described(name: str, stored: pa.DataType, column: Column, plan: Plan) -> At
     return attribute_of(name, type_, stored, found, plan.levels.get(name))
 
 
-def with_blocks(frame: Frame, gather: Gather, most: int) -> Frame:
-    """Divide the records into blocks of at most so many, as the plan's scale says."""
-    if frame.records <= most:
-        return frame
+def with_blocks(frame: Frame, records: Records, most: int) -> Frame:
+    """Divide the records, or those of each part, into blocks of at most so many, as the plan's scale says."""
     dimensions = frame.outline(np.empty((0, len(frame.attributes)))).shape[1]
-    return replace(frame, blocks=record_blocks(gather, dimensions, frame.plan, most))
+
+    def divided(count: int, part: int | None = None) -> RecordBlocks | None:
+        if count <= most:
+            return None
+        return record_blocks(records.gather(frame, part), dimensions, frame.plan, most)
+
+    sizes = [] if frame.edits is None else frame.edits.sizes
+    if len(sizes) < 2:
+        return replace(frame, blocks=divided(frame.records))
+    return replace(frame, blocks=PartBlocks([divided(count, part) for part, count in enumerate(sizes)], sizes))
 
 
 def refuse_whole(plan: Plan) -> None:
@@ -190,10 +249,20 @@ def refuse_whole(plan: Plan) -> None:
     ]
     if plan.method not in ("auto", *METHODS):
         problems.append(("method", f"'{plan.method}' needs the whole table in memory; use 'mdav'"))
+    if plan.effort.seconds is not None:
+        problems.append(("budget", "is a time for all records at once; give steps, which each block makes"))
     if plan.missing == "suppress":
         problems.append(("missing", "'suppress' does not apply to this engine; use 'group' or 'impute'"))
     if plan.scale is not None and plan.scale.seams:
         problems.append(("scale.seams", "needs the whole table in memory; it does not apply to this engine"))
+    if plan.edits_original == "exclude":
+        problems.append(
+            ("edits_original", "'exclude' does not apply to this engine, which publishes all records; use 'keep'")
+        )
+    if plan.strata is None and plan.small_strata != "error":
+        problems.append(
+            ("small_strata", f"'{plan.small_strata}' needs the whole table in memory; it does not apply to this engine")
+        )
     if problems:
         raise PlanError(problems)
 
@@ -235,7 +304,7 @@ def _refuse_gaps(seen: Summary, plan: Plan) -> None:
         raise DataError("\n".join(problems))
 
 
-def _refuse_numbers(seen: Summary, plan: Plan, schema: pa.Schema) -> None:
+def _refuse_numbers(seen: Summary, plan: Plan, schema: pa.Schema, kept: Keeping | None) -> None:
     """Report numbers that have no exact mean, or no geometric one."""
     problems = []
     for name, column in seen.columns.items():
@@ -249,10 +318,9 @@ def _refuse_numbers(seen: Summary, plan: Plan, schema: pa.Schema) -> None:
         if max(abs(column.low), abs(column.high)) > _LARGEST:
             problems.append(f"column '{name}' holds numbers beyond 1e150, whose squares overflow; divide them first")
         if aggregate_of(name, plan) == "geometric_mean" and column.low <= 0:
-            problems.append(
-                f"column '{name}' is zero or negative in some record, where no geometric mean exists; take another "
-                "aggregate"
-            )
+            where = f"column '{name}' is zero or negative in some record"
+            ruled = None if kept is None else no_product(name, kept)
+            problems.append(f"{where}, {ruled or 'where no geometric mean exists; take another aggregate'}")
     if problems:
         raise DataError("\n".join(problems))
 

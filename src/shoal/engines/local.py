@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from shoal.editing import explained, rules_of, with_rules
+from shoal.edits.expressions import Rule
+from shoal.edits.keeping import Keeping
 from shoal.engines.checking import Check
 from shoal.engines.csv_source import CsvSource
+from shoal.engines.edits import columns_of
 from shoal.engines.file_records import FileRecords, frame_of_file, settled_attributes
 from shoal.engines.frame import Frame, refuse_whole, with_blocks
 from shoal.engines.losses import Losses
@@ -32,6 +36,7 @@ from shoal.publishing import notes
 from shoal.record_blocks import MIXED_BLOCK, MIXED_FROM, Blocking
 from shoal.release import plan_beside, refuse_output
 from shoal.scale import BlockCost, block_records
+from shoal.scaling import Matrix
 from shoal.tables import Table, dialect_for, writable_kind
 from shoal.tables.atomic import put_in_place
 from shoal.tables.dialect import Dialect
@@ -69,6 +74,8 @@ class FileRelease:
         The loss with blocks and without, where both were measured; None if there is one block, or not only numbers.
     notes
         What a user might not expect, and what the release preserves.
+    edits
+        How each rule was kept; None if there are none.
     """
 
     plan: Plan
@@ -79,6 +86,7 @@ class FileRelease:
     _before: dict[str, float] = field(repr=False)
     _loss: dict[str, Any] = field(repr=False)
     notes: list[str] = field(repr=False)
+    edits: list[dict[str, Any]] | None = field(default=None, repr=False)
 
     def loss(self) -> dict[str, Any]:
         """Say what the release costs its users: see `shoal.costs.costs`."""
@@ -97,6 +105,7 @@ class FileRelease:
             "loss": self.loss(),
             "risk": self.risk(),
             **({} if len(self.block_sizes) == 1 else {"blocking": self._blocking.summary()}),
+            **({} if self.edits is None else {"edits": self.edits}),
             "notes": self.notes,
         }
 
@@ -137,9 +146,10 @@ def protect_file(
     kind = _output_kind(output)
     overwrite = overwrite or (resume and was_placing(output))
     refuse_output(str(path), output, overwrite)
+    rules = rules_of(plan)
     source = open_source(path, plan.csv)
-    with _in_plain_words(output), work_folder(output, plan, source.files, resume) as folder:
-        return _Run(plan, source, output, kind, folder, progress).release(overwrite)
+    with _in_plain_words(output), work_folder(output, plan, source.files, rules, resume) as folder:
+        return _Run(plan, rules, source, output, kind, folder, progress).release(overwrite)
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
@@ -176,6 +186,7 @@ class _Run:
     """One run, from the plan to the release."""
 
     asked: Plan
+    rules: list[Rule]
     source: Source
     output: Path
     kind: Kind
@@ -191,10 +202,11 @@ class _Run:
             self.folder.note(memory=free_memory() // _MEGA * _MEGA if given is None else given)
         self.memory = self.folder.state["memory"]
         self.rows = self._piece()
-        self.source, plan = settled_attributes(self.source, self.asked, self.kind, self.rows, self.progress)
+        ruled = columns_of(self.rules)
+        self.source, plan = settled_attributes(self.source, self.asked, self.kind, self.rows, self.progress, ruled)
         with contextlib.ExitStack() as files:
             if not self.folder.state.get("sorted"):
-                self._sort(plan)
+                self._sort(*self._with_rules(plan))
             frame = self.folder.kept()
             masking = self._masking(frame, files)
             masked = masking.run(self.progress)
@@ -202,13 +214,24 @@ class _Run:
             partial = self.folder.partial(self.output)
             self._write(partial, masking, masked)
             check = Check(
-                self.source, frame, self.kind, self._dialect, self.rows, self.folder.temporary, self._database_memory
+                self.source,
+                frame,
+                self.kind,
+                self._dialect,
+                self.rows,
+                self.folder.temporary,
+                self._database_memory,
+                masked.slack,
             )
             groups = check(partial, self.progress)
         self._place(partial, frame.plan, overwrite)
         loss = masking.losses.summary(masked.sums)
         found = self._notes(frame, masked, masking)
-        return FileRelease(frame.plan, frame.records, masking.sizes, groups, cost, masked.before, loss, found)
+        edits = None if frame.edits is None else [*explained(frame.edits.kept)]
+        return FileRelease(frame.plan, frame.records, masking.sizes, groups, cost, masked.before, loss, found, edits)
+
+    def _with_rules(self, plan: Plan) -> tuple[Plan, Keeping | None]:
+        return with_rules(plan, self.source.schema.names, self.rules) if self.rules else (plan, None)
 
     def _piece(self) -> int:
         """Choose how many records a piece has, by how wide the first are: few enough that texts do not fill memory."""
@@ -224,14 +247,16 @@ class _Run:
     def _dialect(self) -> Dialect:
         return dialect_for(self.output, self.source.dialect if isinstance(self.source, CsvSource) else None)
 
-    def _sort(self, plan: Plan) -> None:
+    def _sort(self, plan: Plan, kept: Keeping | None) -> None:
         """Make the frame, divide the records into blocks, and put those of a block together."""
         inferred = [name for name in plan.masked if name not in {**self.asked.types, **self.asked.levels}]
-        with Spill(self.folder.spill("codes"), len(plan.masked), np.float64) as codes:
-            records = FileRecords(self.source, plan.masked, self.rows, codes, self.progress)
-            frame = frame_of_file(records, plan, inferred)
+        names = [name for name in self.source.schema.names if name in {*plan.masked, *columns_of(self.rules)}]
+        width = len(plan.masked) + bool(kept is not None and kept.splits)
+        with Spill(self.folder.spill("codes"), width, np.float64) as codes:
+            records = FileRecords(self.source, names, self.rows, codes, self.progress)
+            frame = frame_of_file(records, plan, inferred, kept)
             most = self._block_size(frame)
-            frame = with_blocks(frame, records.gather(frame), most)
+            frame = with_blocks(frame, records, most)
             # With these in it, the plan gives the same bytes again wherever it runs.
             asked = {} if frame.plan.scale is None else frame.plan.scale.model_dump(exclude_none=True)
             scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": most}
@@ -255,12 +280,17 @@ class _Run:
 
     def _by_block(self, frame: Frame, codes: Spill[np.float64]) -> None:
         d, n = len(frame.attributes), frame.records
-        starts = np.cumsum(_sizes(frame)) - _sizes(frame)
+        starts = np.cumsum(frame.sizes) - frame.sizes
+
+        def number(rows: Matrix) -> np.ndarray:
+            parts = rows[:, d] if rows.shape[1] > d else np.zeros(len(rows))
+            return frame.block_of(rows[:, :d], parts.astype(np.int64))
+
         with (
             Spill(self.folder.spill("records"), d, np.float64, n) as sorted_records,
             Spill(self.folder.spill("block_of"), 1, np.int32, n) as block_of,
         ):
-            for done in sort_by_block(codes, frame.block_of, starts, sorted_records, block_of, self.rows):
+            for done in sort_by_block(codes, number, starts, sorted_records, block_of, self.rows):
                 self.progress("sort", done, n)
             sorted_records.sync()
             block_of.sync()
@@ -272,7 +302,7 @@ class _Run:
             files.enter_context(Spill(self.folder.spill(name), width, np.float64, rows))
             for name, width, rows in (("records", d, n), ("published", d, n), ("sums", Masking.width(losses), 0))
         ]
-        return Masking(frame, losses, _sizes(frame), *spills)
+        return Masking(frame, losses, frame.sizes, *spills)
 
     def _write(self, path: Path, masking: Masking, masked: Masked) -> None:
         """Write the release in the order of the original."""
@@ -310,12 +340,8 @@ class _Run:
                 f"{counted(frame.blocks.crowded, 'block')} of more records than asked for: too many lie in one place "
                 "to be divided"
             )
-        return found
+        return found if frame.edits is None else [*found, *frame.edits.notes]
 
 
 def _absolute(path: str | None) -> str:
     return os.path.abspath(str(path))  # noqa: PTH100 - keeps links
-
-
-def _sizes(frame: Frame) -> np.ndarray:
-    return np.array([frame.records]) if frame.blocks is None else frame.blocks.sizes

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.engines.checking import described
+from shoal.engines.edits import PartBlocks
 from shoal.engines.frame import Frame
 from shoal.engines.losses import Losses, Sums
 from shoal.engines.spill import Spill
@@ -19,7 +20,7 @@ from shoal.work import Progress, Task, Watch, side_by_side
 
 _BATCHES = 256  # pieces of work: enough to keep all cores busy to the end, few enough to wait for the disk after each
 _ROWS = 1 << 16  # records that are measured at a time
-_HEAD = 5  # before the sums of a batch: whether it is done, and how its original records hide
+_HEAD = 5  # before what a batch has for each attribute and its sums: whether it is done, how its originals hide
 _REGIONS, _SAMPLE = 3, 200_000  # where blocking is tried with and without, and on how many records
 
 Integers = NDArray[np.int64]
@@ -35,10 +36,13 @@ class Masked:
         Of `Losses`.
     before
         How well the original records hide.
+    slack
+        How far each attribute may lie outside the range of its group, to keep rules.
     """
 
     sums: Sums
     before: dict[str, float]
+    slack: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class Masking:
     @staticmethod
     def width(losses: Losses) -> int:
         """Return how wide the rows for batches are."""
-        return _HEAD + losses.size
+        return _HEAD + len(losses.attributes) + losses.size
 
     @cached_property
     def starts(self) -> Integers:
@@ -96,17 +100,20 @@ class Masking:
         rows = self.done.read(0, len(batches))
         groups, uniques = (int(column.sum()) for column in rows[:, 1:3].T)
         hidden = described(total, groups, int(rows[:, 3].min()), int(rows[:, 4].max()), uniques)
-        return Masked(rows[:, _HEAD:].sum(axis=0), hidden)
+        names = self.frame.plan.masked
+        slack, sums = np.split(rows[:, _HEAD:], [len(names)], axis=1)
+        return Masked(sums.sum(axis=0), hidden, dict(zip(names, slack.max(axis=0).tolist(), strict=True)))
 
     def _mask(self, number: int, blocks: Integers, *, watch: Watch) -> None:
         """Mask some blocks one after the other; then they are done, also if the machine stops."""
-        sums, classes = np.zeros(self.losses.size), []
+        sums, slack, classes = np.zeros(self.losses.size), np.zeros(len(self.frame.attributes)), []
         for block in blocks:
             start, size = int(self.starts[block]), int(self.sizes[block])
             codes = self.records.read(start, size)
-            published = self.frame.mask(codes, watch if len(blocks) == 1 else None)
+            published, outside = self.frame.mask(codes, watch if len(blocks) == 1 else None)
             if watch[1]:
                 return
+            slack = np.maximum(slack, outside)
             self.published.write(start, published)
             for at in range(0, size, _ROWS):  # in pieces, or it would take more memory than masking
                 read = self.frame.as_read(published[at : at + _ROWS])
@@ -114,7 +121,7 @@ class Masking:
             classes.append(_class_sizes(codes))
             watch[0] = max(watch[0], size) if len(blocks) == 1 else watch[0] + size
         alike = np.concatenate(classes)
-        head = [len(alike), (alike == 1).sum(), alike.min(), alike.max()]
+        head = [len(alike), (alike == 1).sum(), alike.min(), alike.max(), *slack]
         self.published.sync()
         self.done.write(number, np.array([[0.0, *head, *sums]]))
         self.done.write(number, np.array([[1.0, *head, *sums]]))
@@ -122,10 +129,12 @@ class Masking:
     def cost(self, progress: Progress) -> BlockCost | None:
         """Estimate what blocking cost, in some regions of neighbouring blocks; None if nothing can be said.
 
-        Blocks are numbered along a curve that fills the space, so that the next one is a neighbour.
+        Blocks are numbered along a curve that fills the space, so that the next one is a neighbour; not so where rules
+        part the records.
         """
         space = self.frame.space(np.zeros((1, len(self.frame.attributes))))
-        if len(self.sizes) == 1 or not space.plain or self.frame.plan.missing != "error":
+        parted = isinstance(self.frame.blocks, PartBlocks)
+        if len(self.sizes) == 1 or parted or not space.plain or self.frame.plan.missing != "error":
             return None
 
         def show(step: str, done: int, total: int) -> None:

@@ -24,7 +24,7 @@ def sort_by_block(
     Parameters
     ----------
     codes
-        The records in the order of the file.
+        The records in the order of the file, wider than `records` where they have the number of their part too.
     number
         Gives the blocks of some records.
     starts
@@ -38,7 +38,7 @@ def sort_by_block(
     for start, some in codes.chunks(rows):
         blocks = number(some)
         block_of.write(start, blocks[:, None])
-        sorted_rows = some[np.argsort(blocks, kind="stable")]
+        sorted_rows = some[np.argsort(blocks, kind="stable"), : records.width]
         for block, first, last in _runs(blocks, len(starts)):
             records.write(int(ends[block]), sorted_rows[first:last])
             ends[block] += last - first

@@ -4,10 +4,8 @@ Every pass over the records is a `mapInArrow` that adds up what it sees within a
 tree. Only the tree of cells comes to the driver. Then `groupBy(block).applyInArrow` masks each block where it lies.
 """
 
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -15,11 +13,23 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import ArrayType, BinaryType, DataType, DoubleType, LongType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    LongType,
+    StructField,
+    StructType,
+)
 
+from shoal.editing import explained, rules_of, with_rules
+from shoal.engines.edits import Originals, columns_of
 from shoal.engines.frame import Frame, frame_of, refuse_whole, with_blocks, with_seen
 from shoal.engines.losses import Losses
 from shoal.engines.spark_checks import column, exposure, promise_of, published_fields, stored_type, verified
+from shoal.engines.spark_passes import added_up, in_utc, numbered_names
 from shoal.engines.spark_session import in_plain_words, without_pandas_warning
 from shoal.engines.summary import Moments, Summary
 from shoal.errors import DataError
@@ -41,8 +51,7 @@ from shoal.work import Progress, quiet
 Seen = TypeVar("Seen")
 
 BLOCK_SIZE = 250_000  # whatever the cluster: the same plan gives the same release on any
-_PIECE = 250_000  # records that a pass looks at together
-_BLOCK, _LOST = "block", "lost"  # columns of our own beside numbered ones
+_BLOCK, _LOST, _BROKE = "block", "lost", "broke"  # columns of our own beside numbered ones
 
 
 def protect(df: DataFrame, plan: Plan, progress: Progress = quiet) -> "SparkRelease":
@@ -51,26 +60,31 @@ def protect(df: DataFrame, plan: Plan, progress: Progress = quiet) -> "SparkRele
     refuse_whole(plan)
     schema = df.limit(0).toArrow().schema
     given = {*plan.types, *plan.levels}
+    rules = rules_of(plan)
     plan = settled(plan, schema)
-    records = SparkRecords(df.select([column(name) for name in plan.masked]))
+    plan, kept = with_rules(plan, df.columns, rules) if rules else (plan, None)
+    used = {*plan.masked, *columns_of(rules)}
+    records = SparkRecords(df.select([column(name) for name in df.columns if name in used]))
     with in_plain_words():
         progress("summary", 0, 1)
-        frame = frame_of(records, plan, schema)
+        frame = frame_of(records, plan, schema, kept)
         inferred = [name for name in plan.masked if name not in given]
         frame, most = _with_size(with_seen(frame, records.seen, inferred))
         progress("cells", 0, 1)
-        frame = with_blocks(frame, records.gather(frame), most)
+        frame = with_blocks(frame, records, most)
         progress("partition", 0, 1)
         masked = _masked(df, frame, most).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             loss = _lost(masked, frame)
-            published = masked.drop(_LOST).toDF(*(each.name for each in published_fields(df, frame)))
+            names = [each.name for each in published_fields(df, frame)]
+            published = masked.drop(_LOST, _BROKE).toDF(*names)
+            excused = masked.filter(_BROKE).drop(_LOST, _BROKE).toDF(*names) if _BROKE in masked.columns else None
             progress("verify", 0, 1)
-            after = verified(published, promise_of(df, frame))
+            after = verified(published, promise_of(df, frame, excused))
         except BaseException:
             masked.unpersist()
             raise
-    return SparkRelease(frame.plan, df, published, frame, loss, after, _notes(df, frame))
+    return SparkRelease(frame.plan, df, published, frame, loss, after, _notes(df, frame), excused=excused)
 
 
 def settled(plan: Plan, schema: pa.Schema) -> Plan:
@@ -100,67 +114,35 @@ def _type_of(table: Table, name: str, plan: Plan) -> AttributeType:
 
 @dataclass
 class SparkRecords:
-    """The masked columns of a DataFrame, as `shoal.engines.frame.Records`."""
+    """The columns of a DataFrame that are masked or that rules speak of, as `shoal.engines.frame.Records`."""
 
     table: DataFrame
     seen: Summary = field(default_factory=lambda: Summary({}))
 
     def summary(self, look: Callable[..., Summary]) -> Summary:
         """Add up what `look` sees in all records."""
-        self.seen = _added(self.table, look)
+        self.seen = added_up(self.table, look)
         return self.seen
+
+    def originals(self, look: Callable[..., Originals]) -> Originals:
+        """Add up what `look` sees in all records once more."""
+        return added_up(self.table, look)
 
     def moments(self, look: Callable[[Matrix], Moments], frame: Frame) -> Moments:
         """Add up what `look` sees in the codes of all records."""
-        return _added(self.table, lambda piece: look(frame.codes(piece)))
+        return added_up(self.table, lambda piece: look(frame.codes(piece)))
 
-    def gather(self, frame: Frame) -> Gather:
-        """Give passes over what the blocks are made from."""
+    def gather(self, frame: Frame, part: int | None = None) -> Gather:
+        """Give passes over what the blocks are made from, of all records or of one part."""
+
+        def outline(piece: pa.Table) -> Matrix:
+            codes = frame.codes(piece)
+            return frame.outline(codes if part is None else codes[frame.part_of(piece) == part])
 
         def gather(look: Callable[[Matrix], Seen]) -> Seen:
-            return _added(self.table, lambda piece: look(frame.outline(frame.codes(piece))))
+            return added_up(self.table, lambda piece: look(outline(piece)))
 
         return gather
-
-
-def _added(table: DataFrame, look: Callable[[pa.Table], Seen]) -> Seen:
-    """Look at all records, and add up what was seen: within partitions first, then as a tree."""
-    names = table.columns
-
-    def of_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        seen = [pickle.dumps(reduce(_both, (look(piece.rename_columns(names)) for piece in _pieces(batches)), None))]
-        yield pa.RecordBatch.from_pydict({"seen": seen})
-
-    with without_pandas_warning():
-        parts = table.toDF(*numbered_names(names)).mapInArrow(of_partition, "seen binary").rdd
-    found: Seen | None = parts.map(lambda row: pickle.loads(row.seen)).treeAggregate(None, _both, _both)  # noqa: S301 - our own
-    if found is None:
-        raise DataError("the table has no records")
-    return found
-
-
-def numbered_names(names: list[str]) -> list[str]:
-    """Give columns names that Spark has no trouble with; it has with dots and backticks."""
-    return [f"c{j}" for j in range(len(names))]
-
-
-def _both(one: Any, two: Any) -> Any:
-    """Add what was seen in two places; None if there was no record."""
-    return two if one is None else one if two is None else one + two
-
-
-def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Join Spark's batches, which are small, to pieces that are worth a look."""
-    waiting: list[pa.RecordBatch] = []
-    records = 0
-    for batch in batches:
-        waiting.append(batch)
-        records += len(batch)
-        if records >= _PIECE:
-            yield pa.Table.from_batches(waiting)
-            waiting, records = [], 0
-    if records:
-        yield pa.Table.from_batches(waiting)
 
 
 def _with_size(frame: Frame) -> tuple[Frame, int]:
@@ -188,25 +170,29 @@ class Cut:
     @classmethod
     def of(cls, frame: Frame, most: int) -> "Cut":
         """Find the blocks that are to be cut."""
-        sizes = np.array([frame.records]) if frame.blocks is None else frame.blocks.sizes
-        pieces = np.maximum(1, sizes // most)
-        return cls(sizes, pieces, np.cumsum(pieces) - pieces)
+        pieces = np.maximum(1, frame.sizes // most)
+        return cls(frame.sizes, pieces, np.cumsum(pieces) - pieces)
 
 
 def _masked(df: DataFrame, frame: Frame, most: int) -> DataFrame:
-    """Mask every block; the last column holds what was lost in a block, in one of its records."""
+    """Mask every block; columns of our own hold what was lost, in one record of the block, and who broke rules."""
     kept = [name for name in df.columns if name not in frame.plan.identifiers]
     alone, losses = replace(frame, blocks=None), Losses(frame.attributes, frame.scales)
+    edits = frame.edits if frame.edits is not None and frame.edits.broken else None
+    own = [StructField(_LOST, BinaryType()), *([StructField(_BROKE, BooleanType())] if edits else [])]
 
     def mask(block: pa.Table) -> pa.Table:
         block = block.select(range(len(kept))).rename_columns(kept)
         codes = alone.codes(block)
-        published = alone.mask(codes)
+        published, _ = alone.mask(codes)
         masked = alone.decode(published)
         columns = [masked[name] if name in masked else one_chunk(block.column(name)) for name in kept]
         loss = losses.measure(codes, alone.as_read(published)).tobytes()
         columns.append(pa.array([loss, *[None] * (len(codes) - 1)], pa.binary()))
-        return pa.table([in_utc(each) for each in columns], names=[*numbered_names(kept), _LOST])
+        if edits is not None:
+            columns.append(pa.array(edits.breaks(block)))
+        names = [*numbered_names(kept), *(each.name for each in own)]
+        return pa.table([in_utc(each) for each in columns], names=names)
 
     cut = Cut.of(frame, most)
     divided = _divided(df.select([column(name) for name in kept]), frame, cut)
@@ -217,7 +203,7 @@ def _masked(df: DataFrame, frame: Frame, most: int) -> DataFrame:
         for plain, each in zip(numbered_names(kept), published_fields(df, frame), strict=True)
     ]
     with without_pandas_warning():
-        return blocks.applyInArrow(mask, StructType([*fields, StructField(_LOST, BinaryType())]))
+        return blocks.applyInArrow(mask, StructType([*fields, *own]))
 
 
 def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
@@ -230,8 +216,9 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
 
     def divide(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            codes = frame.codes(pa.Table.from_batches([batch]).rename_columns(names))
-            block = frame.block_of(codes)
+            piece = pa.Table.from_batches([batch]).rename_columns(names)
+            codes = frame.codes(piece)
+            block = frame.block_of(codes, frame.part_of(piece))
             columns = [*batch.columns, pa.array(cut.first[block])]
             if crowded:
                 columns += [pa.array(cut.sizes[block]), pa.array(cut.pieces[block]), _in_order(codes)]
@@ -248,14 +235,6 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
     several = divided.filter("pieces > 1").withColumn("place", place.cast("long") - 1)
     several = several.withColumn(_BLOCK, F.expr(f"{_BLOCK} + place * pieces div size")).drop("place")
     return divided.filter("pieces = 1").unionAll(several).drop("size", "pieces", "codes")
-
-
-def in_utc(column: Array) -> Array:
-    """Give moments the zone that Spark expects back; it hands them out in that of the session."""
-    kind: Any = column.type
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
-        return column.cast(pa.timestamp(kind.unit, "UTC"))
-    return column
 
 
 def _in_order(codes: Matrix) -> Array:
@@ -294,6 +273,7 @@ class SparkRelease:
     _after: dict[str, float] = field(repr=False)
     notes: list[str] = field(repr=False)
     _before: dict[str, float] | None = field(default=None, repr=False)
+    excused: DataFrame | None = field(default=None, repr=False)
 
     def loss(self) -> dict[str, Any]:
         """Tell what the release costs its users: as `shoal.Release.loss`."""
@@ -309,7 +289,7 @@ class SparkRelease:
 
     def summary(self) -> dict[str, Any]:
         """Everything worth knowing about the release, ready for JSON, as `shoal.Release.summary`."""
-        blocks = self.frame.blocks
+        blocks, edits = self.frame.blocks, self.frame.edits
         return {
             "records": self.frame.records,
             "suppressed": 0,
@@ -317,6 +297,7 @@ class SparkRelease:
             "loss": self.loss(),
             "risk": self.risk(),
             **({} if blocks is None else {"blocking": Blocking.of(blocks.sizes).summary()}),
+            **({} if edits is None else {"edits": [*explained(edits.kept)]}),
             "notes": self.notes,
         }
 
@@ -330,7 +311,7 @@ def _notes(df: DataFrame, frame: Frame) -> list[str]:
     roles = {*plan.masked, *plan.confidential, *plan.identifiers}
     if others := [name for name in df.columns if name not in roles]:
         found.append(f"published as they are, having no role: {', '.join(others)}")
-    return found
+    return found if frame.edits is None else [*found, *frame.edits.notes]
 
 
 def _refuse_twins(df: DataFrame) -> None:

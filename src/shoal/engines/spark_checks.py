@@ -1,15 +1,21 @@
 """Is a DataFrame what it claims to be? Spark's own GROUP BY counts in what is published."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import StructField
+from pyspark.sql.types import LongType, StructField, StructType
 
+from shoal.engines.edits import Broken, Edits, columns_of
 from shoal.engines.frame import Frame
+from shoal.engines.spark_passes import added_up, in_utc, numbered_names
+from shoal.engines.spark_session import without_pandas_warning
 from shoal.errors import CheckFailed
 from shoal.words import counted, listed
 
@@ -23,13 +29,16 @@ class SparkPromise:
     records: int
     fields: list[StructField]
     untouched: int  # a sum over the records of what stays as it is
+    edits: Edits | None = None  # the rules that are obeyed
+    excused: DataFrame | None = None  # published records that broke rules in the original
 
 
-def promise_of(df: DataFrame, frame: Frame) -> SparkPromise:
-    """Put together what is promised."""
+def promise_of(df: DataFrame, frame: Frame, excused: DataFrame | None = None) -> SparkPromise:
+    """Put together what is promised; who shares a group with those `excused` may go on breaking rules."""
     names = [name for name in df.columns if name not in {*frame.plan.masked, *frame.plan.identifiers}]
     fields = published_fields(df, frame)
-    return SparkPromise(frame.plan.k, frame.plan.masked, frame.records, fields, _trace(df, names))
+    untouched = _trace(df, names)
+    return SparkPromise(frame.plan.k, frame.plan.masked, frame.records, fields, untouched, frame.edits, excused)
 
 
 def verified(published: DataFrame, promise: SparkPromise) -> dict[str, float]:
@@ -55,9 +64,36 @@ def verified(published: DataFrame, promise: SparkPromise) -> dict[str, float]:
     others = [each.name for each in promise.fields if each.name not in promise.masked]
     if _trace(published, others) != promise.untouched:
         failures.append("columns that were to stay as they are have changed")
+    if promise.edits is not None:
+        failures += promise.edits.failures(_broken(published, promise.edits, promise))
     if failures:
         raise CheckFailed(failures)
     return risk
+
+
+def _broken(published: DataFrame, edits: Edits, promise: SparkPromise) -> Broken:
+    """Find the rules that are broken, outside of groups with an original record that broke one."""
+    ruled = columns_of(edits.kept.rules)
+    names = [name for name in published.columns if name in {*ruled, *promise.masked}]
+    table = published.select([column(name) for name in names])
+    if promise.excused is None:
+        return added_up(table, edits.disobeyed)
+    plain = dict(zip(names, numbered_names(names), strict=True))
+
+    def with_rule(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            piece = pa.Table.from_batches([batch]).rename_columns(names)
+            columns = [*map(in_utc, batch.columns), edits.first_disobeyed(piece)]
+            yield pa.RecordBatch.from_arrays(columns, names=[*plain.values(), "rule"])
+
+    table = table.toDF(*plain.values())
+    with without_pandas_warning():
+        found = table.mapInArrow(with_rule, StructType([*table.schema.fields, StructField("rule", LongType())]))
+    keys = [plain[name] for name in promise.masked]
+    excused = promise.excused.select([column(name).alias(f"x{plain[name]}") for name in promise.masked]).distinct()
+    same = reduce(and_, (found[key].eqNullSafe(excused[f"x{key}"]) for key in keys))
+    wrong = found.filter("rule IS NOT NULL").join(excused, same, "left_anti").groupBy("rule").count().collect()
+    return Broken({row["rule"]: (row["count"], None) for row in wrong})
 
 
 def exposure(table: DataFrame, names: list[str], k: int = 1) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from shoal.engines.edits import Basis
 from shoal.plan import AttributeType
 from shoal.scaling import Scale
 from shoal.tables.arrow import Array
@@ -72,12 +73,15 @@ def _some(categories: frozenset[Any]) -> frozenset[Any]:
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of the attributes of some records."""
+    """What is known of the attributes of some records, and of what rules need to know of them, where there are any."""
 
     columns: Mapping[str, Column]
+    edits: Basis | None = None
 
     def __add__(self, other: "Summary") -> "Summary":
-        return Summary({name: column + other.columns[name] for name, column in self.columns.items()})
+        columns = {name: column + other.columns[name] for name, column in self.columns.items()}
+        edits = None if self.edits is None or other.edits is None else self.edits + other.edits
+        return Summary(columns, edits)
 
 
 def summarize(piece: pa.Table, types: Mapping[str, AttributeType], start: int | None = None) -> Summary:

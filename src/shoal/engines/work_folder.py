@@ -7,12 +7,13 @@ import os
 import pickle
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shoal import __version__
+from shoal.edits.expressions import Rule
 from shoal.engines.frame import Frame
 from shoal.errors import FileError
 from shoal.plan import Plan
@@ -78,14 +79,16 @@ class WorkFolder:
 
 
 @contextlib.contextmanager
-def work_folder(output: Path, plan: Plan, inputs: list[Path], resume: bool) -> Iterator[WorkFolder]:
+def work_folder(
+    output: Path, plan: Plan, inputs: list[Path], rules: Sequence[Rule], resume: bool
+) -> Iterator[WorkFolder]:
     """Give the private folder of a run; it is gone afterwards, however that ends.
 
     Parameters
     ----------
     output
         What the run writes; the folder lies beside it.
-    plan, inputs
+    plan, inputs, rules
         What the run does: only the same can be resumed.
     resume
         Whether to go on from what a killed run left; otherwise that is removed first.
@@ -95,15 +98,15 @@ def work_folder(output: Path, plan: Plan, inputs: list[Path], resume: bool) -> I
     FileError
         If another run has the folder, or what is to be resumed is something else.
     """
-    key = _key(plan, inputs)
+    key = _key(plan, inputs, rules)
     path = _beside(output)
     handle = _locked(path, output)
     try:
         state = _state(path) if resume else {}
         if state and state["key"] != key:
             raise FileError(
-                "the run that was interrupted had another plan or another input than this one; run without resume to "
-                f"start anew, which removes '{path}'"
+                "the run that was interrupted had another plan or another input than this one, or other rules; run "
+                f"without resume to start anew, which removes '{path}'"
             )
         if not state:
             _clear(path)
@@ -153,10 +156,10 @@ def _locked(path: Path, output: Path) -> int | None:
         os.close(handle)  # the run before has just removed the folder that was locked
 
 
-def _key(plan: Plan, inputs: list[Path]) -> str:
+def _key(plan: Plan, inputs: list[Path], rules: Sequence[Rule]) -> str:
     """Describe what a run does, so that only the same is resumed."""
     files = [(str(path), status.st_size, status.st_mtime_ns) for path in inputs for status in [path.stat()]]
-    what = json.dumps([__version__, plan.model_dump(mode="json"), files])
+    what = json.dumps([__version__, plan.model_dump(mode="json"), files, *map(repr, rules)])
     return hashlib.sha256(what.encode()).hexdigest()
 
 

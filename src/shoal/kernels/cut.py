@@ -210,3 +210,87 @@ def number_groups(sizes: Integers, order: Integers) -> Integers:
         g -= 1
         i -= sizes[i - 1]
     return labels
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def costs_before(line: Floats, end: int, mean: Floats, costs: Floats) -> None:
+    """Set costs[m] to the SSE of the m records before `end`, for every m up to the end of the array.
+
+    Welford's update once more, from the end back: one walk has the groups of all sizes, for every k. `mean` is scratch.
+    """
+    d = line.shape[1]
+    for a in range(d):
+        mean[a] = 0.0
+    sse = 0.0
+    for m in range(1, min(costs.shape[0] - 1, end) + 1):
+        between = 0.0
+        for a in range(d):
+            deviation = (line[end - m, a] - line[end - 1, a]) - mean[a]
+            between += deviation * deviation
+            mean[a] += deviation * (1.0 / m)
+        sse += between * ((m - 1) / m)
+        costs[m] = sse
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cut_for_each(line: Floats, n: int, ks: Integers, openings: Integers, watch: Integers) -> Integers:
+    """As `cut_by_scan`, for every k of a range at once, from the same group costs: a row of sizes for each. O(n k d).
+
+    The line for the q-th k is the n records from ``openings[q]`` on.
+    """
+    most = 2 * ks.max()
+    sizes = np.zeros((ks.shape[0], n), dtype=np.int64)
+    mean, costs = np.empty(line.shape[1]), np.empty(most)
+    f = np.full((ks.shape[0], most, 2), np.inf)  # f(i) is in row i mod 2k; infinite where there is no cut
+    f[:, 0] = 0.0
+    for end in range(ks.min(), line.shape[0] + 1):
+        watch[0] = min(end, n)
+        if watch[1] != 0:
+            return sizes
+        costs_before(line, end, mean, costs)
+        for q in range(ks.shape[0]):
+            k, i = ks[q], end - openings[q]
+            if not k <= i <= n:
+                continue
+            best, best_row, best_size = np.inf, 0, 0
+            for m in range(k, min(2 * k - 1, i) + 1):
+                row = (i - m) % (2 * k)
+                lead = (f[q, row, 0] - f[q, best_row, 0]) + (f[q, row, 1] - f[q, best_row, 1])
+                if lead + costs[m] < best:
+                    best, best_row, best_size = costs[m], row, m
+            sizes[q, i - 1] = best_size
+            extend(f[q], best_row, best, i % (2 * k))
+    return sizes
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def closing_costs(line: Floats, n: int, ks: Integers, watch: Integers) -> Floats:
+    """Cost of the best cut of a cycle of n records opened at s, for every k (a row each) and s = 0 .. 2k-2.
+
+    `line` is the cycle with its first 2k - 2 records, of the largest k, once more at its end. A group's cost is the
+    same however the cycle is opened, so that another opening takes one more addition a group, not d. Costs are plain
+    sums here: to choose an opening, their last digits do not matter.
+    """
+    most = 2 * ks.max()
+    closing = np.full((ks.shape[0], most - 1), np.inf)
+    mean, costs = np.empty(line.shape[1]), np.empty(most)
+    f = np.full((ks.shape[0], most, most - 1), np.inf)  # f(i), opened at s, is in row i mod 2k and column s
+    for end in range(line.shape[0] + 1):
+        watch[0] = min(end, n)
+        if watch[1] != 0:
+            return closing
+        costs_before(line, end, mean, costs)
+        for q in range(ks.shape[0]):
+            k = ks[q]
+            best = f[q, end % (2 * k), : 2 * k - 1]
+            best[:] = np.inf
+            for m in range(k, min(2 * k - 1, end) + 1):
+                before = f[q, (end - m) % (2 * k)]
+                for s in range(best.shape[0]):
+                    cost = before[s] + costs[m]
+                    best[s] = cost if cost < best[s] else best[s]
+            if n <= end < n + best.shape[0]:
+                closing[q, end - n] = best[end - n]
+            if end < best.shape[0]:
+                best[end] = 0.0
+    return closing

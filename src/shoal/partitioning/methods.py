@@ -1,15 +1,18 @@
 """The partition methods by name, and the one door to them."""
 
 from functools import partial
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, PlanError
-from shoal.plan import AttributeType
+from shoal.plan import AttributeType, Effort, Plan
 from shoal.scaling import Matrix
 from shoal.scaling import standardize as scale
+
+BEST_UP_TO = 50_000  # records: half a minute on two cores, where no budget is given
+TOUR_UP_TO = 10  # attributes: of more, neighbours in a million records are not found by a tree
 
 Labels = NDArray[np.int64]
 Watch = NDArray[np.int64]
@@ -26,7 +29,7 @@ class Partitioner(Protocol):
         """Partition."""
 
 
-METHODS = ("mdav", "vmdav", "univariate", "pca", "zscores")
+METHODS = ("mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best")
 
 _NUMBERS: tuple[AttributeType, ...] = ("continuous", "date", "datetime")
 # The types of attributes that a method can take.
@@ -36,14 +39,39 @@ ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
     "univariate": _NUMBERS,
     "pca": _NUMBERS,
     "zscores": _NUMBERS,
+    "tour": _NUMBERS,
+    "best": _NUMBERS,
     "mic1d": ("continuous",),
     "hybrid": (*_NUMBERS, "ordinal", "nominal", "boolean"),
     "ms": _NUMBERS,
 }
 
 
-def partitioner(method: str, gain: float | None = None) -> Partitioner:
-    """Load a method by its name: each brings kernels that need not be loaded, or compiled, for the others."""
+def partitioner(
+    method: str,
+    gain: float | None = None,
+    *,
+    effort: Effort | None = None,
+    refine: bool = False,
+    seed: int | None = None,
+) -> Partitioner:
+    """Load a method by its name: each brings kernels that need not be loaded, or compiled, for the others.
+
+    `effort` is the budget of ``best`` and of refinement, and `seed` starts their random numbers.
+    """
+    if method == "best":
+        from shoal.partitioning.best import best
+
+        return partial(best, effort=effort, seed=seed or 0)
+    start = _partitioner(method, gain)
+    if refine and method != "univariate":
+        from shoal.partitioning.best import refined
+
+        return partial(refined, start, effort=effort or Effort(), seed=seed or 0)
+    return start
+
+
+def _partitioner(method: str, gain: float | None) -> Partitioner:
     match method:
         case "mdav":
             from shoal.partitioning.mdav import mdav
@@ -61,23 +89,51 @@ def partitioner(method: str, gain: float | None = None) -> Partitioner:
             from shoal.partitioning.orderings import pca, zscores
 
             return pca if method == "pca" else zscores
+        case "tour":
+            from shoal.partitioning.tours import tour_cut
+
+            return tour_cut
     raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
 
 
-def choose(method: str, d: int, plain: bool = True) -> str:
-    """Turn ``auto`` into the method that suits `d` attributes: for one of plain numbers the optimum is at hand."""
+class Choice(NamedTuple):
+    """A method, and why it was chosen; nothing if it was asked for by name."""
+
+    method: str
+    why: str = ""
+
+
+def choose(method: str, d: int, n: int = 0, *, plain: bool = True, budget: bool = False) -> Choice:
+    """Turn ``auto`` into the method that suits `n` records of `d` attributes, and a budget if there is one.
+
+    For one attribute of plain numbers the optimum is at hand. Of several, annealing finds far better groups than any
+    method that forms them one by one, in a second or two for ten thousand records; a tour that is cut does for
+    millions, in as few attributes as a tree can search. Categories and missing values are for MDAV, and so are records
+    that are elsewhere (`n` = 0).
+    """
     if method != "auto":
-        return method
-    return "univariate" if d == 1 and plain else "mdav"
+        return Choice(method)
+    if not plain:
+        return Choice("mdav", "the method for categories and missing values")
+    if d == 1:
+        return Choice("univariate", "optimal for one attribute")
+    if n and (n <= BEST_UP_TO or budget):
+        return Choice("best", "the lowest loss, and quick for so many records" if not budget else "a budget is given")
+    if n and d <= TOUR_UP_TO:
+        return Choice("tour", f"more than {BEST_UP_TO:,} records, for which best takes a budget")
+    return Choice("mdav", "records so many, and of so many attributes, that others would take long")
 
 
 def partition(
     X: ArrayLike,
     k: int,
-    method: Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores"] = "auto",
+    method: Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best"] = "auto",
     standardize: bool | Literal["zscore", "minmax", "none"] = True,
     gain: float | None = None,
     watch: Watch | None = None,
+    budget: str | int | None = None,
+    refine: bool | float = False,
+    seed: int = 0,
 ) -> Labels:
     """Put the rows of a matrix into groups of at least k similar ones.
 
@@ -86,11 +142,12 @@ def partition(
     X : (n, d) matrix of numbers
     k : int
         The least number of records in a group.
-    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores"}
+    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best"}
         ``mdav`` takes any number of attributes; ``vmdav`` does too, and lets groups grow where records are dense;
         ``pca`` and ``zscores`` put records in a line, by their first principal component or the sum of their
-        z-scores, and cut it optimally; ``univariate`` takes one attribute and is optimal; ``auto`` is ``univariate``
-        for one attribute and ``mdav`` for more.
+        z-scores, and cut it optimally; ``tour`` cuts a short tour through all records; ``univariate`` takes one
+        attribute and is optimal; ``best`` searches for the lowest loss that its budget can buy; ``auto`` chooses by the
+        number of rows and columns.
     standardize : bool or {"zscore", "minmax", "none"}
         How attributes are brought to one scale first; True is ``zscore``, False is ``none``.
     gain : float, optional
@@ -98,6 +155,13 @@ def partition(
     watch : (2,) array of int64, optional
         For callers in another thread: the number of records done is written to the first element, and a second
         element other than zero asks the method to give up.
+    budget : str or int, optional
+        How long ``best`` may search, or a refinement: a time such as "60s", or a number of steps, which gives the same
+        result again. Without one, so many steps as suit the number of rows.
+    refine : bool or float
+        Whether the groups of another method are refined, or for how many seconds.
+    seed : int
+        Start of the random numbers of ``best`` and of refinement.
 
     Returns
     -------
@@ -111,12 +175,17 @@ def partition(
     [0, 1, 0, 1]
     """
     matrix = _checked(X, k)
-    name = choose(method, matrix.shape[1])
+    asked = Plan(k=int(k), budget=budget, refine=refine, seed=seed, method="best" if refine is False else "mdav")
+    if budget is not None and refine is False and method not in ("auto", "best"):
+        raise PlanError([("budget", f"does not apply to method '{method}'; it goes with 'best' or refine")])
+    name = choose(method, matrix.shape[1], len(matrix), budget=budget is not None).method
     if gain is not None and name != "vmdav":
         raise PlanError([("gain", f"does not apply to method '{name}'; it goes with 'vmdav'")])
     if gain is not None and not 0 <= gain < np.inf:
         raise PlanError([("gain", "must be a number of at least 0")])
-    search = partitioner(name, gain)
+    if refine is not False and name in ("best", "univariate"):
+        raise PlanError([("refine", f"does not apply to method '{name}'")])
+    search = partitioner(name, gain, effort=asked.effort, refine=refine is not False, seed=seed)
     if name == "univariate" and matrix.shape[1] != 1:
         raise PlanError([("method", f"'univariate' takes one attribute, not {matrix.shape[1]}; use 'mdav'")])
     how = ("zscore" if standardize else "none") if isinstance(standardize, bool) else standardize

@@ -1,15 +1,22 @@
 """Orderings: put the records of several attributes in a line, which the optimal cut then divides.
 
-A line for several attributes is a projection: every record gets one number, and the records are sorted by it. Where
-to cut is not decided here but in `shoal.partitioning.cut`, which measures the loss in all the attributes, not along
-the line.
+An ordering is a function of X that returns a permutation: a projection by which records are sorted, a walk from record
+to record, a curve through space. The one that takes longest and serves best, `tour`, has a module of its own. Where to
+cut is not decided here but in `shoal.partitioning.cut`, which measures the loss in all the attributes, not along the
+line.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.partitioning.cut import cut
+from shoal.kernels.hilbert import hilbert_places
+from shoal.kernels.paths import nearest_next
+from shoal.partitioning.cut import cut, near_one
+from shoal.partitioning.mdav import mdav
 from shoal.scaling import standardize
+
+HILBERT_BITS = 20  # of a coordinate on the curve: a millionth of the widest range
+HILBERT_AXES = 10
 
 
 def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
@@ -45,7 +52,7 @@ def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None 
        data-oriented multivariate microaggregation", Statistical Data Protection (1999) 89-99.
     .. [2] I. T. Jolliffe, Principal Component Analysis, 2nd ed., Springer 2002.
     """
-    return cut(X, line(X, principal_direction(X)), k, watch)
+    return cut(X, principal_order(X), k, watch)
 
 
 def zscores(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
@@ -78,30 +85,141 @@ def zscores(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | N
        Engineering 67 (2008) 399-412; J. Domingo-Ferrer and J. M. Mateo-Sanz, "Practical data-oriented microaggregation
        for statistical disclosure control", IEEE Transactions on Knowledge and Data Engineering 14 (2002) 189-201.
     """
-    return cut(X, line(standardize(X), np.ones(X.shape[1])), k, watch)
+    return cut(X, zscore_order(X), k, watch)
+
+
+def principal_order(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Order records along their first principal component; equal scores stand as they stand in X."""
+    return line(X, principal_direction(X))
+
+
+def zscore_order(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Order records along the sum of their z-scores; equal sums stand as they stand in X."""
+    return line(standardize(X), np.ones(X.shape[1]))
+
+
+def nearest_next_order(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Order records by the nearest point next [1]_: from the one farthest from the mean to the nearest not yet visited.
+
+    Records that were visited leave the k-d tree that is searched: about O(n log n) for few attributes. Ties go to the
+    lowest record index.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance.
+    watch
+        Two integers shared with another thread: the first is kept at the number of records visited; once the second is
+        not zero, the walk stops and records stand as they stand in X.
+
+    Returns
+    -------
+    order
+        A permutation of 0..n-1.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
+       microaggregation", VLDB Journal 15 (2006) 355-369 (NPN-MHM).
+    """
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    rows = np.ascontiguousarray(near_one(np.asarray(X, dtype=np.float64)))
+    start = int(np.argmax(((rows - rows.mean(axis=0)) ** 2).sum(axis=1)))
+    order: npt.NDArray[np.int64] = nearest_next(rows, np.arange(len(rows)), start, watch)
+    return np.arange(len(rows)) if watch[1] != 0 else order
+
+
+def mdav_order(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Order records by MDAV: its groups of k one after the other, as they are formed [1]_; in a group by their index.
+
+    Groups formed in turn lie on opposite sides of the file, so that the cut of this line is seldom better than MDAV.
+
+    Parameters
+    ----------
+    X, k, watch
+        As for `shoal.partitioning.mdav.mdav`.
+
+    Returns
+    -------
+    order
+        A permutation of 0..n-1.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
+       microaggregation", VLDB Journal 15 (2006) 355-369 (MDAV-MHM).
+    """
+    return np.argsort(mdav(X, k, watch), kind="stable")
+
+
+def hilbert_order(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Order records along a Hilbert curve, which fills space and never jumps [1]_. O(n (d + log n)).
+
+    Space is a cube as wide as the attribute of the widest range, in cells of a millionth of that. Records in the same
+    cell stand as they stand in X. A line of n records has log2(n) halvings to make: with more than ten attributes most
+    would never be looked at, so that the curve goes through the space of their first ten principal components instead.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance.
+    watch
+        Two integers shared with another thread; once the second is not zero, the search stops and records stand as
+        they stand in X.
+
+    Returns
+    -------
+    order
+        A permutation of 0..n-1.
+
+    References
+    ----------
+    .. [1] J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004) 381-387.
+    """
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    X = near_one(np.asarray(X, dtype=np.float64))
+    if X.shape[1] > HILBERT_AXES:
+        X = np.column_stack([score(X, w) for w in principal_axes(X).T[:HILBERT_AXES]])
+    above = X - X.min(axis=0)
+    width = above.max() or 1.0
+    cells = np.minimum(above / width * 2**HILBERT_BITS, 2**HILBERT_BITS - 1).astype(np.int64)
+    places = hilbert_places(cells, HILBERT_BITS, watch)
+    return np.lexsort(places.T[::-1])
 
 
 def principal_direction(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the unit vector w of the most variance: the first eigenvector of the covariance matrix of X."""
+    return principal_axes(X)[:, 0]
+
+
+def principal_axes(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the eigenvectors of the covariance matrix of X as columns, that of the most variance first."""
     peak = np.abs(X).max(initial=0.0)
     centred = np.ldexp(X, -np.frexp(peak)[1])  # near one, no digit touched: squares do not overflow
     centred -= centred.mean(axis=0)
     centred[:, X.min(axis=0) == X.max(axis=0)] = 0.0  # a mean may be a rounding error away from its constant
     spread = np.abs(centred).max(initial=0.0)
     centred = np.ldexp(centred, -np.frexp(spread)[1])  # nor do they vanish beside a large offset
-    w: npt.NDArray[np.float64] = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    axes: npt.NDArray[np.float64] = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
     # Not simply the largest: with two z-scored attributes both loadings are sqrt(1/2), and rounding would choose.
-    loading = w[np.argmax(np.abs(w) >= np.abs(w).max() / 2)]
-    return -w if loading < 0 else w
+    loading = np.argmax(np.abs(axes) >= np.abs(axes).max(axis=0) / 2, axis=0)
+    return np.where(axes[loading, np.arange(axes.shape[1])] < 0, -axes, axes)
 
 
 def line(X: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Sort records by their projection on w; equal ones stay as they stand in X."""
+    return np.argsort(score(X, w), kind="stable")
+
+
+def score(X: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Project records, less their mean, on w."""
     peak = np.abs(X).max(initial=0.0)
     if peak > 1e300:
         X = X * 2.0**-64
     # One attribute after another, not X @ w: BLAS may add the same record differently in different rows.
-    score = np.zeros(len(X))
+    total = np.zeros(len(X))
     for j in np.flatnonzero(w):
-        score += (X[:, j] - X[:, j].mean()) * w[j]
-    return np.argsort(score, kind="stable")
+        total += (X[:, j] - X[:, j].mean()) * w[j]
+    return total

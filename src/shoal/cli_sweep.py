@@ -1,0 +1,99 @@
+"""The command that tries every k before one is chosen."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from shoal.cli_options import (
+    FILES,
+    Aggregate,
+    Budget,
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    Levels,
+    MissingWord,
+    Quasi,
+    Quote,
+    Type,
+    csv_of,
+    given,
+    lists,
+    names,
+    one_or_pairs,
+    pairs,
+)
+from shoal.cli_output import print_json, stderr, stdout
+from shoal.errors import PlanError
+
+
+def sweep(
+    data: Annotated[str, typer.Argument(help=f"The file to look at: {FILES}.")],
+    k: Annotated[str, typer.Option("-k", help="The group sizes, such as 3-10 or 3,5,10.", metavar="N-M")] = "3-10",
+    quasi: Quasi = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="The methods to compare: tour if left out.", metavar="A,B,...")
+    ] = None,
+    confidential: Annotated[
+        list[str] | None, typer.Option(help="Attributes published as they are.", metavar="A,B,...")
+    ] = None,
+    identifiers: Annotated[
+        list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
+    ] = None,
+    budget: Budget = None,
+    type_: Type = None,
+    levels: Levels = None,
+    missing: Annotated[
+        str | None, typer.Option(help="What to do with missing values: error, group, impute, suppress.")
+    ] = None,
+    aggregate: Aggregate = None,
+    plan: Annotated[str | None, typer.Option(help="A plan file; options given here take precedence.")] = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing_word: MissingWord = None,
+    as_json: Json = False,
+) -> None:
+    """Show what every k would cost and risk, and where the knee is; nothing is written."""
+    from shoal.screen import Bar
+    from shoal.sweep_screen import sweep_table
+    from shoal.sweeping import sweep
+    from shoal.work import interruptible
+
+    options = given(
+        quasi=names(quasi),
+        confidential=names(confidential),
+        identifiers=names(identifiers),
+        budget=budget,
+        types=pairs("type", type_),
+        levels=lists("levels", levels),
+        missing=missing,
+        aggregate=one_or_pairs("aggregate", aggregate),
+        csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
+    )
+    sizes = sizes_of(k)
+    with Bar(stderr()) as bar:
+        found = interruptible(
+            lambda progress: sweep(data, sizes, names(methods) or "tour", plan, progress=progress, **options), bar
+        )
+    if as_json:
+        print_json({"rows": found.rows, "knee": found.knee})
+    else:
+        stdout().print(sweep_table(found.rows, found.knee))
+
+
+def sizes_of(text: str) -> list[int]:
+    """Read group sizes: 3-10, or 3,5,10, or both."""
+    sizes: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
+        if found is None:
+            raise PlanError([("k", "must be group sizes such as 3-10 or 3,5,10")])
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first or last - first > 10_000:
+            raise PlanError([("k", "must go from the smaller to the larger, over ten thousand sizes at most")])
+        sizes += range(first, last + 1)
+    return sizes

@@ -1,0 +1,35 @@
+"""The nearest neighbours of every record: where tours and refinement look for what may be joined."""
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.scale_nearest import nearest_points
+from shoal.partitioning.mdav import within_range
+
+
+def neighbours(X: npt.NDArray[np.float64], m: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Find the m records nearest to each, the nearest first, never the record itself; ties go to the lowest index.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance.
+    m
+        How many neighbours; n - 1 of them if there are no more.
+    watch
+        Two integers shared with another thread: the first is kept at the number of records done; once the second is
+        not zero, the search stops and the rest of the result is -1.
+
+    Returns
+    -------
+    (n, min(m, n - 1)) array
+        Records by their index.
+    """
+    n = len(X)
+    m = min(m, n - 1)
+    rows = within_range(X)
+    found = nearest_points(rows, rows, np.arange(n), m + 1, np.zeros(2, np.int64) if watch is None else watch)
+    # Among equal records a record need not come first, or be there at all: it is dropped by its index, else the last.
+    own = found == np.arange(n)[:, None]
+    own[~own.any(axis=1), m] = True
+    return np.ascontiguousarray(found[~own].reshape(n, m))

@@ -1,0 +1,195 @@
+"""Refinement: a partition is changed group by group until its budget is used up, and never gets worse.
+
+First the partition cools from a temperature at which groups exchange most of their records. Then it is warmed up a
+little, from the best found, and cools again, round by round. A round need not end better as a whole: it is crossed with
+the best, which keeps what became better wherever that can be told apart from what became worse.
+"""
+
+from itertools import count, pairwise
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.partitioning.crossing import contiguous, cross, group_errors
+from shoal.partitioning.neighbours import neighbours
+from shoal.partitioning.rounds import COLD, Labels, Land, Leg, Lists, Matrix, search_regions, search_side_by_side
+
+# Temperatures are in units of the mean squared distance to the k nearest neighbours.
+HOT = 0.5
+WARM = (0.15, 0.2, 0.1)  # of the rounds, in turn
+FIRST = 0.3  # of the budget, for the first cooling
+SOAK = 300  # proposals a record that the first cooling gets if it can
+ROUND = 100  # proposals a record in a round, times k: large groups have more members to exchange
+LEAST = 0.01  # of the budget: less is not worth another round
+WHOLE = 20_000  # records that are refined as a whole; more are cut into regions
+RECUTS = 6  # times that regions are cut during the first cooling
+NEIGHBOURS = 20
+PACE = 3e6  # proposals a second, before there is a round to measure
+
+
+class Refined(NamedTuple):
+    """A refined partition, its sum of squared errors, the proposals made, and the partitions met at the end of rounds.
+
+    The `optima` are local optima or close to it; their groups are what a set partition may choose from.
+    """
+
+    labels: Labels
+    sse: float
+    steps: int
+    optima: list[Labels]
+
+
+class _Budget:
+    """Proposals or seconds: how much is left, and how much a number of proposals takes."""
+
+    def __init__(self, steps: int | None, seconds: float | None, start: float) -> None:
+        self.steps, self.seconds, self.start = steps, seconds, start
+        self.search, self.done = monotonic(), 0
+
+    def left(self) -> float:
+        """Return which share of the budget is left."""
+        if self.seconds is not None:
+            return 1.0 - (monotonic() - self.start) / self.seconds
+        return 1.0 - self.done / (self.steps or 1)
+
+    def share(self, steps: int) -> float:
+        """Return which share of the budget so many proposals take, at the pace so far or, at first, a usual one."""
+        if self.seconds is not None:
+            pace = self.done / (monotonic() - self.search) if self.done else PACE
+            return steps / (pace * self.seconds)
+        return steps / (self.steps or 1)
+
+    def leg(self, hot: float, cold: float, share: float) -> Leg:
+        """Return a leg that takes this share of the budget."""
+        return Leg(hot, cold, self.steps, self.seconds).of(share, share)
+
+
+def refine(
+    X: Matrix,
+    k: int,
+    labels: Labels,
+    *,
+    near: Lists | None = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    watch: Labels | None = None,
+    searches: int = 1,
+) -> Refined:
+    """Lower the sum of squared errors of a partition by annealed ruin and recreation [1]_, [2]_.
+
+    A proposal moves a record to the group of a neighbour, lets it change places with a member of that group, dissolves
+    a group, forms one of records that others can spare, or forms one of a record and its k - 1 nearest, after which
+    groups that fell below k are dissolved. It is accepted if the error falls, or rises by h with probability
+    exp(-h / temperature), the temperature in units of the squared distances usual around the record: data need not be
+    of one density. Files of more than 20,000 records are cut into regions of whole groups, with other borders in each
+    round.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance.
+    k
+        The least number of records in a group.
+    labels
+        The partition to begin with: groups of k to 2k - 1 records, or one group of them all if n < 2k.
+    near
+        Neighbours of each record, the nearest first, at least k; found here if not given.
+    steps, seconds
+        The budget: proposals in all, or wall time, that for neighbour lists included. One of the two. With steps, the
+        result depends on nothing else than the arguments; with seconds, it also depends on the machine.
+    seed
+        Other seeds, other searches.
+    watch
+        Integers shared with another thread: the first is kept at how many of the n records the used share of the
+        budget stands for; once the second is not zero, the search stops and returns the best so far; the third, if
+        there is one, is kept at the information loss in millionths.
+    searches
+        Searches that run side by side, each in a thread; their results are crossed after every round. Regions are
+        searched by as many threads, and their result does not depend on it.
+
+    Returns
+    -------
+    Refined
+        Its error is never above that of the given labels.
+
+    References
+    ----------
+    .. [1] S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, "Optimization by simulated annealing", Science 220 (1983)
+       671-680.
+    .. [2] G. Schrimpf, J. Schneider, H. Stamm-Wilbrandt and G. Dueck, "Record breaking optimization results using the
+       ruin and recreate principle", Journal of Computational Physics 159 (2000) 139-171.
+    """
+    start = monotonic()
+    watch = np.zeros(2, np.int64) if watch is None else watch
+    labels = contiguous(labels)
+    Z, exponent = _scaled(X)
+    if len(X) < 2 * k or not Z.any():
+        return Refined(labels, _error(Z, labels, exponent), 0, [])
+    land = _surveyed(Z, k, near)
+    budget = _Budget(steps, seconds, start)
+    best, optima = _search(land, k, labels, budget, seed, watch, searches)
+    return Refined(best, _error(Z, best, exponent), budget.done, optima)
+
+
+def _scaled(X: Matrix) -> tuple[Matrix, int]:
+    """Return X about its medians, divided by a power of two that makes it at most 1 in size, and this power."""
+    exponent = int(np.frexp(max(X.max(initial=0.0), -X.min(initial=0.0)))[1]) + 1
+    Z = np.ldexp(X, -exponent)
+    return np.ascontiguousarray(Z - np.median(Z, axis=0)), exponent
+
+
+def _error(Z: Matrix, labels: Labels, exponent: int) -> float:
+    """Return the sum of squared errors in the unit of the data; infinite if it is beyond the range of numbers."""
+    return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
+
+
+def _surveyed(Z: Matrix, k: int, near: Lists | None) -> Land:
+    """Return the land of a search: usual around a record is the mean over its k nearest that are not equal to it."""
+    lists = neighbours(Z, max(NEIGHBOURS, 2 * k)) if near is None else near
+    near = np.ascontiguousarray(lists, dtype=np.int32)
+    local, taken = np.zeros(len(Z)), np.zeros(len(Z), np.int64)
+    for column in near.T:
+        apart = ((Z - Z[column]) ** 2).sum(axis=1)
+        counts = (apart > 0) & (taken < k)
+        local[counts] += apart[counts]
+        taken += counts
+    return Land(Z, near, local / np.maximum(taken, 1))
+
+
+def _search(
+    land: Land, k: int, labels: Labels, budget: _Budget, seed: int, watch: Labels, searches: int
+) -> tuple[Labels, list[Labels]]:
+    """Cool once, then warm up the best and cool again until the budget is used; return it, and what rounds ended in."""
+    n = len(labels)
+    regional = n > WHOLE
+    search = search_regions if regional else search_side_by_side
+    first = min(1.0, max(FIRST, budget.share(SOAK * n)))
+    # Between two cuts into regions the temperature goes on falling: it is one cooling of the whole file.
+    borders = np.geomspace(HOT, COLD, 1 + (RECUTS if regional else 1))
+    laps = count()
+    spread = max(group_errors(land.X, np.zeros(n, np.int64)).sum(), np.finfo(float).tiny)
+    current, found = labels, [labels]
+    for hot, cold in pairwise(borders.tolist()):
+        leg = budget.leg(hot, cold, first / (len(borders) - 1))
+        found, made = search(land, k, current, leg, (seed, next(laps)), searches, watch)
+        budget.done += made
+        current = found[0]
+    best: Labels = labels
+    optima: list[Labels] = []
+    while True:
+        optima += found
+        for other in found:
+            best = cross(land.X, best, other)
+        left = budget.left()
+        watch[0] = int(n * (1.0 - max(left, 0.0)))
+        if len(watch) > 2:
+            watch[2] = int(1e6 * group_errors(land.X, best).sum() / spread)
+        if left < LEAST or watch[1] != 0:
+            return best, optima
+        lap = next(laps)
+        share = min(left, budget.share(ROUND * k * n * (1 if regional else searches)))
+        leg = budget.leg(WARM[lap % len(WARM)], COLD, share)
+        found, made = search(land, k, best, leg, (seed, lap), searches, watch)
+        budget.done += made

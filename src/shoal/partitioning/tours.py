@@ -1,0 +1,127 @@
+"""Tours: a short cycle through all records, from which partitions for any k are cut."""
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
+from shoal.kernels.tour import shortened
+from shoal.partitioning.cut import best_openings, cut_each, longest_edge, near_one
+from shoal.partitioning.neighbours import neighbours
+
+NEIGHBOURS = 10  # that a record may be joined to
+# Records that a move may turn round: all that it might up to 200,000 records. At 1,000,000 x 5, uniform, the moves take
+# 8 s of processor time and make the tour 1.3 % shorter; without a limit they had not ended after four minutes.
+REACH = 100_000
+# Kicks for each record, and in all: three make the tours of the reference sets 1 to 3 % shorter in under half a second.
+# At 100,000 x 10, two a record took 7 s (uniform) and 20 s (clustered), for 0.3 and 3.6 % of the loss at k = 3.
+KICKS = 3
+MOST_KICKS = 30_000
+
+
+def tour(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Order records along a short cycle through all of them: a heuristic for the travelling salesman's problem.
+
+    The savings heuristic of Clarke and Wright [1]_ joins ends of paths in the order of d(m, a) + d(m, b) - d(a, b),
+    where m is the mean record and (a, b) a pair of near neighbours. The paths that are left are joined by going from
+    the end of each to the nearest end of another. Moves of 2-opt and Or-opt [2]_ then shorten the cycle until none that
+    joins near neighbours does any more, and go on after kicks: two short stretches somewhere are exchanged, and what
+    follows is kept if the cycle is shorter for it [3]_. The kicks come from a generator with a fixed seed. About
+    O(n log n) for few attributes.
+
+    Equal records stand together, in the order of their index. All else is settled by values: another order of the rows
+    of X gives the same tour.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance.
+    watch
+        Two integers shared with another thread: the first is kept at the number of records done in the present step
+        (neighbours, paths, moves); once the second is not zero, the search stops and records stand as they stand in X.
+
+    Returns
+    -------
+    order
+        A permutation of 0..n-1. It is a cycle; the longest edge lies between its last record and its first.
+
+    References
+    ----------
+    .. [1] G. Clarke and J. W. Wright, "Scheduling of vehicles from a central depot to a number of delivery points",
+       Operations Research 12 (1964) 568-581; for microaggregation: R. Mortazavi and S. Jalili, "Fast data-oriented
+       microaggregation algorithm for large numerical datasets", Knowledge-Based Systems 67 (2014) 195-205.
+    .. [2] J. L. Bentley, "Fast algorithms for geometric traveling salesman problems", ORSA Journal on Computing 4
+       (1992) 387-411.
+    .. [3] O. Martin, S. W. Otto and E. W. Felten, "Large-step Markov chains for the traveling salesman problem",
+       Complex Systems 5 (1991) 299-326.
+    """
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    points, point_of = distinct(near_one(np.asarray(X, dtype=np.float64)))
+    cycle = short_cycle(points, watch)
+    if watch[1] != 0:
+        return np.arange(len(X))
+    cycle = np.roll(cycle, -longest_edge(points, cycle))
+    rank = np.empty(len(points), np.int64)
+    rank[cycle] = np.arange(len(points))
+    return np.argsort(rank[point_of], kind="stable")
+
+
+def distinct(X: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the different records of X, sorted by their attributes, and which of them each record is."""
+    order = np.lexsort(X.T[::-1])
+    rows = X[order]
+    new = np.r_[True, (rows[1:] != rows[:-1]).any(axis=1)]
+    point_of = np.empty(len(X), np.int64)
+    point_of[order] = np.cumsum(new) - 1
+    return rows[new], point_of
+
+
+def short_cycle(points: npt.NDArray[np.float64], watch: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return a short cycle through different points, which are sorted; in that order if the search is stopped."""
+    n = len(points)
+    varying = (points[:1] != points).any(axis=0)
+    if n <= 3 or np.count_nonzero(varying) == 1:  # there and back is as short as sorted, and worse to cut
+        return np.arange(n)
+    near = neighbours(points, NEIGHBOURS, watch)
+    if watch[1] != 0:
+        return np.arange(n)
+    pairs, saved = savings(points, points.mean(axis=0), near, watch)
+    joined, other = join_ends(pairs, np.argsort(-saved, kind="stable"), n, watch)
+    ends = np.flatnonzero(joined[:, 1] < 0)
+    place = np.empty(n, np.int64)
+    place[ends] = np.arange(len(ends))
+    entered = nearest_next(points[ends], place[other[ends]], 0, watch)
+    if watch[1] != 0:
+        return np.arange(n)
+    cycle = unrolled(ends[entered], joined)
+    return np.asarray(shortened(points, near, cycle, REACH, min(KICKS * n, MOST_KICKS), watch))
+
+
+def tour_cut(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Partition records by FDM [1]_: a tour through all of them, opened where it is best and cut optimally.
+
+    The cut has the least sum of squared errors of any division of the tour into groups of k to 2k - 1, for k up to 32
+    wherever the cycle is opened; for larger k it is opened at its longest edge. For several k, see
+    `shoal.partitioning.sweep.sweep_cuts`.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
+    k
+        The least number of records in a group.
+    watch
+        As for `tour`; all labels are -1 once the search has been stopped.
+
+    Returns
+    -------
+    labels
+        One integer a record; groups are numbered along the tour.
+
+    References
+    ----------
+    .. [1] R. Mortazavi and S. Jalili, "Fast data-oriented microaggregation algorithm for large numerical datasets",
+       Knowledge-Based Systems 67 (2014) 195-205.
+    """
+    cycle = tour(X, watch)
+    return cut_each(X, cycle, [k], best_openings(X, cycle, [k], watch), watch)[k]

@@ -1,0 +1,207 @@
+"""Every k in one run: what each would cost and risk, before one is chosen."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.costs import costs
+from shoal.errors import DataError, PlanError
+from shoal.measures import distance_linkage, exposure
+from shoal.plan import Plan
+from shoal.preparing import AnyPath, Prepared, asked, prepared
+from shoal.publishing import put_right, representatives
+from shoal.tables.attributes import NUMBERS
+from shoal.words import counted
+from shoal.work import Progress, Watch, quiet, side_by_side
+
+Labels = NDArray[np.int64]
+
+_LINKED = 2_000  # records that are linked to their masked selves: of more, a sample, the same for every k
+COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "reidentification", "linked")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What every k would cost and risk.
+
+    Attributes
+    ----------
+    rows : list of dict
+        For every method and k: ``groups``, the sizes of the ``smallest`` and the ``largest``, the loss (``IL``, in
+        percent, and ``SSE``), and the risk in percent: ``reidentification`` of an intruder who knows all
+        quasi-identifiers of somebody as they are published, and ``linked``, the records that one finds who knows them
+        as they were, by distance (of at most 2,000; None where not all attributes are numbers).
+    """
+
+    plan: Plan
+    rows: list[dict[str, Any]]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def knee(self) -> dict[str, Any] | None:
+        """The row beyond which a larger k costs more than it protects; None if there are fewer than three.
+
+        Of the lower hull of loss and risk, each brought to 0..1, the point farthest below the line between the safest
+        and the cheapest row.
+        """
+        return knee(self.rows)
+
+    def to_csv(self) -> str:
+        """Give the rows as the text of a CSV file."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        """Give the rows as JSON, with the one at the knee."""
+        return json.dumps({"rows": self.rows, "knee": self.knee}, indent=2)
+
+
+def sweep(
+    table: Any = None,
+    k: int | Iterable[int] = range(3, 11),
+    method: str | Sequence[str] = "tour",
+    plan: Plan | AnyPath | None = None,
+    *,
+    progress: Progress = quiet,
+    **options: Any,
+) -> Sweep:
+    """Measure what every k would cost and risk, in one run.
+
+    Parameters
+    ----------
+    table : dataframe or path, optional
+        As for `shoal.protect`.
+    k : int or iterable of int
+        The group sizes to compare.
+    method : str or list of str
+        One or several methods. With ``tour`` all k share one tour, and take little more than one.
+    plan : Plan or path of a plan file, optional
+        What else is asked for; single `options` take precedence.
+    progress : callable, optional
+        Called with the name of the step, what is done and what there is.
+    **options
+        The fields of `Plan` but for ``k`` and ``method``.
+
+    Returns
+    -------
+    Sweep
+        A row for every method and k, and the knee of them all.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = {"age": [31, 72, 33, 70, 50, 52, 29, 68], "income": [20, 31, 22, 30, 45, 44, 19, 29]}
+    >>> import pyarrow as pa
+    >>> [(row["k"], row["groups"]) for row in shoal.sweep(pa.table(people), k=[2, 3, 4])]
+    [(2, 4), (3, 2), (4, 2)]
+    """
+    sizes, methods = _asked_for(k, method)
+    if wrong := sorted({"k", "method"} & options.keys()):
+        raise PlanError([(name, "is given twice") for name in wrong])
+    first = asked(table, plan, {**options, "k": sizes[0], "method": methods[0]})
+    ready = prepared(table, first, progress)
+    if sizes[-1] > len(ready.original):
+        records = counted(len(ready.original), "record")
+        raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {records}")
+    rows: list[dict[str, Any]] = []
+    for name in methods:
+        cuts: dict[int, Labels] = {}
+        for size in sizes:
+            progress("sweep", len(rows), len(sizes) * len(methods))
+            ready = _ready(ready, first.updated(k=size, method=name))
+            if size == sizes[0] and name == "tour":
+                cuts = _cuts(ready, sizes, progress)
+            rows.append(_row(ready, [cuts[size]] if cuts else ready.partitioned(progress).labels))
+    return Sweep(first, rows)
+
+
+def _ready(ready: Prepared, plan: Plan) -> Prepared:
+    """Make a table ready for another k or method; where these decide nothing else, it is so already."""
+    if (
+        plan.method == ready.plan.method
+        and plan.strata is None
+        and plan.edits is None
+        and plan.k <= len(ready.original)
+    ):
+        return replace(ready, plan=ready.plan.updated(k=plan.k))
+    return prepared(ready.source, plan, quiet)
+
+
+def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
+    sizes: list[int] = [k] if isinstance(k, int) else list(k)
+    methods = [method] if isinstance(method, str) else list(method)
+    for size in sizes:
+        Plan(k=size)  # says what is wrong with it
+    if not sizes:
+        raise PlanError([("k", "names no group size")])
+    if not methods:
+        raise PlanError([("method", "names no method")])
+    if barred := [name for name in methods if name in ("mic1d", "hybrid", "ms")]:
+        raise PlanError([("method", f"'{barred[0]}' forms no groups whose size could be compared")])
+    return sorted(dict.fromkeys(sizes)), list(dict.fromkeys(methods))
+
+
+def _cuts(ready: Prepared, sizes: Sequence[int], progress: Progress) -> dict[int, Labels]:
+    """Cut one tour for every k, where there is one part of records and one block of attributes."""
+    from shoal.partitioning.sweep import sweep_cuts
+
+    if len(ready.parts.rows) > 1 or len(ready.parts.rows[0]) > 1 or ready.plan.refine is not False:
+        return {}
+
+    def cuts(*, watch: Watch) -> dict[int, Labels]:
+        return sweep_cuts(ready.space.values, sizes, watch=watch)
+
+    return side_by_side([cuts], len(ready.original), progress)[0]
+
+
+def _row(ready: Prepared, partitions: list[Labels]) -> dict[str, Any]:
+    """Measure what these groups would cost and risk."""
+    attributes, plan = ready.attributes, ready.plan
+    masked = representatives(attributes, ready.space, partitions, plan, ready.weights)
+    if ready.edits is not None:
+        masked, _, _ = put_right(masked, attributes, partitions, plan, ready.edits)
+    together = np.unique(np.stack(partitions, axis=1), axis=0, return_inverse=True)[1]
+    hidden = exposure(np.bincount(together.ravel()))
+    cost = costs(attributes, masked, ready.weights)
+    plain = all(each.type in NUMBERS and not each.missing.any() for each in attributes)
+    linked = None
+    if plain:
+        X = np.column_stack([each.codes for each in attributes])
+        linked = distance_linkage(X, np.column_stack(masked), records=_LINKED)["expected"]
+    return {
+        "method": plan.method,
+        "k": plan.k,
+        "groups": hidden["groups"],
+        "smallest": hidden["smallest"],
+        "largest": hidden["largest"],
+        "IL": cost["IL"],
+        "SSE": cost["SSE"],
+        "reidentification": hidden["reidentification"],
+        "linked": linked,
+    }
+
+
+def knee(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Find the row farthest below the line from the safest to the cheapest; both axes run from 0 to 1."""
+    if len(rows) < 3 or any(row["IL"] is None for row in rows):
+        return None
+    loss = np.array([row["IL"] for row in rows], dtype=np.float64)
+    risk = np.array([row["reidentification"] for row in rows], dtype=np.float64)
+    if np.ptp(loss) == 0 or np.ptp(risk) == 0:
+        return None
+    x, y = (loss - loss.min()) / np.ptp(loss), (risk - risk.min()) / np.ptp(risk)
+    return dict(rows[int(np.argmin(x + y))])

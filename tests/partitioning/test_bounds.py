@@ -1,0 +1,215 @@
+"""Lower bounds: below the best of all partitions, in exact arithmetic; the search behind them misses no group."""
+
+import sys
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from bench.samples import distributed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from samples import loss, matrices
+from shoal.errors import MissingExtra
+from shoal.kernels.pricing import price
+from shoal.partitioning.bounds import lower_bound, nearest_neighbour_bound
+from shoal.partitioning.columns import column_generation, nearest_sums
+from shoal.partitioning.mdav import mdav
+from shoal.scaling import standardize
+
+STILL = np.zeros(2, np.int64)
+
+
+def optimum(X: np.ndarray, k: int) -> Fraction:
+    """The least SSE of any partition into groups of at least k, of any size: brute force over sets of records."""
+    sse = {}
+
+    @cache
+    def best(left: frozenset) -> Fraction | None:
+        if not left:
+            return Fraction(0)
+        first, *others = sorted(left)
+        costs = []
+        for size in range(k, len(left) + 1):
+            for chosen in combinations(others, size - 1):
+                group = (first, *chosen)
+                rest = best(left - set(group))
+                if rest is not None:
+                    if group not in sse:
+                        sse[group] = naive.exact_sse(X[list(group)])
+                    costs.append(sse[group] + rest)
+        return min(costs, default=None)
+
+    return best(frozenset(range(len(X))))
+
+
+def small(kind: str, n: int, d: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    if kind == "ties":
+        X = rng.integers(0, 3, (n, d)) * 1.0
+    elif kind == "duplicates":
+        X = X[rng.integers(0, 3, n)]
+    elif kind == "constant column":
+        X[:, 0] = 7.0
+    elif kind == "outliers":
+        X[rng.random(n) < 0.3] *= 1e6
+    elif kind == "far from zero":
+        X = 1e9 + rng.integers(0, 50, (n, d)) * 2.0**-20
+    elif kind == "huge":
+        X *= 1e150
+    elif kind == "tiny":
+        X *= 1e-150
+    return X
+
+
+KINDS = ["random", "ties", "duplicates", "constant column", "outliers", "far from zero", "huge", "tiny"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (8, 2), (8, 3), (9, 4), (10, 3)])
+def test_bounds_are_below_the_best_of_all_partitions(kind, n, k):
+    X = small(kind, n, 3, n * k)
+    best = optimum(X, k)
+    bound = lower_bound(X, k, 600)
+    assert bound.how == "column generation"
+    assert bound.complete
+    assert Fraction(bound.value) <= best
+    assert Fraction(nearest_neighbour_bound(X, k)) <= best if kind not in ("huge", "tiny") else True
+
+
+@settings(max_examples=30)
+@given(matrices(most=9), st.integers(2, 3))
+def test_bounds_are_below_the_best_of_all_partitions_on_any_data(X, k):
+    k = min(k, len(X))
+    assert Fraction(lower_bound(X, k, 600).value) <= optimum(X, k)
+
+
+def test_the_relaxation_is_close_to_the_best_partition():
+    for seed in range(5):
+        X = small("random", 10, 2, seed)
+        assert lower_bound(X, 3, 600).value >= 0.9 * float(optimum(X, 3))
+
+
+def test_a_search_that_had_no_time_leaves_a_valid_bound():
+    X = small("random", 10, 2, 0)
+    bound = lower_bound(X, 3, 0.0)
+    assert bound.how == "nearest neighbours"
+    assert not bound.complete
+    assert 0 < Fraction(bound.value) <= optimum(X, 3)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5, 50])
+@pytest.mark.parametrize("seed", range(5))
+def test_pricing_that_is_given_up_bounds_what_it_has_not_seen(limit, seed):
+    X, duals, near, rank = problem(10, 3, seed)
+    _, lowest = price(X, 3, duals, near, rank, np.arange(10), 0.0, True, limit, 1000, STILL)
+    for reduced, group in every_group(X, 3, duals):
+        assert reduced >= lowest[min(group, key=lambda i: rank[i])] - 1e-9
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("kind", ["random", "ties", "duplicates", "outliers"])
+@pytest.mark.parametrize("threshold", [-0.5, 0.0, 0.7])
+def test_pricing_finds_every_group_below_the_threshold_once(k, kind, threshold):
+    X, duals, near, rank = problem(11, k, 3, kind)
+    found, lowest = price(X, k, duals, near, rank, np.arange(11), threshold, False, 10**9, 10**9, STILL)
+    expected = [group for reduced, group in every_group(X, k, duals) if reduced < threshold]
+    assert sorted(tuple(sorted(row[row >= 0].tolist())) for row in found) == sorted(expected)
+    assert (lowest == threshold).all()
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_pricing_finds_the_best_group_of_every_anchor(k):
+    X, duals, near, rank = problem(11, k, 5)
+    _, lowest = price(X, k, duals, near, rank, np.arange(11), 0.0, True, 10**9, 10**9, STILL)
+    best = np.zeros(11)
+    for reduced, group in every_group(X, k, duals):
+        anchor = min(group, key=lambda i: rank[i])
+        best[anchor] = min(best[anchor], reduced)
+    assert (best < 0).any()
+    assert np.allclose(lowest, best, atol=1e-12)
+
+
+def problem(n: int, k: int, seed: int, kind: str = "random"):
+    """Records, duals of both signs that leave some groups with a negative reduced cost, and ranks."""
+    X = small(kind, n, 2, seed)
+    rng = np.random.default_rng(seed)
+    duals = rng.normal(0.5, 0.5, n) * loss(X, np.zeros(n, np.int64)) / n
+    return X, duals, nearest_sums(X, 2 * k - 2), rng.permutation(n)
+
+
+def every_group(X: np.ndarray, k: int, duals: np.ndarray):
+    for size in range(k, 2 * k):
+        for group in combinations(range(len(X)), size):
+            yield float(naive.exact_sse(X[list(group)])) - duals[list(group)].sum(), group
+
+
+def test_one_attribute_has_the_optimum_itself_as_its_bound():
+    x = np.random.default_rng(1).lognormal(size=200)
+    for X in (x[:, None], np.c_[np.full(200, 3.0), x]):
+        bound = lower_bound(X, 4, 600)
+        assert bound.how == "univariate cut"
+        assert bound.complete
+        assert bound.value == pytest.approx(float(naive.exact_cut_cost(np.sort(x)[:, None], 4)), rel=1e-8)
+
+
+def test_fewer_than_2k_records_are_one_group():
+    X = small("random", 5, 2, 0)
+    bound = lower_bound(X, 3, 600)
+    assert bound.how == "one group"
+    assert bound.value == pytest.approx(loss(X, np.zeros(5, np.int64)), rel=1e-8)
+    assert Fraction(bound.value) <= naive.exact_sse(X)
+
+
+def test_equal_records_cost_nothing():
+    assert lower_bound(np.ones((30, 2)), 3, 600).value == 0.0
+    X = np.repeat(small("random", 5, 2, 0), 7, axis=0)
+    assert lower_bound(X, 3, 600).value == 0.0
+
+
+def test_a_request_to_stop_is_obeyed_and_the_bound_stays_valid():
+    X = distributed("uniform", 500, 3)
+    bound = lower_bound(X, 3, 100, watch=np.array([0, 1]))
+    assert not bound.complete
+    assert 0 <= bound.value <= loss(X, mdav(X, 3))
+
+
+def test_column_generation_is_the_same_every_time():
+    X = distributed("clustered", 120, 2)
+    first, again = (column_generation(X, 3, mdav(X, 3), 600) for _ in range(2))
+    assert first.complete
+    assert first.bound == again.bound
+    assert np.array_equal(first.groups.members, again.groups.members)
+    assert np.array_equal(first.duals, again.duals)
+
+
+def test_bound_of_many_records_needs_no_pricing():
+    X = distributed("uniform", 30_000, 2)
+    bound = lower_bound(X, 3, 600)
+    assert bound.how == "nearest neighbours"
+    assert 0.3 * loss_of(X, mdav(X, 3)) < bound.value < loss_of(X, mdav(X, 3))
+
+
+def loss_of(X: np.ndarray, labels: np.ndarray) -> float:
+    means = np.stack([np.bincount(labels, x) / np.bincount(labels) for x in X.T], axis=1)
+    return float(((X - means[labels]) ** 2).sum())
+
+
+def test_without_highs_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(MissingExtra, match=r"shoal\[bounds\]"):
+        lower_bound(small("random", 10, 2, 0), 3, 600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "k", "loss"), [("census", 3, 4.646), ("tarragona", 3, 13.857), ("eia", 3, 0.3233)])
+def test_relaxation_over_all_groups_of_the_reference_data(reference, name, k, loss):
+    """In percent of the total; found before by another column generation with complete pricing."""
+    X = standardize(reference(name))
+    bound = lower_bound(X, k, 600)
+    assert bound.complete
+    assert 100 * bound.value / X.size == pytest.approx(loss, abs=6e-4 if loss > 1 else 6e-5)
