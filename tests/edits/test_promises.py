@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.census_edits import FIGURES, census_with_edits
 
 import shoal
 import shoal.publishing
-from census_edits import FIGURES, census_with_edits
 from shoal.edits.keeping import Table, keeping
 from shoal.edits.reading import read_rules
 from shoal.edits.righting import righted
