@@ -155,3 +155,30 @@ def test_a_wall_time_budget_is_kept_to():
     table = pa.table({f"x{j}": column for j, column in enumerate(np.random.default_rng(8).normal(size=(3, 400)))})
     release = shoal.protect(table, k=3, method="best", budget="1s")
     assert any("budget" in note for note in release.notes)
+
+
+def test_stopped_before_there_is_anything_all_labels_are_minus_one():
+    X = np.random.default_rng(9).normal(size=(50, 2))
+    assert set(best(X, 3, watch=np.array([0, 1, 0]))) == {-1}
+
+
+def test_refine_goes_with_auto_and_does_not_depend_on_the_order_or_layout_of_records():
+    X = np.random.default_rng(10).normal(size=(200, 3)) + 1e6
+    order = np.random.default_rng(11).permutation(200)
+    one, other = (shoal.partition(rows, 3, refine=True) for rows in (X, X[order]))
+    assert len(set(zip(one[order], other, strict=True))) == len(set(one))
+    assert (one == shoal.partition(np.asfortranarray(X), 3, refine=True)).all()
+
+
+@pytest.mark.parametrize("scale", [1e200, 1.0, 1e-200])
+def test_a_certificate_holds_on_every_scale(scale):
+    rng = np.random.default_rng(12)
+    table = pa.table({"a": rng.normal(size=40) * scale, "b": rng.normal(size=40) * scale})
+    release = shoal.protect(table, k=3, method="mdav", standardize="none", bound=True, budget="5s")
+    assert 1 < release.certificate.gap < 100  # mdav is not optimal here
+
+
+def test_large_groups_end_in_time():
+    X = np.random.default_rng(13).normal(size=(900, 4))
+    for k in (20, 120, 450):
+        assert sizes(shoal.partition(X, k, method="best", budget="1s")).min() >= k

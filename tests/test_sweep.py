@@ -57,6 +57,11 @@ def test_csv_and_json_hold_the_rows(people):
         ({"method": []}, "method: names no method"),
         ({"method": "mic1d"}, "method: 'mic1d' forms no groups"),
         ({"method": "nonsense"}, "method: must be"),
+        ({"method": ["tour", "nonsense"]}, "method: must be"),
+        ({"method": None}, "method: must be the name of a method"),
+        ({"k": None}, "k: must be a group size"),
+        ({"k": "35"}, "k: must be a group size"),
+        ({"bound": True}, "bound: does not apply to a sweep"),
     ],
 )
 def test_what_cannot_be_is_said(people, options, sentence):
@@ -75,3 +80,21 @@ def test_sizes_are_read():
     for wrong in ("", "a", "5-3", "3-", "-3", "2-99999999"):
         with pytest.raises(shoal.PlanError):
             sizes_of(wrong)
+
+
+def test_what_groups_must_be_besides_large_counts_in_a_sweep_too(people):
+    town = {"confidential": ["town"], "quasi": ["age", "income"], "l": 2}
+    [row] = shoal.sweep(people, k=3, **town)
+    assert row["groups"] == len(set(shoal.protect(people, k=3, method="tour", **town).groups))
+    [row] = shoal.sweep(people, k=[3], quasi=["age", "income"], scale={"block_size": 30})
+    assert row["groups"] == len(
+        set(shoal.protect(people, k=3, method="tour", quasi=["age", "income"], scale={"block_size": 30}).groups)
+    )
+
+
+def test_missing_values_and_a_budget_for_those_that_search(people):
+    age = people["age"].to_pylist()
+    gaps = people.set_column(0, "age", pa.array([None, *age[1:]]))
+    assert shoal.sweep(gaps, k=[3], quasi=["age", "income"], missing="impute").rows[0]["smallest"] >= 3
+    rows = shoal.sweep(people, k=[3], method=["tour", "best"], budget=1000, quasi=["age", "income"]).rows
+    assert rows[1]["IL"] <= rows[0]["IL"] * 1.2

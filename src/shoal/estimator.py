@@ -27,7 +27,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     ----------
     k : int
         The least number of rows in a group.
-    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores"}
+    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best"}
         How rows are put into groups; see `shoal.partition`.
     standardize : bool or {"zscore", "minmax", "none"}
         How columns are brought to one scale first.
@@ -35,6 +35,10 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         How readily ``vmdav`` lets groups grow.
     aggregate : {"mean", "median"}
         What a group publishes.
+    budget : str or int, optional
+        How long ``best`` may search: a time such as "60s", or a number of steps.
+    seed : int
+        Start of the random numbers of ``best``.
 
     Attributes
     ----------
@@ -56,12 +60,16 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         standardize: bool | str = True,
         gain: float | None = None,
         aggregate: str = "mean",
+        budget: str | int | None = None,
+        seed: int = 0,
     ) -> None:
         self.k = k
         self.method = method
         self.standardize = standardize
         self.gain = gain
         self.aggregate = aggregate
+        self.budget = budget
+        self.seed = seed
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Put the rows into groups."""
@@ -78,5 +86,13 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         if self.aggregate not in ("mean", "median"):
             raise ValueError("aggregate must be 'mean' or 'median'")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self.labels_ = partition(X, self.k, self.method, self.standardize, self.gain)  # type: ignore[arg-type]
+        self.labels_ = partition(
+            X,
+            self.k,
+            self.method,  # type: ignore[arg-type]
+            self.standardize,  # type: ignore[arg-type]
+            self.gain,
+            budget=self.budget,
+            seed=self.seed,
+        )
         return np.asarray(X)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation import aggregate
-from shoal.errors import DataError, PlanError
+from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.kernels.nearest import nearest_average
 from shoal.partitioning.diversity import Secret, diverse
 from shoal.partitioning.methods import Partitioner, partitioner
@@ -44,12 +45,8 @@ class Certificate(NamedTuple):
 
     sse: float
     bound: float
+    gap: float  # by how many percent the partition is above the optimum at most
     how: str
-
-    @property
-    def gap(self) -> float:
-        """By how many percent the partition is above the optimum at most."""
-        return 0.0 if self.sse <= self.bound else 100 * (self.sse - self.bound) / self.bound
 
     def summary(self) -> dict[str, Any]:
         """Give it as plain values, ready for JSON."""
@@ -80,6 +77,8 @@ def partitions(
     """
     if keep and plan.method != "best" and plan.refine is False:
         raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'; it goes with 'best'")])
+    if plan.bound and find_spec("highspy") is None:
+        raise MissingExtra("bound", "bounds")
     parts = [space.columns([plan.masked.index(name) for name in block]) for block in plan.in_blocks]
     homes = [_homes(part, block, rows, plan) for part, block, rows in zip(parts, plan.in_blocks, strata, strict=True)]
     tasks: list[Task[Labels]] = []
@@ -103,7 +102,7 @@ def partitions(
         found.append(_mended(part, labels, home, apart, plan, progress))
     extra = [int(home.max()) + 1 - len(apart) for home, apart in zip(homes, strata, strict=True)]
     if max(extra) == 0:
-        proof, notes = _certified(parts, found, strata, plan, progress) if plan.bound else (None, [])
+        proof, notes = _certified(parts, found, strata, plan, progress, keep) if plan.bound else (None, [])
         return Partitions(found, None, proof, tuple(notes))
     most = extra.index(max(extra))
     return Partitions(found, described(parts[most], plan, homes[most], progress))
@@ -115,6 +114,7 @@ def _certified(
     strata: Sequence[Sequence[NDArray[np.int64]]],
     plan: Plan,
     progress: Progress,
+    keep: bool,
 ) -> tuple[Certificate | None, list[str]]:
     """Bound the error of any such partition from below, stratum by stratum of every block, and say if it cannot be."""
     if not all(part.plain for part in parts):
@@ -126,27 +126,39 @@ def _certified(
         for part, labels, apart in zip(parts, found, strata, strict=True)
         for rows in apart
     ]
+    # Near one, so that no square overflows or vanishes; a power of two changes no digit.
+    peak = max(int(np.frexp(np.abs(values).max(initial=0.0))[1]) for values, _ in pieces)
+    pieces = [(np.ldexp(values, -peak), labels) for values, labels in pieces]
     total = sum(len(values) for values, _ in pieces)
     seconds = _BOUND_SECONDS if plan.effort.seconds is None else plan.effort.seconds
+    diverse_too = plan.l is not None or plan.t is not None  # then groups may be larger, and no start for the bound
     bounds: list[Bound] = []
     for values, labels in pieces:
-        progress("bound", 0, 1)
-        [bound] = side_by_side(
-            [partial(_bounded, lower_bound, values, plan.k, seconds * len(values) / total, labels)],
-            1,
-            _only("bound", progress),
-        )
-        bounds.append(bound)
+        share = seconds * len(values) / total
+        task = partial(_bounded, lower_bound, values, plan.k, share, None if diverse_too else labels)
+        try:
+            bounds += side_by_side([task], 1, _only("bound", progress))
+        except KeyboardInterrupt:
+            if not keep:
+                raise
+            return None, ["no bound: the search for it was interrupted"]
     error = sum(squared_error(values, labels) for values, labels in pieces)
     proved = sum(bound.value for bound in bounds)
-    if proved <= 0 < error:
-        return None, ["no bound could be proved in the budget; give it more time"]
+    if not 0 < proved <= error * (1 + 1e-6):
+        if error > 0:
+            return None, ["no bound could be proved in the budget; give it more time"]
+        proved = error
     how = ", ".join(dict.fromkeys(bound.how for bound in bounds))
-    proof = Certificate(error, min(proved, error), how)
-    return proof, [f"the partition is at most {proof.gap:.2f} % above the optimum, as proved by {how}"]
+    gap = 0.0 if error <= proved else 100 * (error - proved) / proved
+    with np.errstate(over="ignore", under="ignore"):
+        proof = Certificate(float(np.ldexp(error, 2 * peak)), float(np.ldexp(min(proved, error), 2 * peak)), gap, how)
+    weighted = " (of unweighted records)" if plan.weights is not None else ""
+    return proof, [f"the partition{weighted} is at most {gap:.2f} % above the optimum, as proved by {how}"]
 
 
-def _bounded(bound: Callable[..., T], values: Matrix, k: int, seconds: float, labels: Labels, *, watch: Watch) -> T:
+def _bounded(
+    bound: Callable[..., T], values: Matrix, k: int, seconds: float, labels: Labels | None, *, watch: Watch
+) -> T:
     return bound(values, k, seconds, labels, watch)
 
 
@@ -201,8 +213,10 @@ def grouped(space: Space, plan: Plan, confidential: Confidential, *, share: floa
         labels = _filled(space, plan, share, watch)
     else:
         labels = _search(space, plan, share, watch)
-    if confidential.l is None and confidential.t is None:
+    if (confidential.l is None and confidential.t is None) or (labels < 0).any():
         return labels
+    if watch[1] != 0:
+        watch = np.zeros(3, np.int64)  # the search was ended early; its groups are made diverse all the same
     return diverse(space, plan.k, labels, *confidential, watch=watch)
 
 

@@ -65,7 +65,7 @@ def _budget(value: object) -> object:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|min|h)", text)
     if re.fullmatch(r"\d+", text):
         return _budget(int(text))
-    if found is None or float(found[1]) <= 0:
+    if found is None or not 0 < float(found[1]) <= 1e9:
         raise ValueError("must be a time of more than 0 with its unit, such as 60s or 5min, or a number of steps")
     return f"{found[1]}{found[2]}"
 
@@ -280,7 +280,7 @@ class Plan(BaseModel):
     recompute: Names = Field([], description="attributes that are computed anew from the others of a rule")
     adjust: Names = Field([], description="attributes that may give way so that the sum of a rule holds")
     seed: Annotated[Whole, Field(ge=0)] | None = Field(
-        None, description="start of the random numbers, for methods that draw any; fresh and secret ones if not given"
+        None, description="start of the random numbers: of best 0, of hybrid and ms fresh and secret ones if not given"
     )
     input: PathText | None = Field(None, description="the file to protect")
     output: PathText | None = Field(None, description="the file to write")

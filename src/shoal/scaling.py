@@ -38,7 +38,7 @@ def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") 
     low, high = X.min(axis=0), X.max(axis=0)
     # A power of two brings every column near one without touching a digit: no square overflows or vanishes.
     _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
-    Z = np.ldexp(X, -exponent)
+    Z = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -exponent)  # in one layout, or sums differ in a bit
     shift, spread = (
         _moments(Z)
         if how == "zscore"

@@ -174,7 +174,8 @@ def chosen(plan: Plan, attributes: list[Attribute], records: int) -> Choice:
     plain = not missing and all(attribute.type in NUMBERS for attribute in attributes)
     widest = max(len(block) for block in plan.in_blocks)
     n = 0 if plan.scale is not None else records
-    return choose(plan.method, widest, n, plain=plain, budget=plan.budget is not None)
+    searched = {"budget": plan.budget is not None and not plan.bound, "refine": plan.refine is not False}
+    return choose(plan.method, widest, n, plan.k, plain=plain, **searched)
 
 
 def _with_blocks(plan: Plan, attributes: list[Attribute]) -> Plan:

@@ -112,7 +112,16 @@ def sweep(
     sizes, methods = _asked_for(k, method)
     if wrong := sorted({"k", "method"} & options.keys()):
         raise PlanError([(name, "is given twice") for name in wrong])
-    first = asked(table, plan, {**options, "k": sizes[0], "method": methods[0]})
+    # a budget is for those that search
+    searching = next((name for name in methods if name in ("best", "auto")), methods[0])
+    every = asked(table, plan, {**options, "k": sizes[0], "method": searching})
+    if every.bound:
+        raise PlanError([("bound", "does not apply to a sweep; ask for it when k is chosen")])
+    plans = {
+        name: every if name == searching else every.updated(method=name, **_without_budget(every, name))
+        for name in methods
+    }
+    first = plans[methods[0]]
     ready = prepared(table, first, progress)
     if sizes[-1] > len(ready.original):
         records = counted(len(ready.original), "record")
@@ -122,7 +131,7 @@ def sweep(
         cuts: dict[int, Labels] = {}
         for size in sizes:
             progress("sweep", len(rows), len(sizes) * len(methods))
-            ready = _ready(ready, first.updated(k=size, method=name))
+            ready = _ready(ready, plans[name].updated(k=size))
             if size == sizes[0] and name == "tour":
                 cuts = _cuts(ready, sizes, progress)
             rows.append(_row(ready, [cuts[size]] if cuts else ready.partitioned(progress).labels))
@@ -141,11 +150,20 @@ def _ready(ready: Prepared, plan: Plan) -> Prepared:
     return prepared(ready.source, plan, quiet)
 
 
+def _without_budget(plan: Plan, method: str) -> dict[str, Any]:
+    return {"budget": None} if plan.refine is False and method not in ("best", "auto") else {}
+
+
 def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
-    sizes: list[int] = [k] if isinstance(k, int) else list(k)
+    if isinstance(k, str) or not isinstance(k, Iterable | int | np.integer):
+        raise PlanError([("k", "must be a group size, or several")])
+    if not isinstance(method, str | Sequence):
+        raise PlanError([("method", "must be the name of a method, or several")])
+    sizes = [int(k)] if isinstance(k, int | np.integer) else [Plan(k=size).k for size in k]
     methods = [method] if isinstance(method, str) else list(method)
-    for size in sizes:
-        Plan(k=size)  # says what is wrong with it
+    for name in methods:
+        if name not in ("hybrid", "ms"):
+            Plan(k=2, method=name)  # says what is wrong with it
     if not sizes:
         raise PlanError([("k", "names no group size")])
     if not methods:
@@ -159,7 +177,9 @@ def _cuts(ready: Prepared, sizes: Sequence[int], progress: Progress) -> dict[int
     """Cut one tour for every k, where there is one part of records and one block of attributes."""
     from shoal.partitioning.sweep import sweep_cuts
 
-    if len(ready.parts.rows) > 1 or len(ready.parts.rows[0]) > 1 or ready.plan.refine is not False:
+    plan = ready.plan
+    alone = len(ready.parts.rows) == 1 and len(ready.parts.rows[0]) == 1 and plan.scale is None
+    if not alone or not ready.space.plain or plan.refine is not False or plan.l is not None or plan.t is not None:
         return {}
 
     def cuts(*, watch: Watch) -> dict[int, Labels]:

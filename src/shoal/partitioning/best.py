@@ -17,6 +17,7 @@ Labels = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float64]
 
 STEPS = 500  # proposals a record, where no budget is given: a second or two for ten thousand records
+REFINED_UP_TO = 100  # k: larger groups are left as the better start has them
 SEARCHES = 2  # that run side by side; not the number of cores, on which no result may depend
 # Seconds from which on columns pay, by k; beyond, groups have too many members for a search to price them all.
 COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0, 5: 40.0}
@@ -29,7 +30,8 @@ GENERATED = 0.6  # of what is left, for the columns; the rest is for choosing fr
 def best(X: Matrix, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Labels | None = None) -> Labels:
     """Partition records as well as a budget allows.
 
-    The better of two starts, MDAV and a tour that is cut optimally, is refined by annealing. With enough time, up to
+    The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing if k is at
+    most 100. With enough time, up to
     6,000 records and k = 5, groups are generated whose linear relaxation is the lower bound of all partitions, and
     the best partition over these and all groups met by the searches is chosen by set partitioning (HiGHS); what time is
     left goes to refinement again. One attribute that varies has its optimal cut.
@@ -59,7 +61,7 @@ def best(X: Matrix, k: int, *, effort: Effort | None = None, seed: int = 0, watc
     order = np.lexsort(X.T[::-1])
     labels = np.empty(len(X), np.int64)
     labels[order] = _searched(np.ascontiguousarray(X[order]), k, effort or Effort(), seed, watch)
-    return _numbered(labels)
+    return labels if (labels < 0).any() else _numbered(labels)
 
 
 def refined(
@@ -70,7 +72,10 @@ def refined(
     labels = start(X, k, watch=watch)
     if watch[1] != 0 or len(X) < 2 * k:
         return labels
-    return _numbered(_refine(X, k, labels, effort, seed, watch).labels)
+    order = np.lexsort(X.T[::-1])  # so that the order in which records come does not matter
+    found = np.empty(len(X), np.int64)
+    found[order] = _refine(np.ascontiguousarray(X[order]), k, labels[order], effort, seed, watch).labels
+    return _numbered(found)
 
 
 def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> Labels:
@@ -93,7 +98,9 @@ def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> La
 def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
     """Give the better of MDAV and of a tour that is cut; of the latter, if there is time for it."""
     starts = [mdav(X, k, watch)]
-    if watch[1] == 0 and (effort.seconds is None or effort.seconds > 10 * TOUR_SECONDS * len(X)):
+    if watch[1] != 0:
+        return np.full(len(X), -1)
+    if effort.steps is not None or (effort.seconds or 0.0) > 10 * TOUR_SECONDS * len(X):
         from shoal.partitioning.tours import tour_cut
 
         starts.append(tour_cut(X, k, watch))
@@ -103,6 +110,8 @@ def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
 
 
 def _refine(X: Matrix, k: int, labels: Labels, effort: Effort, seed: int, watch: Labels) -> Refined:
+    if k > REFINED_UP_TO:
+        return Refined(labels, 0.0, 0, [])
     steps = (effort.steps or STEPS * len(X)) if effort.seconds is None else None
     return refine(X, k, labels, steps=steps, seconds=effort.seconds, seed=seed, watch=watch, searches=SEARCHES)
 

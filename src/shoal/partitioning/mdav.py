@@ -14,10 +14,12 @@ TREE_UP_TO = 16
 
 
 def within_range(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return X in C order, scaled by a power of two, which changes no comparison, where squares would overflow."""
+    """Return X in C order, scaled by a power of two, which changes no comparison, where squares would be lost."""
     X = np.ascontiguousarray(X, dtype=np.float64)
     peak = max(X.max(initial=0.0), -X.min(initial=0.0))
-    return X * 2.0**-512 if peak > 1e150 else X
+    if peak > 1e150:
+        return X * 2.0**-512
+    return X * 2.0**512 if 0 < peak < 1e-140 else X
 
 
 def mdav(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ from shoal.scaling import Matrix
 from shoal.scaling import standardize as scale
 
 BEST_UP_TO = 50_000  # records: half a minute on two cores, where no budget is given
+BEST_K = 30  # larger groups take a search much longer
 TOUR_UP_TO = 10  # attributes: of more, neighbours in a million records are not found by a tree
 
 Labels = NDArray[np.int64]
@@ -103,7 +104,9 @@ class Choice(NamedTuple):
     why: str = ""
 
 
-def choose(method: str, d: int, n: int = 0, *, plain: bool = True, budget: bool = False) -> Choice:
+def choose(
+    method: str, d: int, n: int = 0, k: int = 2, *, plain: bool = True, budget: bool = False, refine: bool = False
+) -> Choice:
     """Turn ``auto`` into the method that suits `n` records of `d` attributes, and a budget if there is one.
 
     For one attribute of plain numbers the optimum is at hand. Of several, annealing finds far better groups than any
@@ -117,10 +120,14 @@ def choose(method: str, d: int, n: int = 0, *, plain: bool = True, budget: bool 
         return Choice("mdav", "the method for categories and missing values")
     if d == 1:
         return Choice("univariate", "optimal for one attribute")
-    if n and (n <= BEST_UP_TO or budget):
-        return Choice("best", "the lowest loss, and quick for so many records" if not budget else "a budget is given")
+    if refine:
+        return Choice("mdav", "a start that is refined")
+    if budget:
+        return Choice("best", "a budget is given")
+    if n and n <= BEST_UP_TO and k <= BEST_K:
+        return Choice("best", "the lowest loss, and quick for so many records")
     if n and d <= TOUR_UP_TO:
-        return Choice("tour", f"more than {BEST_UP_TO:,} records, for which best takes a budget")
+        return Choice("tour", f"more than {BEST_UP_TO:,} records or k = {BEST_K}, for which best takes a budget")
     return Choice("mdav", "records so many, and of so many attributes, that others would take long")
 
 
@@ -178,7 +185,8 @@ def partition(
     asked = Plan(k=int(k), budget=budget, refine=refine, seed=seed, method="best" if refine is False else "mdav")
     if budget is not None and refine is False and method not in ("auto", "best"):
         raise PlanError([("budget", f"does not apply to method '{method}'; it goes with 'best' or refine")])
-    name = choose(method, matrix.shape[1], len(matrix), budget=budget is not None).method
+    searched = {"budget": budget is not None, "refine": refine is not False}
+    name = choose(method, matrix.shape[1], len(matrix), int(k), **searched).method
     if gain is not None and name != "vmdav":
         raise PlanError([("gain", f"does not apply to method '{name}'; it goes with 'vmdav'")])
     if gain is not None and not 0 <= gain < np.inf:

@@ -142,7 +142,8 @@ def _scaled(X: Matrix) -> tuple[Matrix, int]:
 
 def _error(Z: Matrix, labels: Labels, exponent: int) -> float:
     """Return the sum of squared errors in the unit of the data; infinite if it is beyond the range of numbers."""
-    return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
 
 
 def _surveyed(Z: Matrix, k: int, near: Lists | None) -> Land:

@@ -53,6 +53,9 @@ class Leg(NamedTuple):
         )
 
 
+DESCENT_UP_TO = 15  # k: a descent looks at all pairs of neighbouring groups, and takes long where they are large
+
+
 def search_side_by_side(
     land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], searches: int, watch: Labels
 ) -> tuple[list[Labels], int]:
@@ -109,7 +112,7 @@ def cooled(land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, ...], 
             gone = made / leg.steps  # at the last strip, 1 or a little more
         elif leg.seconds is not None:
             gone = (monotonic() - start) / (leg.seconds * ANNEALING)
-    if leg.cold <= COLD:
+    if leg.cold <= COLD and k <= DESCENT_UP_TO:
         recentre(s)
         descend(s, land.near, land.local, np.ones(len(labels), np.bool_), watch)
     return contiguous(s.label), made
