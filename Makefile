@@ -43,7 +43,7 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 $(COMPLETE): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --editable ".[bounds,demo,sklearn,spark,stat]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[bounds,demo,report,sklearn,spark,stat]" --group dev
 	@touch $@
 
 clean:

@@ -37,6 +37,7 @@ from shoal.cli_options import (
     Quote,
     Recompute,
     Refine,
+    Report,
     RestoreVariance,
     Seed,
     Trim,
@@ -162,6 +163,7 @@ def protect(
     ] = None,
     engine: Annotated[str | None, typer.Option(help="local (this machine) or spark.")] = None,
     master: Annotated[str | None, typer.Option(help="With spark: the cluster, such as local[2].")] = None,
+    report: Report = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run on a large file that was killed.")] = False,
     plan: Annotated[str | None, typer.Option(help="A plan file; options given here take precedence.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
@@ -225,9 +227,16 @@ def protect(
     asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
     refuse_output(asked.input, target, overwrite)
+    page = None if report is None else Path(report)
+    if page is not None:
+        from shoal.report.writing import refuse_report
+
+        refuse_report(page, overwrite)
     with Bar(stderr()) as bar:
-        summary = interruptible(partial(_protected, asked, target, overwrite, resume, on_interrupt), bar)
+        run = partial(_protected, asked, target, overwrite, resume, on_interrupt, page)
+        summary = interruptible(run, bar)
     paths = {"masked file": str(target), "plan": str(plan_beside(target))}
+    paths |= {} if page is None else {"report": str(page)}
     if as_json:
         print_json({**summary, "files": paths})
     else:
@@ -235,7 +244,13 @@ def protect(
 
 
 def _protected(
-    plan: "Plan", target: Path, overwrite: bool, resume: bool, on_interrupt: Any, bar: "Progress"
+    plan: "Plan",
+    target: Path,
+    overwrite: bool,
+    resume: bool,
+    on_interrupt: Any,
+    page: Path | None,
+    bar: "Progress",
 ) -> dict[str, Any]:
     """Protect a file on the engine that suits it, and return the summary."""
     from shoal.engines.choice import engine_for
@@ -246,6 +261,8 @@ def _protected(
         raise PlanError([("resume", "applies to files that are too large for memory; this one is not")])
     if on_interrupt != "stop" and engine in ("local", "spark"):
         raise PlanError([("on_interrupt", "does not apply to files that are too large for memory; --resume goes on")])
+    if page is not None and engine in ("local", "spark"):
+        raise PlanError([("report", "is made of files that fit into memory; this one does not")])
     if engine == "spark":
         from shoal.engines.spark_files import protect_files
 
@@ -261,6 +278,8 @@ def _protected(
     release = protect(plan=plan, progress=bar, on_interrupt=on_interrupt)
     bar("write", 0, 1)
     release.save(target, overwrite)
+    if page is not None:
+        release.report(page, overwrite)
     return release.summary()
 
 

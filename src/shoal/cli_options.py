@@ -119,6 +119,9 @@ Recompute = Annotated[
 Adjust = Annotated[
     list[str] | None, typer.Option(help="Attributes that may give way so that a sum holds.", metavar="A,B,...")
 ]
+Report = Annotated[
+    str | None, typer.Option(help="Write a report too: an HTML file, to be read offline or printed.", metavar="FILE")
+]
 FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
 
 

@@ -1,6 +1,7 @@
 """The command that tries every k before one is chosen."""
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from shoal.cli_options import (
     MissingWord,
     Quasi,
     Quote,
+    Report,
     Type,
     csv_of,
     given,
@@ -55,9 +57,11 @@ def sweep(
     decimal: Decimal = None,
     encoding: Encoding = None,
     missing_word: MissingWord = None,
+    report: Report = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what every k would cost and risk, and where the knee is; nothing is written."""
+    """Show what every k would cost and risk, and where the knee is; nothing is written but a report, if asked for."""
     from shoal.screen import Bar
     from shoal.sweep_screen import sweep_table
     from shoal.sweeping import sweep
@@ -75,10 +79,16 @@ def sweep(
         csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
     )
     sizes = sizes_of(k)
+    if report is not None:
+        from shoal.report.writing import refuse_report
+
+        refuse_report(Path(report), overwrite)
     with Bar(stderr()) as bar:
         found = interruptible(
             lambda progress: sweep(data, sizes, names(methods) or "tour", plan, progress=progress, **options), bar
         )
+    if report is not None:
+        found.report(report, overwrite)
     if as_json:
         print_json({"rows": found.rows, "knee": found.knee})
     else:

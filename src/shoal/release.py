@@ -13,7 +13,7 @@ from shoal.aggregation import Rescaling
 from shoal.costs import costs
 from shoal.editing import explained
 from shoal.encoding import encode_all, numbers
-from shoal.errors import FileError, PlanError
+from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.grouping import Certificate, Partitions
 from shoal.plan import Plan
 from shoal.preparing import AnyPath, Prepared, asked, prepared
@@ -31,6 +31,8 @@ from shoal.verify import Diversity, Promise, exposure, verify, verify_written
 from shoal.work import Progress, quiet
 
 if TYPE_CHECKING:
+    from altair import LayerChart
+
     from shoal.hybrids import Hybrid
 
 Labels = NDArray[np.int64]
@@ -204,6 +206,7 @@ class Release:
     _hybrid: "Hybrid | None" = field(default=None, repr=False)
     edits: list[dict[str, Any]] | None = field(default=None, repr=False)
     certificate: Certificate | None = None
+    _saved: list[Path] = field(default_factory=list, repr=False)  # the files that it was written to
 
     @property
     def table(self) -> Any:
@@ -301,6 +304,55 @@ class Release:
                 text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
                 partial_plan.write_text(text, encoding="utf-8")
         self.notes.extend(note for note in unkept(self._published.to_arrow(), kind) if note not in self.notes)
+        self._saved.append(path)
+
+    def report(self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False) -> None:
+        """Write the report of the release: one HTML file that needs nothing else, for the screen and for paper.
+
+        No original value of an identifying or confidential attribute is in it, and of the others nothing but shares
+        of at least max(k, 10) records.
+
+        Parameters
+        ----------
+        path : path
+            The file; its name ends in .html.
+        overwrite : bool
+            Whether a file that exists already is replaced.
+        records_at_risk : bool
+            Whether the records at most risk are named, by their positions in the published file.
+        """
+        from shoal.report import release_report, write_report
+        from shoal.report.writing import refuse_report
+
+        refuse_report(Path(path), overwrite)
+        saved = self._saved[-1] if self._saved else None
+        write_report(release_report(self, records_at_risk=records_at_risk, saved=saved), path, overwrite)
+
+    def plot_sizes(self, block: int = 1) -> "LayerChart":
+        """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
+        from shoal.report.plots import plot_sizes
+
+        return plot_sizes(self, block)
+
+    def plot_distribution(self, name: str) -> "LayerChart":
+        """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
+        from shoal.report.plots import plot_distribution
+
+        return plot_distribution(self, name)
+
+    def plot_correlations(self) -> "LayerChart":
+        """Draw by how much the correlation of every pair of changed numbers moved."""
+        from shoal.report.plots import plot_correlations
+
+        return plot_correlations(self)
+
+    def _repr_html_(self) -> str | None:
+        """Show the release in a notebook; as text where the extra for reports is not installed."""
+        try:
+            from shoal.report import release_html
+        except MissingExtra:
+            return None
+        return release_html(self)
 
     def _verify_on_disk(self, path: Path, kind: Kind, dialect: Dialect) -> None:
         """Read a file that was just written, and compare it with what it must hold."""

@@ -5,13 +5,14 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.costs import costs
-from shoal.errors import DataError, PlanError
+from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.measures import distance_linkage, exposure
 from shoal.plan import Plan
 from shoal.preparing import AnyPath, Prepared, asked, prepared
@@ -19,6 +20,9 @@ from shoal.publishing import put_right, representatives
 from shoal.tables.attributes import NUMBERS
 from shoal.words import counted
 from shoal.work import Progress, Watch, quiet, side_by_side
+
+if TYPE_CHECKING:
+    from altair import LayerChart
 
 Labels = NDArray[np.int64]
 
@@ -68,6 +72,28 @@ class Sweep:
     def to_json(self) -> str:
         """Give the rows as JSON, with the one at the knee."""
         return json.dumps({"rows": self.rows, "knee": self.knee}, indent=2)
+
+    def report(self, path: AnyPath, overwrite: bool = False) -> None:
+        """Write the risk-utility map as one HTML file that needs nothing else."""
+        from shoal.report import sweep_report, write_report
+        from shoal.report.writing import refuse_report
+
+        refuse_report(Path(path), overwrite)
+        write_report(sweep_report(self), path, overwrite)
+
+    def plot_map(self, risk: str = "reidentification") -> "LayerChart":
+        """Draw loss against risk: ``reidentification``, or the share ``linked`` by distance."""
+        from shoal.report.plots import plot_map
+
+        return plot_map(self, risk)
+
+    def _repr_html_(self) -> str | None:
+        """Show the sweep in a notebook; as text where the extra for reports is not installed."""
+        try:
+            from shoal.report import sweep_html
+        except MissingExtra:
+            return None
+        return sweep_html(self)
 
 
 def sweep(

@@ -20,7 +20,7 @@ STEPS = 500  # proposals a record, where no budget is given: a second or two for
 REFINED_UP_TO = 100  # k: larger groups are left as the better start has them
 SEARCHES = 2  # that run side by side; not the number of cores, on which no result may depend
 # Seconds from which on columns pay, by k; beyond, groups have too many members for a search to price them all.
-COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0, 5: 40.0}
+COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0}
 COLUMNS_RECORDS = 6_000
 TOUR_SECONDS = 5e-6  # a record: what a tour takes at least, with the neighbour lists
 REFINED = 0.45  # of the budget, before columns are generated
@@ -32,7 +32,7 @@ def best(X: Matrix, k: int, *, effort: Effort | None = None, seed: int = 0, watc
 
     The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing if k is at
     most 100. With enough time, up to
-    6,000 records and k = 5, groups are generated whose linear relaxation is the lower bound of all partitions, and
+    6,000 records and k = 4, groups are generated whose linear relaxation is the lower bound of all partitions, and
     the best partition over these and all groups met by the searches is chosen by set partitioning (HiGHS); what time is
     left goes to refinement again. One attribute that varies has its optimal cut.
 

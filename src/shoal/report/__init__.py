@@ -1,0 +1,10 @@
+"""What people look at: the report of a release, the risk-utility map of a sweep, and both in a notebook.
+
+A report is one HTML file that needs nothing else: no script, no font, no picture from elsewhere. It is made of what
+may be published: of original values it knows nothing but counts of many records.
+"""
+
+from shoal.report.pages import release_html, release_report, sweep_html, sweep_report
+from shoal.report.writing import write_report
+
+__all__ = ["release_html", "release_report", "sweep_html", "sweep_report", "write_report"]

@@ -1,0 +1,168 @@
+"""Pages: evidence, sentences and pictures put into their templates."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import MissingExtra
+from shoal.report import wording
+from shoal.report.commands import plan_text, protect_command, sweep_command
+from shoal.report.evidence import (
+    Masked,
+    at_risk,
+    correlation_change,
+    distributions,
+    group_sizes,
+    least,
+    others,
+    treatments,
+)
+from shoal.report.pictures import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
+from shoal.report.writing import sha256_of
+from shoal.tables.attributes import NUMBERS
+from shoal.words import counted
+
+try:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+except ImportError:
+    raise MissingExtra("a report", "report") from None
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+    from shoal.sweeping import Sweep
+
+
+def release_report(release: "Release", *, records_at_risk: bool = False, saved: Path | None = None) -> str:
+    """Write the report of a release: one page of HTML that needs nothing else.
+
+    No original value of an identifying or confidential attribute is in it, and of the others nothing but shares of at
+    least max(k, 10) records.
+
+    Parameters
+    ----------
+    release : Release
+    records_at_risk : bool
+        Whether the records at most risk are named, by their positions in the published file.
+    saved : path, optional
+        The file that the release was saved to, whose SHA-256 is to be in the report.
+
+    Returns
+    -------
+    str
+        The text of an HTML file; see `write_report`.
+    """
+    plan, summary, masked = release.plan, release.summary(), Masked.of(release)
+    shown, hidden = distributions(plan, masked)
+    moved = correlation_change(release, masked)
+    free = others(release)
+    page = _release_figures(release, summary, free) | {
+        "why": wording.why_chosen(plan, summary["records"], plain=_is_plain(release, masked)),
+        "treatments": treatments(release),
+        "toml": plan_text(plan),
+        "command": protect_command(plan),
+        "least": least(plan),
+        "distributions": [_drawn(distribution_chart(each)) for each in shown],
+        "hidden": hidden,
+        "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
+        "at_risk": at_risk(plan, masked) if records_at_risk else None,
+        "not_promised": wording.not_promised(plan, free),
+        "on_repeating": wording.on_repeating(plan),
+        "versions": wording.versions(),
+        "saved": None if saved is None else {"name": saved.name, "sha256": sha256_of(saved)},
+    }
+    return _rendered("release.html", page)
+
+
+def sweep_report(sweep: "Sweep") -> str:
+    """Write the risk-utility map of a sweep as one page of HTML that needs nothing else."""
+    page = _sweep_figures(sweep)
+    linked = all(row["linked"] is not None for row in sweep.rows)
+    sizes, methods = (list(dict.fromkeys(row[what] for row in sweep.rows)) for what in ("k", "method"))
+    page |= {
+        "by_distance": _drawn(map_chart(sweep.rows, sweep.knee, "linked")) if linked else None,
+        "words": wording.SWEEP_WORDS,
+        "toml": plan_text(sweep.plan),
+        "command": sweep_command(sweep.plan, sizes, methods),
+        "versions": wording.versions(),
+    }
+    return _rendered("sweep.html", page)
+
+
+def release_html(release: "Release") -> str:
+    """Show a release in a notebook: the verdict, what it risks and what it costs."""
+    return _rendered("release_cell.html", _release_figures(release, release.summary(), others(release)))
+
+
+def sweep_html(sweep: "Sweep") -> str:
+    """Show a sweep in a notebook: the map and its table."""
+    return _rendered("sweep_cell.html", _sweep_figures(sweep))
+
+
+def _release_figures(release: "Release", summary: dict[str, Any], free: list[str]) -> dict[str, Any]:
+    """Gather what both the report and a notebook show."""
+    return {
+        "plan": release.plan,
+        "summary": summary,
+        "verdict": wording.verdict(release.plan, summary, free),
+        "risk_rows": wording.RISK_ROWS,
+        "loss_words": wording.LOSS_WORDS,
+        "sizes": [_drawn(sizes_chart(sizes, title)) for title, sizes in group_sizes(release)],
+    }
+
+
+def _sweep_figures(sweep: "Sweep") -> dict[str, Any]:
+    return {
+        "rows": sweep.rows,
+        "knee": sweep.knee,
+        "verdict": wording.sweep_verdict(sweep.rows, sweep.knee),
+        "map": _drawn(map_chart(sweep.rows, sweep.knee)) if _can_be_drawn(sweep) else None,
+    }
+
+
+def _can_be_drawn(sweep: "Sweep") -> bool:
+    return any(row["IL"] is not None for row in sweep.rows)
+
+
+def _is_plain(release: "Release", masked: Masked) -> bool:
+    """Tell whether the method saw nothing but numbers: as in `shoal.settle.chosen`."""
+    seen = [attribute for attribute, _ in masked.pairs(release.plan.masked)]
+    gaps = release.plan.missing == "group" and any(attribute.missing.any() for attribute in seen)
+    return not gaps and all(attribute.type in NUMBERS for attribute in seen)
+
+
+def _drawn(chart: Any) -> Markup:
+    return Markup(svg(chart))  # noqa: S704 - made by the chart library, which escapes every text
+
+
+def _rendered(template: str, page: dict[str, Any]) -> str:
+    environment = Environment(
+        loader=PackageLoader("shoal.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "percent": _percent,
+        "fixed": _fixed,
+        "figure": _figure,
+    }
+    environment.globals["counted"] = counted
+    return environment.get_template(template).render(page)
+
+
+def _percent(value: float | None, digits: int = 2, nothing: str = "constant") -> str:
+    return nothing if value is None else f"{value:.{digits}f} %"
+
+
+def _fixed(value: float | None, digits: int = 3) -> str:
+    # Adding zero turns a rounded -0.000 into 0.000.
+    return "" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _figure(value: float, name: str) -> str:
+    """Write a figure of the table of risks."""
+    if name == "reidentification":
+        return _percent(value, 1)
+    return f"{value:,.2f}" if name == "real_k" else f"{int(value):,}"
