@@ -188,11 +188,10 @@ def _compared(comparison: Comparison, records: Records, rounding: bool) -> Truth
     moments = _as_moments(left, right, seen)
     if moments is None and sign == "==" and _are_texts(left, right, seen, written=comparison.exact):
         found = _is_same_text(left, right, seen)
-        constant = isinstance(left, Text) or isinstance(right, Text)
     else:
         found = _COMPARISONS[sign](*(moments or (_number(left, seen), _number(right, seen))))
-        constant = False
-    may_be_close = (rounding or not comparison.exact) and moments is None and not constant
+    is_number = moments is None and not _are_texts(left, right, seen, written=False)
+    may_be_close = (rounding or not comparison.exact) and is_number
     if not may_be_close or sign in ("<", ">") or found.all():
         return found
     return found | _is_close(left, right, seen)

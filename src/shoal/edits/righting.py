@@ -176,9 +176,9 @@ class _Block:
             is_on = [is_on_lattice(_equality(each), tick) for each in sums]
             on_lattice = list(compress(sums, is_on))
             off_lattice = list(compress(sums, map(operator.not_, is_on)))
-            self._sums(on_lattice, tick, outcomes)
+            moved = self._sums(on_lattice, tick, outcomes)
             settled |= {*_names(on_lattice)}
-            rounded |= {*_names(on_lattice)} if tick.digits <= 0 else set()
+            rounded |= moved if tick.digits <= 0 else set()
             computed += _computed(off_lattice, {*settled, *self.keeping.fixed})
         unrounded = self._whole(rounded)
         computed += [each for each in self.keeping.recomputed if each.name in self.values]
@@ -200,8 +200,11 @@ class _Block:
         self.values[name] = codes
         self.changed.add(name)
 
-    def _sums(self, sums: Sequence[Sum], tick: Tick, outcomes: Mapping[Condition, Outcome]) -> None:
-        """Put equalities right; of the inequalities only those that do not hold of themselves, which are few."""
+    def _sums(self, sums: Sequence[Sum], tick: Tick, outcomes: Mapping[Condition, Outcome]) -> set[str]:
+        """Put equalities right; of the inequalities only those that do not hold of themselves, which are few.
+
+        Return the attributes that are on the lattice now.
+        """
         names = _names(sums)
         for name in (self.keeping.fixed - self.keeping.members) & {*names}:  # it stays, but may stay on the lattice
             self._take(name, tick.from_ticks(np.rint(tick.to_ticks(self.values[name]))))
@@ -217,6 +220,7 @@ class _Block:
             waiting = list(compress(waiting, map(operator.not_, is_broken)))
         for name, codes in found.items():
             self._take(name, codes)
+        return {*found}
 
     def _on_lattice(self, sums: Sequence[Sum], tick: Tick) -> dict[str, Codes]:
         """Put the attributes of tied sums on a lattice on which the sums are exact.
