@@ -151,7 +151,7 @@ def test_an_interrupt_keeps_the_best_so_far_if_asked():
         shoal.protect(table, k=3, method="mdav", on_interrupt="keep")
 
 
-def test_a_wall_time_budget_is_kept_to():
+def test_that_a_budget_of_time_cannot_be_repeated_is_said():
     table = pa.table({f"x{j}": column for j, column in enumerate(np.random.default_rng(8).normal(size=(3, 400)))})
     release = shoal.protect(table, k=3, method="best", budget="1s")
     assert any("budget" in note for note in release.notes)

@@ -19,6 +19,7 @@ from shoal.cli_options import (
     AttributeWeight,
     Bound,
     Budget,
+    Confidential,
     Constraint,
     Decimal,
     Delimiter,
@@ -26,10 +27,12 @@ from shoal.cli_options import (
     Edits,
     EditsOriginal,
     Encoding,
+    Identifiers,
     Json,
     K,
     Levels,
     MaskQuasi,
+    Missing,
     MissingWord,
     OnInterrupt,
     Preserve,
@@ -84,12 +87,8 @@ def protect(
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="The file to write; its ending says of which kind.")
     ] = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(help="Attributes published as they are, or made hybrid.", metavar="A,B,...")
-    ] = None,
-    identifiers: Annotated[
-        list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
-    ] = None,
+    confidential: Confidential = None,
+    identifiers: Identifiers = None,
     method: Annotated[
         str | None, typer.Option(help="auto, best, tour, mdav, vmdav, univariate, pca, zscores, mic1d, hybrid or ms.")
     ] = None,
@@ -106,9 +105,7 @@ def protect(
     type_: Type = None,
     levels: Levels = None,
     attribute_weight: AttributeWeight = None,
-    missing: Annotated[
-        str | None, typer.Option(help="What to do with missing values: error, group, impute, suppress.")
-    ] = None,
+    missing: Missing = None,
     aggregate: Aggregate = None,
     trim: Trim = None,
     restore_variance: RestoreVariance = None,

@@ -8,9 +8,11 @@ from shoal.cli_options import (
     FILES,
     Adjust,
     Aggregate,
+    Confidential,
     Decimal,
     Delimiter,
     Encoding,
+    Identifiers,
     Json,
     Levels,
     MissingWord,
@@ -32,12 +34,8 @@ def edits(
     data: Annotated[str, typer.Argument(help=f"The original file: {FILES}.")],
     rules: Annotated[str, typer.Argument(help="The rules: Schematron, or plain text with a rule a line.")],
     quasi: Quasi = None,
-    identifiers: Annotated[
-        list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
-    ] = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(help="Attributes published as they are.", metavar="A,B,...")
-    ] = None,
+    identifiers: Identifiers = None,
+    confidential: Confidential = None,
     type_: Type = None,
     levels: Levels = None,
     aggregate: Aggregate = None,

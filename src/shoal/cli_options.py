@@ -16,6 +16,11 @@ Quasi = Annotated[
         metavar="A,B,...",
     ),
 ]
+Confidential = Annotated[
+    list[str] | None, typer.Option(help="Attributes published as they are, or made hybrid.", metavar="A,B,...")
+]
+Identifiers = Annotated[list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")]
+Missing = Annotated[str | None, typer.Option(help="What to do with missing values: error, group, impute, suppress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 Delimiter = Annotated[str | None, typer.Option(help="The sign between the cells of a CSV file, if not found right.")]
 Quote = Annotated[str | None, typer.Option(help="The sign around texts in a CSV file, if not found right.")]

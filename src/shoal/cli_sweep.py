@@ -10,11 +10,14 @@ from shoal.cli_options import (
     FILES,
     Aggregate,
     Budget,
+    Confidential,
     Decimal,
     Delimiter,
     Encoding,
+    Identifiers,
     Json,
     Levels,
+    Missing,
     MissingWord,
     Quasi,
     Quote,
@@ -38,18 +41,12 @@ def sweep(
     methods: Annotated[
         list[str] | None, typer.Option(help="The methods to compare: tour if left out.", metavar="A,B,...")
     ] = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(help="Attributes published as they are.", metavar="A,B,...")
-    ] = None,
-    identifiers: Annotated[
-        list[str] | None, typer.Option(help="Attributes that name people: dropped.", metavar="A,B,...")
-    ] = None,
+    confidential: Confidential = None,
+    identifiers: Identifiers = None,
     budget: Budget = None,
     type_: Type = None,
     levels: Levels = None,
-    missing: Annotated[
-        str | None, typer.Option(help="What to do with missing values: error, group, impute, suppress.")
-    ] = None,
+    missing: Missing = None,
     aggregate: Aggregate = None,
     plan: Annotated[str | None, typer.Option(help="A plan file; options given here take precedence.")] = None,
     delimiter: Delimiter = None,

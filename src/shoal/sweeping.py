@@ -166,12 +166,7 @@ def sweep(
 
 def _ready(ready: Prepared, plan: Plan) -> Prepared:
     """Make a table ready for another k or method; where these decide nothing else, it is so already."""
-    if (
-        plan.method == ready.plan.method
-        and plan.strata is None
-        and plan.edits is None
-        and plan.k <= len(ready.original)
-    ):
+    if plan.method == ready.plan.method and plan.strata is None and plan.edits is None:
         return replace(ready, plan=ready.plan.updated(k=plan.k))
     return prepared(ready.source, plan, quiet)
 

@@ -70,7 +70,7 @@ def refined(
     """Refine the partition that a method finds, for a budget."""
     watch = np.zeros(2, np.int64) if watch is None else watch
     labels = start(X, k, watch=watch)
-    if watch[1] != 0 or len(X) < 2 * k:
+    if watch[1] != 0 or len(X) < 2 * k or k > REFINED_UP_TO:
         return labels
     order = np.lexsort(X.T[::-1])  # so that the order in which records come does not matter
     found = np.empty(len(X), np.int64)
@@ -86,8 +86,8 @@ def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> La
         return univariate(X[:, varying], k)
     end = None if effort.seconds is None else monotonic() + effort.seconds
     labels = _start(X, k, effort, watch)
-    if watch[1] != 0:
-        return labels  # whole, or -1 where nothing was found in time
+    if watch[1] != 0 or k > REFINED_UP_TO:
+        return labels  # if stopped: whole, or -1 where nothing was found in time
     if end is None:
         return _refine(X, k, labels, effort, seed, watch).labels
     if not _has_columns(len(X), k, effort):
@@ -110,8 +110,6 @@ def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
 
 
 def _refine(X: Matrix, k: int, labels: Labels, effort: Effort, seed: int, watch: Labels) -> Refined:
-    if k > REFINED_UP_TO:
-        return Refined(labels, 0.0, 0, [])
     steps = (effort.steps or STEPS * len(X)) if effort.seconds is None else None
     return refine(X, k, labels, steps=steps, seconds=effort.seconds, seed=seed, watch=watch, searches=SEARCHES)
 
