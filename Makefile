@@ -4,16 +4,21 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 COMPLETE := .venv/complete
 
-.PHONY: demo test lint test-slow java bench clean
+.PHONY: demo test lint test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 
 demo: $(INSTALLED)
 	$(BIN)/shoal demo
 
-test: lint java
-	$(BIN)/pytest -m "not slow"
+test: lint java chromium
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-test-slow: $(COMPLETE) java
+test-slow: $(COMPLETE) java chromium
 	$(BIN)/pytest -m slow
+
+# The site is built anew, and every warning is an error.
+docs: $(COMPLETE)
+	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 lint: $(COMPLETE)
 	$(BIN)/ruff check
@@ -27,8 +32,37 @@ java:
 	  apt-get update -q && apt-get install -q -y default-jre-headless; else \
 	  echo "Java is missing, which the tests of Spark need: apt-get install default-jre-headless"; exit 1; fi
 
+# The page is tested in a real browser; without one those tests are skipped, saying so.
+chromium:
+	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends chromium; else \
+	  echo "chromium is missing, so the tests of the page are skipped: apt-get install chromium"; fi
+
 bench: $(COMPLETE)
 	$(BIN)/python -m bench
+
+# Long; what fails is kept in fuzz-finds/. A short run of the same is part of the tests.
+fuzz: $(COMPLETE)
+	$(BIN)/python -m fuzz --seconds 600
+
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+test-minimum: $(COMPLETE)
+	$(PYTHON) -m venv .venv-minimum
+	.venv-minimum/bin/pip install --quiet $$($(BIN)/python tools/minimum.py)
+	.venv-minimum/bin/pip install --quiet --no-deps --editable .
+	NUMBA_CACHE_DIR=.venv-minimum/numba .venv-minimum/bin/pytest -m "not slow" \
+	  tests/golden tests/test_release.py tests/test_formats.py tests/test_cli.py tests/report/test_reports.py
+
+# Known vulnerabilities, and the bill of materials; what looks for them does not belong into the environment that is looked at.
+audit: $(COMPLETE)
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/pip install --quiet pip-audit
+	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement constraints.txt
+
+sbom: $(COMPLETE)
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/pip install --quiet cyclonedx-bom
+	$(BIN)/python tools/sbom.py .venv-audit/bin/cyclonedx-py sbom.cdx.json
 
 # One rule makes the environment, another adds what only tests need; they run again when pyproject.toml changes.
 $(INSTALLED): pyproject.toml
@@ -39,12 +73,12 @@ $(INSTALLED): pyproject.toml
 	  echo "Python's venv module is missing; install it with: apt-get install python3-venv"; exit 1; fi
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[demo]"
+	$(BIN)/python -m pip install --quiet --editable ".[demo,report]"
 	@touch $@
 
 $(COMPLETE): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --editable ".[bounds,demo,report,sklearn,spark,stat]" --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	@touch $@
 
 clean:
-	rm -rf .venv .numba_cache shoal-demo src/shoal/kernels/__pycache__
+	rm -rf .venv .venv-minimum .venv-audit .numba_cache docs/_build shoal-demo src/shoal/kernels/__pycache__

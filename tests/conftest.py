@@ -1,4 +1,4 @@
-"""What all tests share: the reference data sets and the settings of hypothesis."""
+"""What all tests share: the reference data sets, the settings of hypothesis, and the count of every published file."""
 
 import hashlib
 import os
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.sql_check import Tally, Watch
 
 # numba looks for changes in the file of a kernel only, not in those it imports: another source, another cache.
 KERNELS = sorted(Path(__file__).parents[1].glob("src/shoal/kernels/*.py"))
@@ -16,6 +17,11 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba
 # The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
 settings.register_profile("shoal", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("shoal")
+
+# Every file that a test publishes is counted anew, in plain SQL.
+WATCH = Watch()
+WATCH.start()
+FOUND = Tally()  # by all processes
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -44,3 +50,28 @@ def reference(reference_file):
         return np.loadtxt(reference_file(name), delimiter=",", quotechar='"', skiprows=1, usecols=COLUMNS[name])
 
     return load
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Take what a process of pytest-xdist has counted."""
+    if "published" in getattr(node, "workeroutput", {}):
+        FOUND.add(node.workeroutput["published"])
+
+
+def pytest_sessionfinish(session):
+    """Count what other processes published; no run passes that published a group below k, or what nobody can read."""
+    WATCH.look_through(session.config._tmp_path_factory.getbasetemp())
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["published"] = WATCH.found
+        return
+    FOUND.add(WATCH.found)
+    if (FOUND.below or FOUND.unread) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what the count found."""
+    terminalreporter.write_line(FOUND.line, red=bool(FOUND.below or FOUND.unread))
+    for problem in [*FOUND.below, *FOUND.unread]:
+        terminalreporter.write_line(problem, red=True)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.demo import CONFIDENTIAL, QUASI, TYPES, _survey
+from shoal.demo import CONFIDENTIAL, QUASI, TYPES
 from shoal.tables import open_table
 from shoal.tables.labels import Labels, labels_of, with_labels
 
@@ -251,7 +251,7 @@ def test_bad_weights_are_refused(weights, said):
 
 @pytest.fixture(scope="module")
 def survey():
-    return _survey()
+    return shoal.demo.survey()
 
 
 def test_the_survey_with_its_real_types(survey):
@@ -409,7 +409,7 @@ def test_zones_and_narrow_floats_can_be_written_and_preserved(tmp_path):
     table = pa.table({"at": moments, "x": pa.array(np.arange(12) * 1.1, pa.float32()), "w": [1.0, 2, 3] * 4})
     release = shoal.protect(table, k=3, quasi=["at", "x"], weights="w", preserve="weighted_mean")
     for ending in ("xml", "csv", "parquet"):
-        release.save(tmp_path / f"out.{ending}")
+        release.save(tmp_path / f"{ending}.{ending}")
 
 
 def test_views_and_large_integers_as_levels():

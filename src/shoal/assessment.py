@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -17,6 +16,9 @@ from shoal.editing import records_of, rules_of
 from shoal.edits.evaluation import each_broken
 from shoal.edits.expressions import Rule, attributes_of
 from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.intersection import Earlier, differing, intersected, record_keys
+from shoal.manifest import Manifest, load_manifest
+from shoal.manifest_check import recheck
 from shoal.plan import AttributeType, Csv, Plan
 from shoal.roles import confidential_codes, numeric_attributes, refuse_unknown
 from shoal.tables import Table, kind_of, open_table
@@ -170,17 +172,7 @@ def _rows(before: Table, after: Table, key: str | None) -> NDArray[np.int64]:
         )
     if key is None:
         return np.arange(len(before))
-    refuse_unknown(before, {"key": [key]}, "the original")
-    refuse_unknown(after, {"key": [key]}, "the masked table")
-    try:
-        wanted, given = (table.column(key).cast(pa.large_string()) for table in (before, after))
-    except pa.ArrowException:
-        raise DataError(f"the key '{key}' must be texts, numbers or dates") from None
-    for what, column in (("the original", wanted), ("the masked table", given)):
-        if column.null_count or len(column.unique()) < len(column):
-            raise DataError(
-                f"the key '{key}' does not tell the records of {what} apart: some are missing or occur twice"
-            )
+    wanted, given = record_keys(before, key, "the original"), record_keys(after, key, "the masked table")
     found = pc.index_in(wanted, value_set=given)
     if found.null_count:
         raise DataError(
@@ -252,11 +244,14 @@ def _known(intruder: Sequence[str], names: list[str]) -> list[str]:
 
 def check(
     masked: Any,
-    k: int,
+    k: int | None = None,
     quasi: Sequence[str] | None = None,
     edits: str | Sequence[str] | None = None,
     csv: CsvOptions = None,
     original: Any = None,
+    manifest: str | os.PathLike[str] | None = None,
+    against: Any = None,
+    key: str | None = None,
 ) -> dict[str, Any]:
     """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
 
@@ -264,41 +259,138 @@ def check(
     ----------
     masked : dataframe or path
         The table to check, whoever made it.
-    k : int
-        The least number of records in a group.
+    k : int, optional
+        The least number of records in a group; it comes from the manifest if there is one.
     quasi : list of str, optional
-        The quasi-identifiers; every numeric attribute if left out.
+        The quasi-identifiers; every numeric attribute if left out. They come from the manifest if there is one.
     edits : path or list of str, optional
         Rules that every record must obey: a file of them, or rules line by line.
     csv : Csv or dict, optional
         How a CSV file is written, where looking at it is not enough.
     original : dataframe or path, optional
         The original data, for rules that ask whether a value occurs there.
+    manifest : path, optional
+        The manifest of the release: whether the file is still the one that was published, and all that can be verified
+        again of what it promised then.
+    against : dataframe, path or list of these, optional
+        Earlier releases of the same data: whether records hide among k in all of them together.
+    key : str, optional
+        With `against`, a column of all releases that tells records apart; rows are paired by position without.
 
     Returns
     -------
     dict
         ``records``, ``k``, ``quasi``, how many rules hold (``edits``) and the measures of `shoal.measures.exposure`.
+        With a manifest, ``blocks`` instead of these, and what could not be verified again (``unverified``). With
+        earlier releases, ``against`` as in `shoal.intersection.intersected`, and other columns that are not the same
+        there (``differing``), so that rows may be in another order.
 
     Raises
     ------
     CheckFailed
-        Saying how many combinations are too small, and which rules are broken by how many records.
+        Saying how many combinations are too small, which rules are broken by how many records, every difference to the
+        manifest, and what earlier releases reveal; what was counted is in its ``found``.
     """
-    plan = Plan(k=k, quasi=quasi, edits=edits, csv=csv)
-    if original is not None and plan.edits is None:
-        raise PlanError([("original", "does not apply without rules; give them with edits")])
+    _refuse_contradictions(masked, k, quasi, edits, original, manifest, against, key)
+    given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
+    plan = Plan(**given, quasi=quasi, edits=edits, csv=csv)
+    seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
+    rules = rules_of(plan)
+    failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else _opened(original, plan))]
+    found = {**seen.found, "edits": len(rules)}
+    if against is not None:
+        if seen.found["k"] is None:
+            raise PlanError([("against", "needs a k, which this manifest has not; give k and quasi in its place")])
+        earlier = _earlier(against, plan)
+        revealed = intersected(seen.table, seen.blocks, seen.found["k"], earlier, key)
+        names = [name for block in seen.blocks for name in block]
+        found["against"] = revealed.found
+        found["differing"] = [] if key else differing(seen.table, earlier, names)
+        failures += revealed.failures
+    if failures:
+        raise CheckFailed(failures, found)
+    return found
+
+
+class _Seen(NamedTuple):
+    """What is in a file that is checked: its quasi-identifiers by block, what was counted, and what does not hold."""
+
+    table: Table
+    blocks: list[list[str]]
+    found: dict[str, Any]
+    failures: list[str]
+    manifest: Manifest | None = None
+
+
+def _refuse_contradictions(
+    masked: Any, k: Any, quasi: Any, edits: Any, original: Any, manifest: Any, against: Any, key: str | None
+) -> None:
+    problems = []
+    if manifest is not None:
+        twice = {"k": k, "quasi": quasi}
+        problems = [(name, "comes from the manifest; leave it out") for name in twice if twice[name] is not None]
+        if not isinstance(masked, str | os.PathLike):
+            problems.append(("manifest", "is that of a file; give the masked file by its path"))
+    if original is not None and edits is None:
+        problems.append(("original", "does not apply without rules; give them with edits"))
+    if key is not None and against is None:
+        problems.append(("key", "does not apply without earlier releases; name them with against"))
+    if isinstance(against, list | tuple) and not against:
+        problems.append(("against", "names no earlier release; leave it out or name at least one"))
+    if problems:
+        raise PlanError(problems)
+
+
+def _counted(masked: Any, plan: Plan) -> _Seen:
+    """Count how often the combinations of quasi-identifiers occur."""
     table = open_table(masked, plan.csv)
     refuse_unknown(table, {"quasi": plan.masked})
     names = plan.masked or numeric_attributes(table)
-    rules = rules_of(plan)
+    found = {"records": len(table), "k": plan.k, "quasi": names, **exposure(table, names)}
+    return _Seen(table, [names], found, [*too_small(table, names, plan.k)])
+
+
+def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
+    """Verify a file once more that has a manifest."""
+    seen = recheck(Path(masked), manifest, plan.csv)
+    if seen.table is None:
+        raise CheckFailed(seen.failures)
+    blocks = [block["attributes"] for block in seen.blocks]
+    found = {
+        "records": len(seen.table),
+        "k": manifest.verified.k,
+        "quasi": list(dict.fromkeys(name for block in blocks for name in block)),
+        "blocks": seen.blocks,
+        "unverified": seen.unverified,
+    }
+    return _Seen(seen.table, blocks, found, seen.failures, manifest)
+
+
+def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
+    """Yield the rules that are broken, and what a manifest says of rules that cannot be."""
+    said = None if seen.manifest is None else seen.manifest.verified.rules
+    if not rules:
+        if said is not None:
+            seen.found["unverified"].append(f"that {counted(said.number, 'rule')} hold, which were not given")
+        return
+    if seen.manifest is not None and len(rules) != (number := 0 if said is None else said.number):
+        yield f"{counted(len(rules), 'rule')} given, where the manifest speaks of {number:,}"
     for rule in rules:
-        refuse_unknown(table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
-    source = None if original is None else _opened(original, plan)
-    failures = [*too_small(table, names, plan.k), *_broken(table, rules, source)]
-    if failures:
-        raise CheckFailed(failures)
-    return {"records": len(table), "k": plan.k, "quasi": names, "edits": len(rules), **exposure(table, names)}
+        refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
+    broken = _broken(seen.table, rules, original)
+    if said is not None and said.excused:
+        seen.found["unverified"] += (f"{each}: original records that broke rules were kept" for each in broken)
+    else:
+        yield from broken
+
+
+def _earlier(against: Any, plan: Plan) -> list[Earlier]:
+    found = []
+    for number, source in enumerate(against if isinstance(against, list | tuple) else [against], start=1):
+        is_path = isinstance(source, str | os.PathLike)
+        name = f"'{os.fspath(source)}'" if is_path else f"earlier release {number}"
+        found.append(Earlier(name, _opened(source, plan)))
+    return found
 
 
 def _broken(table: Table, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """The commands. Each builds a plan, calls what Python users call, and shows the result."""
 
+import contextlib
 import os
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -10,6 +12,9 @@ import typer
 from rich.text import Text
 from typer.exceptions import TyperException
 
+from shoal.cli_app import app as app_command
+from shoal.cli_check import assess as assess_command
+from shoal.cli_check import check as check_command
 from shoal.cli_edits import edits as edits_command
 from shoal.cli_options import (
     FILES,
@@ -18,6 +23,7 @@ from shoal.cli_options import (
     Alpha,
     AttributeWeight,
     Bound,
+    Bounds,
     Budget,
     Confidential,
     Constraint,
@@ -27,6 +33,7 @@ from shoal.cli_options import (
     Edits,
     EditsOriginal,
     Encoding,
+    Epsilon,
     Identifiers,
     Json,
     K,
@@ -57,11 +64,9 @@ from shoal.cli_options import (
 from shoal.cli_output import print_json, stderr, stdout
 from shoal.cli_sweep import sweep as sweep_command
 from shoal.errors import CheckFailed, ShoalError
-from shoal.words import counted
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
-    from shoal.work import Progress
 
 app = typer.Typer(
     name="shoal",
@@ -140,6 +145,8 @@ def protect(
         str | None,
         typer.Option("-t", help="t-closeness: how far groups may be from the file in what is confidential."),
     ] = None,
+    epsilon: Epsilon = None,
+    bounds: Bounds = None,
     edits: Edits = None,
     edit: Edit = None,
     edits_original: EditsOriginal = None,
@@ -172,6 +179,8 @@ def protect(
     as_json: Json = False,
 ) -> None:
     """Protect a file: mask it, verify the result, write it, and show what it costs and risks."""
+    from shoal.engines.running import protect_files
+    from shoal.manifest import manifest_beside
     from shoal.plan import Plan
     from shoal.release import plan_beside, refuse_output
     from shoal.screen import Bar, files
@@ -210,6 +219,8 @@ def protect(
         preserve=preserve,
         l=l,
         t=t,
+        epsilon=epsilon,
+        bounds=lists("bounds", bounds),
         edits=edits_of(edits, edit),
         edits_original=edits_original,
         recompute=names(recompute),
@@ -223,61 +234,21 @@ def protect(
     )
     asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
-    refuse_output(asked.input, target, overwrite)
+    refuse_output(asked.input, target, overwrite or resume)  # a run that resumes looks more closely
     page = None if report is None else Path(report)
     if page is not None:
         from shoal.report.writing import refuse_report
 
         refuse_report(page, overwrite)
     with Bar(stderr()) as bar:
-        run = partial(_protected, asked, target, overwrite, resume, on_interrupt, page)
+        run = partial(protect_files, asked, target, overwrite, resume, on_interrupt, page)  # type: ignore[arg-type] # a word, as protect will see
         summary = interruptible(run, bar)
-    paths = {"masked file": str(target), "plan": str(plan_beside(target))}
-    paths |= {} if page is None else {"report": str(page)}
+    written = {"masked file": target, "plan": plan_beside(target), "manifest": manifest_beside(target), "report": page}
+    paths = {what: str(path) for what, path in written.items() if path is not None}
     if as_json:
         print_json({**summary, "files": paths})
     else:
         stdout().print(shown(summary), files(paths))
-
-
-def _protected(
-    plan: "Plan",
-    target: Path,
-    overwrite: bool,
-    resume: bool,
-    on_interrupt: Any,
-    page: Path | None,
-    bar: "Progress",
-) -> dict[str, Any]:
-    """Protect a file on the engine that suits it, and return the summary."""
-    from shoal.engines.choice import engine_for
-    from shoal.errors import PlanError
-
-    engine = engine_for(plan)
-    if resume and engine != "local":
-        raise PlanError([("resume", "applies to files that are too large for memory; this one is not")])
-    if on_interrupt != "stop" and engine in ("local", "spark"):
-        raise PlanError([("on_interrupt", "does not apply to files that are too large for memory; --resume goes on")])
-    if page is not None and engine in ("local", "spark"):
-        raise PlanError([("report", "is made of files that fit into memory; this one does not")])
-    if engine == "spark":
-        from shoal.engines.spark_files import protect_files
-
-        return protect_files(plan, overwrite=overwrite, progress=bar).summary()
-    if engine == "local":
-        from shoal.engines.local import protect_file
-
-        return protect_file(plan, overwrite=overwrite, resume=resume, progress=bar).summary()
-    from shoal.engines.work_folder import forget
-    from shoal.release import protect
-
-    forget(target)
-    release = protect(plan=plan, progress=bar, on_interrupt=on_interrupt)
-    bar("write", 0, 1)
-    release.save(target, overwrite)
-    if page is not None:
-        release.report(page, overwrite)
-    return release.summary()
 
 
 def _complete(plan: "Plan | None", options: dict[str, Any]) -> "Plan":
@@ -299,101 +270,14 @@ def _complete(plan: "Plan | None", options: dict[str, Any]) -> "Plan":
 
 
 app.command(name="sweep", epilog="Example:  shoal sweep data.csv -k 3-10 --quasi age,income")(sweep_command)
+app.command(name="app", epilog="Example:  shoal app data.csv")(app_command)
 app.command(name="edits", epilog="Example:  shoal edits data.csv rules.sch --quasi age,income")(edits_command)
-
-
-@app.command(epilog="Example:  shoal check masked.csv -k 5 --quasi age,income --edits rules.sch")
-def check(
-    masked: Annotated[str, typer.Argument(help="The file to check, whoever made it.")],
-    k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")],
-    quasi: Quasi = None,
-    edits: Edits = None,
-    edit: Edit = None,
-    original: Annotated[
-        str | None, typer.Option(help="The original file, for rules that ask what occurs there.", metavar="FILE")
-    ] = None,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing_word: MissingWord = None,
-    as_json: Json = False,
-) -> None:
-    """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold; else exit 1."""
-    from shoal.assessment import check
-
-    try:
-        result = check(
-            masked,
-            k,  # type: ignore[arg-type] # a number, as the plan will see
-            names(quasi),
-            edits=edits_of(edits, edit),
-            csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
-            original=original,
-        )
-    except CheckFailed as failed:
-        if as_json:
-            print_json({"passed": False, "failures": failed.failures})
-        raise
-    if as_json:
-        print_json({"passed": True, **result})
-    else:
-        also = "so does" if result["edits"] == 1 else "so do"
-        stdout().print(
-            f"Passed: {result['records']:,} records in {result['groups']:,} groups of {result['smallest']} to "
-            f"{result['largest']}; k = {result['k']} holds for {', '.join(result['quasi'])}"
-            + (f"; {also} {counted(result['edits'], 'rule')}." if result["edits"] else "."),
-            markup=False,
-        )
-
-
-@app.command(epilog="Example:  shoal assess data.csv masked.csv --quasi age,income --confidential illness")
-def assess(
-    original: Annotated[str, typer.Argument(help="The original file.")],
-    masked: Annotated[str, typer.Argument(help="The masked file, whoever made it: the same records.")],
-    quasi: Quasi = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(help="Attributes whose diversity within groups counts.", metavar="A,B,...")
-    ] = None,
-    intruder: Annotated[
-        list[str] | None, typer.Option(help="One scenario: what an intruder knows.", metavar="A,B,...")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option(help="A column that tells records, if the rows are not in the same order.")
-    ] = None,
-    type_: Type = None,
-    levels: Levels = None,
-    seed: Annotated[str, typer.Option(help="For what is measured on a sample.", metavar="N")] = "0",
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing_word: MissingWord = None,
-    as_json: Json = False,
-) -> None:
-    """Measure what a masked file costs its users and what it gives an intruder, by every measure there is."""
-    from shoal.assess_screen import assessment
-    from shoal.assessment import assess
-    from shoal.screen import Bar
-
-    with Bar(stderr()) as bar:
-        result = assess(
-            original,
-            masked,
-            names(quasi),
-            names(confidential) or [],
-            names(intruder),
-            key,
-            seed,  # type: ignore[arg-type] # a number, as the plan will see
-            csv_of(delimiter, quote, decimal, encoding, missing_word),
-            bar,
-            pairs("type", type_),  # type: ignore[arg-type] # words, as the plan will see
-            lists("levels", levels),
-        )
-    if as_json:
-        print_json(result)
-    else:
-        stdout().print(assessment(result))
+app.command(name="check", epilog="Example:  shoal check masked.csv -k 5 --quasi age,income --edits rules.sch")(
+    check_command
+)
+app.command(
+    name="assess", epilog="Example:  shoal assess data.csv masked.csv --quasi age,income --confidential illness"
+)(assess_command)
 
 
 @app.command(epilog="Example:  shoal demo --folder try-shoal")
@@ -418,10 +302,14 @@ def demo(
 
 def main() -> None:
     """Run the command line: one clear sentence for whatever goes wrong, never a traceback."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is asked to end cleans up like after Ctrl-C
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # whoever is asked to end cleans up like after Ctrl-C
+        number = getattr(signal, name, signal.SIGTERM)  # Windows has two of them
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup asks for
+            signal.signal(number, signal.default_int_handler)
     try:
         # Not standalone: wrong options are to read like every other mistake.
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
         if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
             _fail("error", [f"{sentence}; see shoal --help"], 2)
@@ -430,21 +318,35 @@ def main() -> None:
         _fail("failed", failed.failures, 1)
     except ShoalError as error:
         _fail("error", str(error).splitlines(), 2)
+    except KeyboardInterrupt:  # once more, while the first was being answered
+        code = _INTERRUPTED
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        # The error's own text may carry values from the data, so only its kind is shown.
-        what = f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
-        _fail("error", [what], 2)
+        _fail("error", [_unexpected(error)], 2)
     if code == _INTERRUPTED:
         _fail("stopped", ["interrupted"], _INTERRUPTED)
     raise SystemExit(code)
+
+
+def _unexpected(error: Exception) -> str:
+    """Say what went wrong; the error's own text may carry values from the data, so it is not shown."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
+        return "there is not enough memory; free some, or let less be used at a time with --memory"
+    if isinstance(error, OSError) and error.errno:
+        return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
+    return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
 
 
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
 
 def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
-    for sentence in sentences:
-        stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try again at the end, and say more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError):  # nobody can be told, but for the exit code
+        for sentence in sentences:
+            stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
     raise SystemExit(code)

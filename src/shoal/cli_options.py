@@ -83,6 +83,21 @@ Constraint = Annotated[
         metavar="A=RULE",
     ),
 ]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(
+        help="Differential privacy: how much may be learned of one record, such as 1. Every attribute gets noise and "
+        "needs --bounds; rows are not in their order.",
+        metavar="X",
+    ),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="With --epsilon: the least and largest value of an attribute, as in age=0,120; not from the data.",
+        metavar="A=LOW,HIGH",
+    ),
+]
 Seed = Annotated[
     str | None,
     typer.Option(

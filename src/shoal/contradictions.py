@@ -32,6 +32,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     if plan.method == "mic1d":
         yield from _mic1d(plan)
     yield from _hybrid(plan)
+    yield from _private(plan)
     yield from _scaled(plan)
     yield from _searched(plan)
     if plan.gain is not None and plan.method != "vmdav":
@@ -189,6 +190,52 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
     if plan.mask_quasi and plan.quasi is None:
         yield "mask_quasi", "does not apply without quasi-identifiers; name them with quasi"
     yield from _alpha(plan)
+
+
+# What a plan with epsilon leaves as it is, and why.
+_NOT_PRIVATE = {
+    **dict.fromkeys(("strata", "weights", "confidential"), "would be published as they are, which no noise protects"),
+    **dict.fromkeys(("blocks", "edits", "l", "t"), "cannot be kept by groups that no data have a say in"),
+    **dict.fromkeys(("standardize", "attribute_weights"), "do not apply with epsilon: bounds are the scale"),
+    **dict.fromkeys(("budget", "refine", "bound"), "does not apply with epsilon: better groups depend on the data"),
+    "restore_variance": "would publish the variance without noise; leave it out with epsilon",
+    "missing": "must be error with epsilon: how many values are missing is a secret too; fill them beforehand",
+    "scale": "does not apply with epsilon: record blocks depend on the data",
+    "seed": "is refused with epsilon: whoever knows it takes the noise off again; it comes from the operating system",
+}
+
+
+def _private(plan: "Plan") -> Iterator[Problem]:
+    """Differential privacy: everything that is published has noise, and nothing else was taken from the data."""
+    if plan.epsilon is None:
+        if plan.bounds:
+            yield "epsilon", "is missing; bounds do not apply without it"
+        if plan.method == "insensitive":
+            yield "epsilon", "is missing; method 'insensitive' needs it, and bounds"
+        return
+    if plan.method not in ("auto", "insensitive"):
+        yield "method", "must be insensitive with epsilon, or left out: groups of others depend on every record"
+    for field, reason in _NOT_PRIVATE.items():
+        if getattr(plan, field) != type(plan).model_fields[field].default:
+            yield field, reason
+    if plan.aggregates - {"mean"}:
+        yield "aggregate", "must be mean with epsilon: of others it is not known how far one record can move them"
+    for name, (low, high) in plan.bounds.items():
+        if not low < high or high - low == float("inf"):
+            yield f"bounds.{name}", "must be the least value and then a larger one, not farther apart than 1e308"
+        if plan.masked and name not in plan.masked:
+            yield "bounds", f"names '{name}', which is not masked"
+    for name in plan.masked:
+        if name not in plan.bounds:
+            yield "bounds", without_bounds(name)
+
+
+def without_bounds(name: str) -> str:
+    """Say that an attribute has no bounds."""
+    return (
+        f"leaves out '{name}': say between which values it can lie, from what it is and not from the data, whose own "
+        "least and largest values are somebody's"
+    )
 
 
 def _unused(plan: "Plan", fields: Iterable[str], reason: str = "") -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.errors import FileError, MissingExtra
+from shoal.manifest import manifest_beside
 from shoal.plan import Plan
 from shoal.release import plan_beside, protect
 from shoal.tables import open_table, write_table
@@ -25,19 +26,37 @@ TYPES = {"religious": "ordinal", "educ": "ordinal", "occupation": "nominal", "oc
 # One level of six is little beside a standard deviation: these are to count about as much as the numbers.
 WEIGHTS = {"religious": 10, "educ": 10}
 CONFIDENTIAL = ["rate_marriage", "affairs"]
+_EXTRAS = "demo,report"
 
 
 def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
-    """Write the survey to `folder`, protect it, and return the summary and the files."""
-    original, masked = folder / "survey.csv", folder / "masked.csv"
+    """Write the survey to `folder`, protect it, report on it, and return the summary and the files."""
+    answers = survey()
+    _refuse_without_reports()
+    original, masked, page = folder / "survey.csv", folder / "masked.csv", folder / "report.html"
     plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES, attribute_weights=WEIGHTS)
-    _make(folder, {original.name, masked.name, plan_beside(masked).name})
+    paths = {
+        "original survey": original,
+        "masked file": masked,
+        "plan": plan_beside(masked),
+        "manifest": manifest_beside(masked),
+        "report": page,
+    }
+    _make(folder, {path.name for path in paths.values()})
     with written_whole(original, overwrite=True) as partial:
-        write_table(open_table(_survey()), partial, "csv")
+        write_table(open_table(answers), partial, "csv")
     release = protect(plan=plan, progress=progress)
     release.save(masked, overwrite=True)
-    paths = {"original survey": str(original), "masked file": str(masked), "plan": str(plan_beside(masked))}
-    return release.summary(), paths
+    release.report(page, overwrite=True)
+    return release.summary(), {what: str(path) for what, path in paths.items()}
+
+
+def _refuse_without_reports() -> None:
+    """Say what must be installed before any work is done."""
+    try:
+        import shoal.report  # noqa: F401
+    except ImportError:
+        raise MissingExtra("shoal demo", _EXTRAS) from None
 
 
 def _make(folder: Path, ours: set[str]) -> None:
@@ -51,10 +70,10 @@ def _make(folder: Path, ours: set[str]) -> None:
         raise FileError(f"the folder '{folder}' holds other files; name another with --folder")
 
 
-def _survey() -> pa.Table:
+def survey() -> pa.Table:
     """Load the survey that comes inside statsmodels (Fair 1978, A theory of extramarital affairs)."""
     try:
         from statsmodels.datasets import fair
     except ImportError:
-        raise MissingExtra("shoal demo", "demo") from None
+        raise MissingExtra("shoal demo", _EXTRAS) from None
     return pa.Table.from_pandas(fair.load_pandas().data, preserve_index=False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.plan import Aggregate, AttributeType, Plan
-from shoal.scaling import Matrix, Scale, standardize
+from shoal.scaling import Matrix, Scale, standardize, within_squares
 from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes, encode
@@ -79,6 +79,8 @@ def space_of(attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale
             values[:, j] = np.sqrt(weights[j]) * scaled
         else:
             values[:, j] = attribute.codes * steps[j]
+    if plan.standardize == "none" and (kinds == MEAN).all():
+        values = within_squares(values)
     return Space(values, kinds, weights, steps, levels)
 
 

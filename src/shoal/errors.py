@@ -3,6 +3,9 @@
 No message carries a value from the data: only names of columns, numbers of rows and the way out.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class ShoalError(Exception):
     """Base of everything that Shoal raises on purpose."""
@@ -25,10 +28,11 @@ class FileError(ShoalError, OSError):
 
 
 class CheckFailed(ShoalError):
-    """A table is not what it claims to be; `failures` lists the sentences that say why."""
+    """A table is not what it claims to be; `failures` lists the sentences that say why, `found` what was counted."""
 
-    def __init__(self, failures: list[str]) -> None:
+    def __init__(self, failures: list[str], found: Mapping[str, Any] | None = None) -> None:
         self.failures = failures
+        self.found = dict(found or {})
         super().__init__("\n".join(failures))
 
 

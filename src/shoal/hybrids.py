@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -130,7 +131,8 @@ def random_numbers(attributes: Sequence[Attribute], plan: Plan) -> np.random.Gen
     """
     if plan.seed is None:
         return np.random.default_rng()
-    options = {name: value for name, value in plan.options().items() if name not in ("seed", "input", "output", "csv")}
+    # What is left at its default plays no part: an option that plans will have one day changes no release of today.
+    options = plan.model_dump(exclude_defaults=True, exclude={"seed", "input", "output", "csv"})
     asked = hashlib.sha256(json.dumps(options, sort_keys=True, default=str).encode())
     data = hashlib.sha256()
     for attribute in attributes:
@@ -218,7 +220,7 @@ def _synthetic(
         try:
             result = microhybrid(X[rows], Y[rows], labels[rows], rng)
         except ValueError as error:
-            raise DataError(str(error)) from None
+            raise DataError(_by_name(error, parts)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups
         room[rows] = result.room
         left += result.left * len(rows) / len(X)
@@ -236,9 +238,15 @@ def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
     try:
         values = muralidhar_sarathy(X, Y, alpha, rng)
     except ValueError as error:
-        raise DataError(" ".join(str(error).split())) from None  # a matrix that is offered takes several lines
+        raise DataError(_by_name(error, parts)) from None
     unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), np.ptp(X, axis=0))
     return _Made(values, unchanged, np.zeros(len(X), dtype=np.int64), *freedom(X, Y))
+
+
+def _by_name(error: ValueError, parts: _Parts) -> str:
+    """Say what is wrong with a matrix of the names of its columns, in one line: a matrix that is offered takes more."""
+    said = " ".join(str(error).split())
+    return re.sub(r"column (\d+) of X", lambda found: f"column '{parts.synthetic[int(found[1]) - 1].name}'", said)
 
 
 def _on_unchanged(parts: _Parts, made: _Made, plan: Plan) -> list[str]:

@@ -31,7 +31,9 @@ from pydantic_core import ErrorDetails
 from shoal.contradictions import Problem, contradictions
 from shoal.errors import FileError, PlanError
 
-Method = Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "mic1d", "hybrid", "ms"]
+Method = Literal[
+    "auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "mic1d", "hybrid", "ms", "insensitive"
+]
 Aggregate = Literal[
     "mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode", "medoid"
 ]
@@ -265,6 +267,12 @@ class Plan(BaseModel):
     preserve: Literal["weighted_mean"] | None = Field(
         None, description="with weights: promise and verify that the weighted total of every group is kept"
     )
+    epsilon: Positive | None = Field(
+        None, description="differential privacy: how much may be learned of one record; needs bounds, takes no seed"
+    )
+    bounds: dict[str, Annotated[list[Finite], Field(min_length=2, max_length=2)]] = Field(
+        {}, description="with epsilon: the least and largest value of each attribute, known without looking at the data"
+    )
     l: Annotated[Whole, Field(ge=2)] | None = Field(  # noqa: E741 - the literature's own name
         None, description="l-diversity: the least number of different confidential values in a group"
     )
@@ -420,6 +428,8 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = f"must be at most {context['le']:g}"
         case "greater_than_equal":
             what = f"must be at least {context['ge']}"
+        case "too_short" | "too_long" | "list_type" if path[0] == "bounds":
+            what = "must be two numbers, the least and the largest value, such as 0,120"
         case "too_short" if path[0] == "levels":
             what = "names no level"
         case "too_short" if path[0] == "edits":
@@ -452,5 +462,5 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
 _PATHS = ("input", "output", "edits")
 _PARTS: dict[str, type[BaseModel]] = {"csv": Csv, "scale": Scale}
 _TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")
-_TABLES = ("types", "levels", "attribute_weights", "aggregate", "constraints")
+_TABLES = ("types", "levels", "attribute_weights", "aggregate", "constraints", "bounds")
 _NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks", "recompute", "adjust")

@@ -142,7 +142,8 @@ def _divided(
     """Divide the records by strata and by what governs rules; those that are left out are struck from `keep`."""
     notes: list[str] = []
     while True:
-        strata = stratify(_only(source, keep), space_of(_rows(attributes, keep), plan), plan)
+        kept = _only(source, keep)
+        strata = stratify(kept, space_of(_rows(attributes, keep), plan), plan, np.flatnonzero(keep) + 1)
         keep[keep] = strata.keep
         parts = parted(_only(source, keep), edits, strata.rows, plan)
         notes += [*strata.notes, *parts.notes]

@@ -16,6 +16,7 @@ from shoal.plan import Plan
 from shoal.space import Space
 from shoal.tables import Table
 from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
 from shoal.words import counted, listed
 
@@ -99,9 +100,27 @@ def restored(
                     f"the variance of '{attribute.name}' cannot be restored: all records publish the same value"
                 )
             rescaled[attribute.name] = restore_variance(codes, attribute.codes, weights)
-            codes = rescaled[attribute.name].apply(codes)
+            codes = _rescaled(codes, rescaled[attribute.name], attribute)
         changed.append(codes)
     return changed, rescaled
+
+
+def _rescaled(codes: Codes, rescaling: Rescaling, attribute: Attribute) -> Codes:
+    """Give a number or a date its variance back, as long as there are such numbers and dates."""
+    with np.errstate(over="ignore"):
+        changed = rescaling.apply(codes)
+    column = attribute.decode(changed)  # which may have less room than a float64
+    if np.isinf(changed).any() or (pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py()):
+        raise DataError(
+            f"the variance of '{attribute.name}' cannot be restored: it is too large; store it in another unit"
+        )
+    if attribute.type != "continuous":
+        years = pc.year(column)
+        if not pc.all(pc.and_(pc.greater(years, 0), pc.less(years, 10_000)), min_count=0).as_py():
+            raise DataError(
+                f"the variance of '{attribute.name}' cannot be restored: dates would leave the years 1 to 9999"
+            )
+    return changed
 
 
 def _is_constant(codes: Codes) -> bool:
@@ -188,6 +207,8 @@ def unchanged(plan: Plan, masked: list[Codes], attributes: Sequence[Attribute]) 
 
 def preserved(plan: Plan, edits: Keeping | None = None) -> str:
     """Say which moments a release keeps."""
+    if plan.epsilon is not None:
+        return "preserved: no moment exactly; groups publish their means with noise"
     if plan.method == "mic1d":
         return (
             "mic1d guarantees no group of k records: how many share a combination is in the risk, and may be one; "

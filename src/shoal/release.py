@@ -15,6 +15,7 @@ from shoal.editing import explained
 from shoal.encoding import encode_all, numbers
 from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.grouping import Certificate, Partitions
+from shoal.manifest import manifest_beside, manifest_of_file, refuse_manifest, verified_file
 from shoal.plan import Plan
 from shoal.preparing import AnyPath, Prepared, asked, prepared
 from shoal.publishing import notes, on_seed, put_right, representatives, restored, unchanged
@@ -23,9 +24,10 @@ from shoal.roles import survey_weights
 from shoal.strata import Strata
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.arrow import Array
-from shoal.tables.atomic import refuse_unwritable, written_whole
+from shoal.tables.atomic import refuse_unwritable, written_together
 from shoal.tables.attributes import Codes
-from shoal.tables.kinds import is_text
+from shoal.tables.kinds import is_read_by_value, is_text
+from shoal.tables.steady import steady
 from shoal.tables.stored import STATISTICS, Kind, stored, stored_type, unkept
 from shoal.verify import Diversity, Promise, exposure, verify, verify_written
 from shoal.work import Progress, quiet
@@ -85,7 +87,11 @@ def protect(
     """
     if on_interrupt not in ("stop", "keep"):
         raise PlanError([("on_interrupt", "must be 'stop' or 'keep'")])
-    return released(prepared(table, asked(table, plan, options), progress), progress, keep=on_interrupt == "keep")
+    settled = asked(table, plan, options)
+    with steady([] if settled.input is None else [Path(settled.input)]) as refuse_changed:
+        release = released(prepared(table, settled, progress), progress, keep=on_interrupt == "keep")
+        refuse_changed()
+    return release
 
 
 def released(ready: Prepared, progress: Progress, *, keep: bool = False) -> "Release":
@@ -93,6 +99,8 @@ def released(ready: Prepared, progress: Progress, *, keep: bool = False) -> "Rel
     plan, original, attributes = ready.plan, ready.original, ready.attributes
     if plan.draws:
         return _hybrid_release(ready, progress)
+    if plan.epsilon is not None:
+        return _private_release(ready, progress)
     masked, found, rescaled, slack = _masked(ready, progress, keep)
     columns = {
         attribute.name: attribute.decode(codes, whole=plan.round)
@@ -158,6 +166,21 @@ def _hybrid_release(ready: Prepared, progress: Progress) -> "Release":
     return Release(plan, ready.source, original, published, groups, promise, said, hybrid.blocking, hybrid, kept)
 
 
+def _private_release(ready: Prepared, progress: Progress) -> "Release":
+    """Publish noisy means in the order of their groups; which record is in which group goes no further than here."""
+    from shoal.private import in_rows, on_privacy, private_data
+
+    plan, original = ready.plan, ready.original
+    private = private_data(ready.attributes, plan)
+    published = original.publish(private.columns, drop=plan.identifiers)
+    promise = replace(_promise(plan, private.columns, ready.strata, {}), bounds=plan.bounds)
+    progress("verify", 0, 1)
+    verify(published, original, promise)
+    said = [*on_privacy(plan, private.figures), *notes(plan, original, ready.attributes, private.columns), *ready.notes]
+    own = in_rows(original, private.order)
+    return Release(plan, ready.source, own, published, [private.labels], promise, said, privacy=private.figures)
+
+
 def _promise(plan: Plan, columns: dict[str, Array], strata: Strata, rescaled: dict[str, Rescaling]) -> Promise:
     asked = plan.l is not None or plan.t is not None
     return Promise(
@@ -193,11 +216,13 @@ class Release:
         The rules that the release obeys: their class, the attributes they tie together, and how they were kept.
     certificate : Certificate, optional
         How far from the optimum the partition is at most, where that was asked for and could be proved.
+    privacy : dict, optional
+        With epsilon: the sensitivity and the noise, all public (see `shoal.private.figures`).
     """
 
     plan: Plan
     _source: Table = field(repr=False)
-    _original: Table = field(repr=False)  # the records of the source that are published
+    _original: Table = field(repr=False)  # the records of the source that are published, in the order of their rows
     _published: Table = field(repr=False)
     partitions: list[Labels] = field(repr=False)
     _promise: Promise = field(repr=False)
@@ -206,11 +231,15 @@ class Release:
     _hybrid: "Hybrid | None" = field(default=None, repr=False)
     edits: list[dict[str, Any]] | None = field(default=None, repr=False)
     certificate: Certificate | None = None
+    privacy: dict[str, Any] | None = field(default=None, repr=False)
     _saved: list[Path] = field(default_factory=list, repr=False)  # the files that it was written to
 
     @property
     def table(self) -> Any:
-        """The protected table: the same kind of dataframe as came in, with its rows and columns in their order."""
+        """The protected table: the same kind of dataframe as came in, with its rows and columns in their order.
+
+        With epsilon, rows are in the order of groups: which row was whose would tell of single records.
+        """
         return self._published.native
 
     @property
@@ -267,6 +296,7 @@ class Release:
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),
             **({} if self.certificate is None else {"certificate": self.certificate.summary()}),
+            **({} if self.privacy is None else {"privacy": self.privacy}),
             **({} if self._hybrid is None else {"hybrid": self._evidence(self._hybrid)}),
             "notes": self.notes,
         }
@@ -277,7 +307,7 @@ class Release:
         return evidence(self._original, self._published, self.plan, hybrid)
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
-        """Write the protected table, and beside it the plan that gives the same bytes again (not of hybrid data).
+        """Write the protected table, its manifest, and the plan that gives the same bytes again (not of hybrid data).
 
         What was written is read back and verified before it gets its final name; a file under that name is complete
         or does not exist. What this kind of file cannot keep is added to the notes.
@@ -286,7 +316,8 @@ class Release:
         ----------
         path : path, optional
             The file; its ending says of which kind. The plan's ``output`` if left out. The plan itself is written
-            under the same name with .plan.toml added.
+            under the same name with .plan.toml added, the manifest, which may be published too, under its name with
+            .manifest.json in place of the ending.
         overwrite : bool
             Whether files that exist already are replaced.
         """
@@ -296,13 +327,18 @@ class Release:
         path = Path(path)
         kind = writable_kind(path)
         refuse_output(self.plan.input, path, overwrite)
-        with written_whole(path, overwrite) as partial_path:
+        files = [path, plan_beside(path), manifest_beside(path)]
+        with written_together(files, overwrite) as (partial_path, partial_plan, partial_manifest):
             dialect = dialect_for(path, self._published.dialect)
             write_table(replace(self._published, dialect=dialect), partial_path, kind)
-            self._verify_on_disk(partial_path, kind, dialect)
-            with written_whole(plan_beside(path), overwrite) as partial_plan:
-                text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
-                partial_plan.write_text(text, encoding="utf-8")
+            written = self._verify_on_disk(partial_path, kind, dialect)
+            text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
+            partial_plan.write_text(text, encoding="utf-8")
+            csv = dialect.as_csv() if kind == "csv" else None
+            verified = verified_file(written, self._published, self._promise, self.plan)
+            shape = (written.names, len(written))
+            manifest = manifest_of_file(partial_path, path.name, *shape, csv, self.plan, verified)
+            partial_manifest.write_text(manifest.to_json(), encoding="utf-8")
         self.notes.extend(note for note in unkept(self._published.to_arrow(), kind) if note not in self.notes)
         self._saved.append(path)
 
@@ -354,8 +390,8 @@ class Release:
             return None
         return release_html(self)
 
-    def _verify_on_disk(self, path: Path, kind: Kind, dialect: Dialect) -> None:
-        """Read a file that was just written, and compare it with what it must hold."""
+    def _verify_on_disk(self, path: Path, kind: Kind, dialect: Dialect) -> Table:
+        """Read a file that was just written, compare it with what it must hold, and return it."""
         written = open_table(path, dialect.as_csv() if kind == "csv" else None)
         held = self._published
         if kind in STATISTICS:
@@ -363,7 +399,10 @@ class Release:
         types = {name: stored_type(kind, type_) for name, type_ in self._promise.masked.items()}
         if kind in ("csv", "xml"):  # where text may look like something else, and is the same text all the same
             types = {name: type_ for name, type_ in types.items() if not is_text(type_)}
+        if kind in ("csv", "xml", "excel"):
+            types = {name: type_ for name, type_ in types.items() if not is_read_by_value(self._promise.masked[name])}
         verify_written(written, held, types, self._promise)
+        return written
 
 
 def plan_beside(path: Path) -> Path:
@@ -378,6 +417,7 @@ def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
         raise FileError(f"'{path}' is the file that is being protected; write the release to another")
     refuse_unwritable(path, overwrite)
+    refuse_manifest(path, overwrite)
 
 
 # `help(protect)` and a notebook's tooltip show the plan's fields as the keywords that they are.

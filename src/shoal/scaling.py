@@ -53,6 +53,15 @@ def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") 
     return np.ascontiguousarray(Z)
 
 
+def within_squares(X: Matrix) -> Matrix:
+    """Divide all of X by one power of two where squares of it would overflow or vanish: no order of distances changes.
+
+    Missing values, NaN, stay.
+    """
+    peak = np.fmax.reduce(np.abs(X), axis=None, initial=0.0)
+    return X if peak == 0 or 1e-100 < peak < 1e100 else np.ldexp(X, -np.frexp(peak)[1])
+
+
 def _moments(Z: Matrix) -> tuple[Matrix, Matrix]:
     """Give the mean and the standard deviation of each column, added up in the order of the values.
 

@@ -26,6 +26,7 @@ STEPS = {
     "sweep": "trying every k",
     "verify": "verifying",
     "write": "writing and verifying the file",
+    "report": "writing the report",
     "risk": "measuring the risk",
     "loss": "measuring the loss",
 }
@@ -139,6 +140,7 @@ def _head(summary: dict[str, Any]) -> Text:
     after = summary["risk"]["after"]
     masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
     unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
+    unit += f", epsilon = {plan['epsilon']:g}" if "epsilon" in plan else ""
     return Text.assemble(
         (
             f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {_number(plan['k'])}{unit}",

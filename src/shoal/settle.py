@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from shoal.aggregation import first_not_positive
-from shoal.contradictions import ONE_ATTRIBUTE
+from shoal.contradictions import ONE_ATTRIBUTE, without_bounds
 from shoal.editing import no_product, with_rules, with_tied_blocks
 from shoal.edits.expressions import Rule
 from shoal.edits.keeping import Keeping
@@ -25,6 +25,8 @@ _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, H
 def settled(plan: Plan, table: Table, rules: Sequence[Rule] = ()) -> tuple[Plan, list[Attribute], Keeping | None]:
     """Fill in which attributes are masked, their types, how rules are kept and by which method; encode attributes."""
     plan = with_attributes(plan, table)
+    if plan.epsilon is not None:
+        _refuse_unprotected(plan, table)
     attributes = encode_all(table, plan)
     _refuse_large_k(plan, table)
     if isinstance(plan.blocks, str):
@@ -34,6 +36,29 @@ def settled(plan: Plan, table: Table, rules: Sequence[Rule] = ()) -> tuple[Plan,
         plan, kept = with_rules(plan, table.names, rules)
         _refuse_products(attributes, plan, kept)
     return with_method(plan, attributes, len(table)), attributes, kept
+
+
+def _refuse_unprotected(plan: Plan, table: Table) -> None:
+    """Report everything that would be published without noise, and attributes whose bounds nobody gave."""
+    problems = [
+        (
+            "epsilon",
+            f"'{name}' would be published as it is, which breaks differential privacy; mask it with quasi, or drop it "
+            "with identifiers",
+        )
+        for name in table.names
+        if name not in (*plan.masked, *plan.identifiers)
+    ]
+    problems += [
+        ("epsilon", f"cannot protect '{name}', which is {plan.types[name]}: only continuous attributes can be masked")
+        for name in plan.masked
+        if plan.types[name] != "continuous"
+    ]
+    problems += [("bounds", without_bounds(name)) for name in plan.masked if name not in plan.bounds]
+    if table.has_index:
+        problems.append(("epsilon", "cannot protect the table's index; drop it with reset_index(drop=True)"))
+    if problems:
+        raise PlanError(problems)
 
 
 def _refuse_products(attributes: list[Attribute], plan: Plan, kept: Keeping) -> None:
@@ -68,7 +93,7 @@ def with_attributes(plan: Plan, table: Table) -> Plan:
     others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
     others["weights"] = [] if plan.weights is None else [plan.weights]
     named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
-    named |= {"recompute": plan.recompute, "adjust": plan.adjust}
+    named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
     named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
     refuse_unknown(table, {"quasi": plan.masked, **others, **named})
     if not plan.draws:  # else the confidential attributes are masked, and there may be no others
@@ -170,6 +195,8 @@ def _with_method(plan: Plan, attributes: list[Attribute], records: int) -> Plan:
 
 def chosen(plan: Plan, attributes: list[Attribute], records: int) -> Choice:
     """Choose a method where the plan leaves it open, and say why."""
+    if plan.epsilon is not None:
+        return Choice("insensitive", "epsilon is given, and one record changes little in its groups")
     missing = any(attribute.missing.any() for attribute in attributes) and plan.missing == "group"
     plain = not missing and all(attribute.type in NUMBERS for attribute in attributes)
     widest = max(len(block) for block in plan.in_blocks)

@@ -26,8 +26,11 @@ class Strata:
     mixed: bool = False  # strata were merged, so that a group may hold records of several
 
 
-def stratify(table: Table, space: Space, plan: Plan) -> Strata:
-    """Divide the records by their strata, and deal with strata of fewer than k records as the plan says."""
+def stratify(table: Table, space: Space, plan: Plan, numbers: NDArray[np.int64]) -> Strata:
+    """Divide the records by their strata, and deal with strata of fewer than k records as the plan says.
+
+    Messages name records by their `numbers` in the file.
+    """
     everything = np.ones(len(table), dtype=bool)
     if plan.strata is None:
         return Strata(everything, [np.arange(len(table))], [])
@@ -52,10 +55,11 @@ def stratify(table: Table, space: Space, plan: Plan) -> Strata:
             f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records"
         )
         return Strata(keep, _rows(codes[keep]), [note])
-    named = [_name(table, plan.strata, codes, int(stratum)) for stratum in small[:_NAMED]]
-    more = f" and {len(small) - _NAMED} strata more" if len(small) > _NAMED else ""
+    first = [int(numbers[np.argmax(codes == stratum)]) for stratum in small[:_NAMED]]
+    more = f", and in {counted(len(small) - _NAMED, 'stratum', 'strata')} more" if len(small) > _NAMED else ""
+    which = "the stratum of record" if len(first) == 1 else "the strata of records"
     raise DataError(
-        f"fewer than k = {plan.k} records in {'; '.join(named)}{more}: "
+        f"strata: fewer than k = {plan.k} records in {which} {', '.join(map(str, sorted(first)))}{more}: "
         "merge such strata (small_strata = 'merge') or leave them out ('suppress')"
     )
 
@@ -78,12 +82,6 @@ def _rows(codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes))
     return [rows for rows in np.split(order, ends[:-1]) if len(rows)]
-
-
-def _name(table: Table, names: list[str], codes: NDArray[np.int64], stratum: int) -> str:
-    """Name a stratum by its values: the one place where a message may carry some, for it must be found."""
-    first = int(np.flatnonzero(codes == stratum)[0])
-    return ", ".join(f"{name} = {table.column(name)[first].as_py()}" for name in names)
 
 
 def _merge(codes: NDArray[np.int64], space: Space, k: int) -> NDArray[np.int64]:

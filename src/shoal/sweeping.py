@@ -133,7 +133,7 @@ def sweep(
     >>> people = {"age": [31, 72, 33, 70, 50, 52, 29, 68], "income": [20, 31, 22, 30, 45, 44, 19, 29]}
     >>> import pyarrow as pa
     >>> [(row["k"], row["groups"]) for row in shoal.sweep(pa.table(people), k=[2, 3, 4])]
-    [(2, 4), (3, 2), (4, 2)]
+    [(2, 3), (3, 2), (4, 2)]
     """
     sizes, methods = _asked_for(k, method)
     if wrong := sorted({"k", "method"} & options.keys()):
@@ -143,6 +143,8 @@ def sweep(
     every = asked(table, plan, {**options, "k": sizes[0], "method": searching})
     if every.bound:
         raise PlanError([("bound", "does not apply to a sweep; ask for it when k is chosen")])
+    if every.epsilon is not None:
+        raise PlanError([("epsilon", "does not apply to a sweep: every release that is compared takes one")])
     plans = {
         name: every if name == searching else every.updated(method=name, **_without_budget(every, name))
         for name in methods
@@ -183,12 +185,14 @@ def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[lis
     sizes = [int(k)] if isinstance(k, int | np.integer) else [Plan(k=size).k for size in k]
     methods = [method] if isinstance(method, str) else list(method)
     for name in methods:
-        if name not in ("hybrid", "ms"):
+        if name not in ("hybrid", "ms", "insensitive"):
             Plan(k=2, method=name)  # says what is wrong with it
     if not sizes:
         raise PlanError([("k", "names no group size")])
     if not methods:
         raise PlanError([("method", "names no method")])
+    if "insensitive" in methods:
+        raise PlanError([("method", "'insensitive' cannot be swept: every release that is compared takes an epsilon")])
     if barred := [name for name in methods if name in ("mic1d", "hybrid", "ms")]:
         raise PlanError([("method", f"'{barred[0]}' forms no groups whose size could be compared")])
     return sorted(dict.fromkeys(sizes)), list(dict.fromkeys(methods))

@@ -22,8 +22,9 @@ from shoal.roles import confidential_codes
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode
+from shoal.tables.cells import decoded
 from shoal.tables.database import cursor
-from shoal.tables.kinds import same_type
+from shoal.tables.kinds import inner, same_type
 from shoal.words import counted, listed
 
 # How exactly a total can be kept in columns of less than 64 bits.
@@ -47,9 +48,9 @@ def class_sizes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
 
 def _countable(column: Array) -> Array:
     """Turn the few types that DuckDB does not know into one that tells the same values apart."""
-    if pa.types.is_float16(column.type):
-        return column.cast(pa.float32())
-    return column.cast(pa.string()) if pa.types.is_decimal256(column.type) else column
+    if pa.types.is_float16(inner(column.type)):
+        return decoded(column).cast(pa.float32())
+    return decoded(column).cast(pa.string()) if pa.types.is_decimal256(inner(column.type)) else column
 
 
 def exposure(table: Table, names: Sequence[str]) -> dict[str, float]:
@@ -94,6 +95,7 @@ class Promise:
     complete: bool = False  # no masked value is missing
     slack: Mapping[str, float] = field(default_factory=dict)  # how far outside its group's range rules push a number
     obeyed: Obeyed = field(default_factory=Obeyed)
+    bounds: Mapping[str, Sequence[float]] = field(default_factory=dict)  # of a private release, whose rows are in runs
 
 
 def verify(published: Table, original: Table, promise: Promise) -> None:
@@ -110,7 +112,11 @@ def verify(published: Table, original: Table, promise: Promise) -> None:
         failures += _untouched(published, original, promise)
         for block in promise.blocks:
             failures += too_small(published, [*block, *promise.strata], promise.k)
-            failures += _outside(published, original, block, promise)
+            if promise.bounds:  # means have noise, and rows are no longer those of the original
+                failures += _out_of_bounds(published, promise)
+                failures += _in_shorter_runs(published, block, promise.k)
+            else:
+                failures += _outside(published, original, block, promise)
             failures += _missing(published, block, promise)
             failures += _totals(published, original, block, promise)
             failures += _undiverse(published, [*block, *promise.strata], promise)
@@ -194,7 +200,7 @@ def _outside(published: Table, original: Table, block: list[str], promise: Promi
         codes, slack = attribute.read(published.column(name)), promise.slack.get(name, 0.0)
         if rescaling := promise.rescaled.get(name):
             codes = rescaling.undo(codes)
-            slack = 1e-9 * float(np.nanmax(np.abs(attribute.codes)))
+            slack = _PRECISION.get(str(attribute.stored), 1e-9) * float(np.nanmax(np.abs(attribute.codes)))
             slack += bool(pa.types.is_integer(promise.masked[name]) or attribute.type != "continuous") / rescaling.slope
         columns |= {f"x{j}": _nullable(attribute.codes), f"y{j}": _nullable(codes)}
         columns[f"key{j}"] = _countable(published.column(name))
@@ -218,6 +224,22 @@ def _outside(published: Table, original: Table, block: list[str], promise: Promi
                 "that no record which shares it has" if no_range else "outside the range of the records that share it"
             )
             yield f"column '{name}' publishes {counted(count, 'value')} {where}"
+
+
+def _out_of_bounds(published: Table, promise: Promise) -> Iterator[str]:
+    """Yield the columns with values outside of what a private release may publish."""
+    for name, (low, high) in promise.bounds.items():
+        values = published.matrix([name])[:, 0]
+        slack = _PRECISION.get(str(promise.masked[name]), 0.0) * max(abs(low), abs(high))
+        if count := int(((values < low - slack) | (values > high + slack)).sum()):
+            yield f"column '{name}' publishes {counted(count, 'value')} outside of its bounds"
+
+
+def _in_shorter_runs(published: Table, block: list[str], k: int) -> Iterator[str]:
+    """Yield a sentence if fewer than k rows that are alike stand together: their order could be the original's."""
+    ends = np.flatnonzero(np.diff(classes(published, block), append=-1))
+    if (runs := np.diff(ends, prepend=-1)).min() < k:
+        yield f"{counted(int((runs < k).sum()), 'run')} of rows that are alike, and stand together, are below {k}"
 
 
 def _missing(published: Table, block: list[str], promise: Promise) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Running pieces of work side by side, while the caller's thread shows progress and listens for Ctrl-C."""
 
+import contextlib
 import os
+import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
@@ -38,20 +40,37 @@ def interruptible(work: Callable[[Progress], T], progress: Progress) -> T:
     """
     stop = threading.Event()
 
+    def ask_to_stop(number: int, frame: object) -> None:
+        stop.set()
+
     def watched(step: str, done: int, total: int) -> None:
         if stop.is_set():
             stop.clear()  # said once: work that keeps what it has found goes on
             raise KeyboardInterrupt
         progress(step, done, total)
 
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, _answered(ask_to_stop):
         future = pool.submit(work, watched)
         while not future.done():
-            try:
-                wait([future], timeout=0.1)
-            except KeyboardInterrupt:
-                stop.set()
-        return future.result()
+            wait([future], timeout=0.1)  # Python answers signals between two waits
+    if stop.is_set() and isinstance(future.exception(), Exception):
+        raise KeyboardInterrupt  # a process of ours was interrupted too, and its end is no news
+    return future.result()
+
+
+@contextlib.contextmanager
+def _answered(answer: Callable[[int, object], None]) -> Iterator[None]:
+    """Answer signals that would raise KeyboardInterrupt; only the main thread gets any."""
+    interrupting = []
+    if threading.current_thread() is threading.main_thread():
+        interrupting = [each for each in signal.valid_signals() if signal.getsignal(each) is signal.default_int_handler]
+    try:
+        for number in interrupting:
+            signal.signal(number, answer)
+        yield
+    finally:
+        for number in interrupting:
+            signal.signal(number, signal.default_int_handler)
 
 
 class _Compiling(event.Listener):

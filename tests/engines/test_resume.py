@@ -59,6 +59,7 @@ def undisturbed(plan: Path) -> bytes:
     content = output.read_bytes()
     output.unlink()
     plan.with_name("out.parquet.plan.toml").unlink()
+    plan.with_name("out.manifest.json").unlink()
     return content
 
 
@@ -81,7 +82,9 @@ def test_a_killed_run_is_cleaned_up_by_the_next(plan):
     steps = []
     protect_file(Plan.load(plan), progress=lambda step, done, total: steps.append(step))
     assert "measure" in steps
-    assert sorted(os.listdir(plan.parent)) == ["in.parquet", "out.parquet", "out.parquet.plan.toml", "plan.toml"]
+    assert sorted(os.listdir(plan.parent)) == [
+        "in.parquet", "out.manifest.json", "out.parquet", "out.parquet.plan.toml", "plan.toml",
+    ]  # fmt: skip
 
 
 def test_killed_before_a_scale_that_needs_no_pass(plan):
@@ -112,14 +115,16 @@ def test_nothing_to_resume_is_a_run_like_any_other(plan):
 @pytest.mark.slow
 def test_killed_at_twenty_random_moments(plan):
     expected = undisturbed(plan)
-    output, beside = plan.with_name("out.parquet"), plan.with_name("out.parquet.plan.toml")
+    output = plan.with_name("out.parquet")
+    beside = [plan.with_name("out.parquet.plan.toml"), plan.with_name("out.manifest.json")]
     whole = start(plan, "")
     whole.stdout.readline()
     began = time.monotonic()
     assert whole.wait() == 0
     takes = time.monotonic() - began
     output.unlink()
-    beside.unlink()
+    for file in beside:
+        file.unlink()
     moments = random.Random(0)
     killed = 0
     while killed < 20:
@@ -133,4 +138,5 @@ def test_killed_at_twenty_random_moments(plan):
             assert not plan.with_name(".out.parquet.shoal").exists()
         assert output.read_bytes() == expected
         output.unlink()
-        beside.unlink()
+        for file in beside:
+            file.unlink()

@@ -1,5 +1,6 @@
 """Giving a masked attribute its mean and variance back."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -59,8 +60,8 @@ def _counting(column: Column, weights: Column | None) -> tuple[Column, Column | 
 
 
 def _mean_and_deviation(x: Column, weights: Column | None) -> tuple[float, float]:
-    if weights is None:
-        return float(x.mean()), float(x.std())
-    shares = weights / weights.max()  # no sum of them overflows
-    mean = np.average(x, weights=shares)
-    return float(mean), float(np.sqrt(np.average((x - mean) ** 2, weights=shares)))
+    """Compute them from sums that are rounded once, at their end: the order of the records plays no part."""
+    shares = np.ones(len(x)) if weights is None else weights / weights.max()  # no sum of them overflows
+    total = math.fsum(shares.tolist())
+    mean = math.fsum((x * shares).tolist()) / total
+    return mean, math.sqrt(math.fsum(((x - mean) ** 2 * shares).tolist()) / total)

@@ -83,8 +83,14 @@ def _tag(element: etree._Element) -> str | None:
     """Give the name of an element of Schematron, nothing of any other."""
     if not isinstance(element.tag, str):
         return None  # a comment or a processing instruction
-    tag = etree.QName(element)
-    return tag.localname if tag.namespace in _NAMESPACES else None
+    namespace, local = _parts(element.tag)
+    return local if namespace in _NAMESPACES else None
+
+
+def _parts(tag: str) -> tuple[str | None, str]:
+    """Take the namespace off a name; `etree.QName` refuses some of the names that the parser lets pass."""
+    namespace, brace, local = tag.removeprefix("{").rpartition("}")
+    return (namespace if brace else None), local
 
 
 class _Schema:
@@ -116,7 +122,7 @@ class _Schema:
         for child in element:
             tag = _tag(child)
             # whatever its namespace: a schema that includes another is not read as if it did not
-            local = etree.QName(child).localname if isinstance(child.tag, str) else ""
+            local = _parts(child.tag)[1] if isinstance(child.tag, str) else ""
             if local in _REFUSED:
                 self.refuse(child, _REFUSED[local])
             if tag is not None and tag not in _CHILDREN[parent]:

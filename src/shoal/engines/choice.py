@@ -19,7 +19,7 @@ def engine_for(plan: Plan) -> Literal["memory", "local", "spark"]:
     scale = plan.scale or Scale()
     if scale.engine == "spark":
         return "spark"
-    if plan.input is None:
+    if plan.input is None or plan.epsilon is not None:  # private groups are formed of all records at once
         return "memory"
     path = Path(plan.input)
     if path.is_dir():

@@ -32,7 +32,7 @@ from shoal.words import counted
 _LARGEST = 1e150
 _EXACT = 2.0**53  # up to here every integer is a float64
 # Plan fields that need the whole file at once.
-_WHOLE = ("blocks", "strata", "weights", "preserve", "l", "t", "restore_variance", "bound")
+_WHOLE = ("epsilon", "blocks", "strata", "weights", "preserve", "l", "t", "restore_variance", "bound")
 
 
 class Records(Protocol):

@@ -6,7 +6,7 @@ written in the order of the original, and verified. Only then does the output ge
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from shoal.engines.source import STREAMED, Source, open_source, readable_kind
 from shoal.engines.spill import Spill
 from shoal.engines.work_folder import WorkFolder, was_placing, work_folder
 from shoal.errors import FileError, PlanError
+from shoal.manifest import Manifest, manifest_beside, manifest_of_file, verified_groups
 from shoal.plan import Plan
 from shoal.publishing import notes
 from shoal.record_blocks import MIXED_BLOCK, MIXED_FROM, Blocking
@@ -38,8 +39,9 @@ from shoal.release import plan_beside, refuse_output
 from shoal.scale import BlockCost, block_records
 from shoal.scaling import Matrix
 from shoal.tables import Table, dialect_for, writable_kind
-from shoal.tables.atomic import put_in_place
+from shoal.tables.atomic import in_words, put_in_place
 from shoal.tables.dialect import Dialect
+from shoal.tables.steady import steady
 from shoal.tables.stored import Kind
 from shoal.words import counted
 from shoal.work import Progress, quiet
@@ -147,9 +149,11 @@ def protect_file(
     overwrite = overwrite or (resume and was_placing(output))
     refuse_output(str(path), output, overwrite)
     rules = rules_of(plan)
-    source = open_source(path, plan.csv)
-    with _in_plain_words(output), work_folder(output, plan, source.files, rules, resume) as folder:
-        return _Run(plan, rules, source, output, kind, folder, progress).release(overwrite)
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    with _in_plain_words(output), steady(files) as refuse_changed:
+        source = open_source(path, plan.csv)
+        with work_folder(output, plan, source.files, rules, resume) as folder:
+            return _Run(plan, rules, source, output, kind, folder, progress, refuse_changed).release(overwrite)
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
@@ -178,7 +182,7 @@ def _in_plain_words(output: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"'{output}' cannot be written: {error.strerror or 'the disk gave an error'}") from None
+        raise FileError(f"'{output}' cannot be written: {in_words(error)}") from None
 
 
 @dataclass
@@ -192,6 +196,7 @@ class _Run:
     kind: Kind
     folder: WorkFolder
     progress: Progress
+    refuse_changed: Callable[[], None]
     memory: int = field(init=False)
     rows: int = field(init=False)
 
@@ -224,7 +229,8 @@ class _Run:
                 masked.slack,
             )
             groups = check(partial, self.progress)
-        self._place(partial, frame.plan, overwrite)
+        self.refuse_changed()
+        self._place(partial, frame, groups, overwrite)
         loss = masking.losses.summary(masked.sums)
         found = self._notes(frame, masked, masking)
         edits = None if frame.edits is None else [*explained(frame.edits.kept)]
@@ -320,14 +326,24 @@ class _Run:
                 done += len(piece)
                 self.progress("write", done, frame.records)
 
-    def _place(self, partial: Path, plan: Plan, overwrite: bool) -> None:
-        """Give the output its name, and write the plan beside it."""
+    def _place(self, partial: Path, frame: Frame, groups: dict[str, float], overwrite: bool) -> None:
+        """Give the output its name, and write the plan and the manifest beside it."""
+        plan = frame.plan
+        manifest = self._manifest(partial, frame, groups)
         self.folder.note(placing=True)
+        manifest_file = self.folder.partial(manifest_beside(self.output))
+        manifest_file.write_text(manifest.to_json(), encoding="utf-8")
         plan_file = self.folder.partial(plan_beside(self.output))
         text = plan.updated(input=_absolute(plan.input), output=str(self.output)).to_toml(self.output.parent)
         plan_file.write_text(text, encoding="utf-8")
-        put_in_place(plan_file, plan_beside(self.output), overwrite)
-        put_in_place(partial, self.output, overwrite)
+        beside = [(plan_file, plan_beside(self.output)), (manifest_file, manifest_beside(self.output))]
+        put_in_place([(partial, self.output), *beside], overwrite)
+
+    def _manifest(self, partial: Path, frame: Frame, groups: dict[str, float]) -> Manifest:
+        columns = [name for name in self.source.schema.names if name not in frame.plan.identifiers]
+        csv = self._dialect.as_csv() if self.kind == "csv" else None
+        verified = verified_groups(groups, len(self.rules), frame.plan)
+        return manifest_of_file(partial, self.output.name, columns, frame.records, csv, frame.plan, verified)
 
     def _notes(self, frame: Frame, masked: Masked, masking: Masking) -> list[str]:
         columns: dict[str, Any] = {name: pa.array([], type_) for name, type_ in frame.types.items()}

@@ -147,7 +147,7 @@ def undamaged(path: Path, kind: str) -> Iterator[None]:
     """Say in one sentence what is wrong with a file that cannot be read."""
     try:
         yield
-    except (FileError, DataError):
+    except (FileError, DataError, MemoryError):
         raise
     except PermissionError:
         raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None

@@ -4,9 +4,10 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
+import pyspark
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
@@ -17,6 +18,7 @@ from shoal.engines.spark import SparkRelease, protect
 from shoal.engines.spark_checks import promise_of, verified
 from shoal.engines.spark_session import in_plain_words, session
 from shoal.errors import CheckFailed, FileError, PlanError
+from shoal.manifest import Manifest, Part, Published, manifest_beside, manifest_of, refuse_others, verified_groups
 from shoal.plan import Csv, Plan
 from shoal.work import Progress, quiet
 
@@ -64,7 +66,8 @@ def protect_files(plan: Plan, overwrite: bool = False, progress: Progress = quie
             with disk.private() as folder:
                 _write(release.table, f"{folder}/data", write_kind)
                 _verify(spark, original, release, f"{folder}/data", write_kind)
-                disk.publish(folder, release.plan.to_toml(PurePath(target).parent), overwrite)
+                manifest = _manifest(release, disk.parts(f"{folder}/data"), disk.name, write_kind)
+                disk.publish(folder, release.plan.to_toml(PurePath(target).parent), manifest.to_json(), overwrite)
             release.summary()
         finally:
             release.table.unpersist()
@@ -143,6 +146,16 @@ def _verify(spark: SparkSession, original: DataFrame, release: SparkRelease, pat
         raise CheckFailed(["the files cannot be read back as they were to be written"]) from None
 
 
+def _manifest(release: SparkRelease, parts: list[Part], name: str, kind: str) -> Manifest:
+    """Make the manifest of a folder of files."""
+    edits, columns = release.frame.edits, release.table.columns
+    csv = Csv(delimiter=",", quote='"', decimal=".", encoding="utf-8") if kind == "csv" else None
+    verified = verified_groups(release.risk()["after"], 0 if edits is None else len(edits.kept.rules), release.plan)
+    size = sum(part.bytes for part in parts)
+    published = Published(name=name, bytes=size, parts=parts, records=release.frame.records, columns=columns, csv=csv)
+    return manifest_of(published, release.plan, verified, pyspark=pyspark.__version__)
+
+
 class _Disk:
     """The disk of the output, as Hadoop sees it: a local one, or that of a cluster."""
 
@@ -151,6 +164,8 @@ class _Disk:
         self._target = self._path(os.path.abspath(target) if "://" not in target else target)  # noqa: PTH100 - text
         self._files = self._target.getFileSystem(spark._jsc.hadoopConfiguration())
         self._plan = self._path(f"{self._target}.plan.toml")
+        self.name = str(self._target.getName())
+        self._manifest = self._path(f"{self._target.getParent()}/{manifest_beside(Path(self.name))}")
 
     def _path(self, text: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(text)
@@ -161,8 +176,34 @@ class _Disk:
             raise FileError(f"the folder '{self._target.getParent()}' does not exist; create it first")
         if self._files.makeQualified(self._path(source)).equals(self._files.makeQualified(self._target)):
             raise FileError(f"'{source}' is what is being protected; write the release to another")
-        if not overwrite and (self._files.exists(self._target) or self._files.exists(self._plan)):
-            raise FileError(f"'{self._target}' exists already; choose another name or ask to overwrite it")
+        taken = [path for path in (self._target, self._plan, self._manifest) if self._files.exists(path)]
+        if taken and not overwrite:
+            raise FileError(f"'{taken[0]}' exists already; choose another name or ask to overwrite it")
+        if self._manifest in taken:
+            refuse_others(self._manifest, self.name, self._content(self._manifest), self._is_beside)
+
+    def _content(self, path: Any) -> bytes:
+        stream = self._files.open(path)
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def _is_beside(self, name: str) -> bool:
+        return bool(self._files.exists(self._path(f"{self._target.getParent()}/{name}")))
+
+    def parts(self, folder: str) -> list[Part]:
+        """Name the files of a folder that hold records, with their hashes."""
+        found = [each for each in self._files.listStatus(self._path(folder)) if each.getPath().getName()[0] not in "._"]
+        return sorted((self._part(each) for each in found), key=lambda part: part.name)
+
+    def _part(self, status: Any) -> Part:
+        stream = self._files.open(status.getPath())
+        try:
+            sha256 = self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream)
+        finally:
+            stream.close()
+        return Part(name=status.getPath().getName(), sha256=sha256, bytes=status.getLen())
 
     @contextmanager
     def private(self) -> Iterator[str]:
@@ -175,8 +216,8 @@ class _Disk:
         finally:
             self._files.delete(folder, True)
 
-    def publish(self, folder: str, plan: str, overwrite: bool) -> None:
-        """Give what was written its final name, and put the plan beside it."""
+    def publish(self, folder: str, plan: str, manifest: str, overwrite: bool) -> None:
+        """Give what was written its final name, and put the plan and the manifest beside it."""
         old = self._path(f"{folder}/old")
         if overwrite and self._files.exists(self._target):
             self._rename(self._target, old)
@@ -186,11 +227,12 @@ class _Disk:
             if self._files.exists(old):
                 self._rename(old, self._target)
             raise
-        stream = self._files.create(self._plan, overwrite)
-        try:
-            stream.write(bytearray(plan.encode()))
-        finally:
-            stream.close()
+        for path, text in ((self._plan, plan), (self._manifest, manifest)):
+            stream = self._files.create(path, overwrite)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
 
     def _rename(self, one: Any, two: Any) -> None:
         # Hadoop moves into a folder that exists instead of replacing it.

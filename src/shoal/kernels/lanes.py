@@ -7,6 +7,8 @@ and so the same rounding.
 
 An operand is an array and the position, counted in elements from its start, of the first of eight neighbours in memory.
 A lane that is NaN is dead: it compares false with everything, and so drops out of every mask by itself.
+
+Where numba compiles nothing (``NUMBA_DISABLE_JIT=1``), each name here is that of its twin in `plain_lanes`.
 """
 
 from typing import Any
@@ -14,17 +16,24 @@ from typing import Any
 from llvmlite import ir
 from numba import extending
 from numba.core import cgutils as numba_cgutils
+from numba.core import config as numba_config
 from numba.core import types
 
-# numba's annotations ask callers for the typing context, which numba itself passes, and leave cgutils without any.
-intrinsic: Any = extending.intrinsic
-cgutils: Any = numba_cgutils
+from shoal.kernels import plain_lanes
 
-LANES = 8
+# numba leaves these without annotations.
+cgutils: Any = numba_cgutils
+config: Any = numba_config
+
+LANES = plain_lanes.LANES
 _DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_DOUBLE, LANES)
 _INFINITY = float("inf")
-_ROUNDING = 1e-11  # relative; a sum over a hundred attributes is off by less than 1e-13
+
+
+def intrinsic(emit: Any) -> Any:
+    """Make a vector operation of what emits its instructions; its plain twin where nothing is compiled."""
+    return getattr(plain_lanes, emit.__name__) if config.DISABLE_JIT else extending.intrinsic(emit)
 
 
 def _splat(builder: Any, scalar: Any) -> Any:
@@ -148,7 +157,7 @@ def farthest_bounds(_: Any, boxes: Any, keys: Any, node: Any, point: Any, centre
         r = builder.fadd(_load(builder, keys, builder.mul(node, ir.Constant(word, LANES))), _splat(builder, away))
         corner, slope = builder.load(corner), builder.load(slope)
         ball = builder.fadd(builder.fmul(r, r), builder.load(apart))
-        error = builder.fmul(_constant(_ROUNDING), builder.fadd(ball, corner))
+        error = builder.fmul(_constant(plain_lanes.ROUNDING), builder.fadd(ball, corner))
         ball = builder.fadd(builder.fadd(ball, error), builder.fadd(slope, slope))
         _store(builder, builder.select(builder.fcmp_ordered("<", ball, corner), ball, corner), out)
         return context.get_dummy_value()

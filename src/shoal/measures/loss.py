@@ -68,7 +68,8 @@ def on_one_scale(original: Matrix, masked: Matrix, weights: Column | None = None
     low, high = _bounds(Z)
     constant = ~(low < high)
     mean[constant] = low[constant]
-    spread[constant] = np.ldexp(1.0, -_exponents(original[:, constant]))
+    # 2^1023 at most: the unit of denormal numbers is beyond the largest float
+    spread[constant] = np.ldexp(1.0, np.minimum(-_exponents(original[:, constant]), 1023))
     for scaled in (Z, Y):
         scaled -= mean
         scaled /= spread

@@ -45,6 +45,7 @@ ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
     "mic1d": ("continuous",),
     "hybrid": (*_NUMBERS, "ordinal", "nominal", "boolean"),
     "ms": _NUMBERS,
+    "insensitive": ("continuous",),
 }
 
 
@@ -124,9 +125,11 @@ def choose(
         return Choice("mdav", "a start that is refined")
     if budget:
         return Choice("best", "a budget is given")
-    if n and n <= BEST_UP_TO and k <= BEST_K:
+    if not n:
+        return Choice("mdav", "the method for record blocks")
+    if n <= BEST_UP_TO and k <= BEST_K:
         return Choice("best", "the lowest loss, and quick for so many records")
-    if n and d <= TOUR_UP_TO:
+    if d <= TOUR_UP_TO:
         return Choice("tour", f"more than {BEST_UP_TO:,} records or k = {BEST_K}, for which best takes a budget")
     return Choice("mdav", "records so many, and of so many attributes, that others would take long")
 

@@ -12,7 +12,7 @@ from shoal.plan import Plan
 
 _WORDS = (
     *("k", "method", "gain", "budget", "missing", "trim", "standardize", "block_size", "small_strata", "weights"),
-    *("preserve", "l", "t", "edits_original"),
+    *("preserve", "l", "t", "edits_original", "epsilon"),
 )
 _LISTS = ("quasi", "confidential", "identifiers", "strata", "recompute", "adjust")
 _SWITCHES = ("mask_quasi", "bound", "restore_variance", "round")
@@ -20,7 +20,7 @@ _PAIRS = {"types": "type", "attribute_weights": "attribute-weight", "alpha": "al
 _SCALE = {"block_size": "block-records"}
 _IN_SWEEP = ("budget", "missing", "quasi", "confidential", "identifiers", "types", "aggregate", "csv", "input")
 _FILES = ("input", "output", "edits")
-_REST = {"input", "output", "edits", "refine", "blocks", "constraints", "scale", "csv"}
+_REST = {"input", "output", "edits", "refine", "blocks", "constraints", "bounds", "scale", "csv"}
 
 
 def protect_command(plan: Plan) -> str | None:
@@ -41,6 +41,7 @@ def protect_command(plan: Plan) -> str | None:
         *([_option("refine", str(plan.refine).lower())] if "refine" in options else []),
         *(_option("block", ",".join(block)) for block in plan.given_blocks),
         *(_option("constraint", f"{name}={','.join(rules)}") for name, rules in plan.constraints.items()),
+        *(_option("bounds", f"{name}={_number(low)},{_number(high)}") for name, (low, high) in plan.bounds.items()),
         *(
             [_option("edits", file_name(edits))]
             if isinstance(edits, str)
@@ -51,6 +52,16 @@ def protect_command(plan: Plan) -> str | None:
         ["--output", "masked.csv" if plan.output is None else file_name(plan.output)],
     ]
     return _joined(lines)
+
+
+def protect_code(plan: Plan) -> str:
+    """Write a plan as Python; files go by their names, without their folders."""
+    options = {name: value for name, value in given(plan).items() if name not in ("input", "output")}
+    options |= {"edits": file_name(options["edits"])} if isinstance(options.get("edits"), str) else {}
+    table = repr(None if plan.input is None else file_name(plan.input))
+    target = "masked.csv" if plan.output is None else file_name(plan.output)
+    lines = [f"    {table},", *(f"    {name}={value!r}," for name, value in options.items())]
+    return "\n".join(["import shoal", "", "release = shoal.protect(", *lines, ")", f"release.save({target!r})", ""])
 
 
 def sweep_command(plan: Plan, sizes: list[int], methods: list[str]) -> str | None:
@@ -111,8 +122,13 @@ def _can_be_said(options: dict[str, Any]) -> bool:
     return options.keys() <= said
 
 
+def _number(value: object) -> str:
+    """Write a number as short as can be without changing it."""
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
 def _option(name: str, value: object) -> list[str]:
-    text = f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    text = _number(value)
     dashes = "-" if len(name) == 1 else "--"
     # A value that begins with a dash would be taken for an option of its own.
     if text.startswith("-"):
@@ -125,8 +141,7 @@ def _pairs(options: dict[str, Any]) -> Iterator[list[str]]:
         value = options.get(name)
         if isinstance(value, dict):
             for attribute, each in value.items():
-                number = f"{each:g}" if isinstance(each, float) and float(f"{each:g}") == each else each
-                yield _option(option, f"{attribute}={number}")
+                yield _option(option, f"{attribute}={_number(each)}")
         elif value is not None:
             yield _option(option, value)
 

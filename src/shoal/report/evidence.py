@@ -128,6 +128,7 @@ def _treatment(name: str, plan: Plan) -> tuple[str, str]:
         if plan.method == "mic1d":
             return "quasi-identifier", "mean of a part of the table's values"
         how = aggregate_of(name, plan).replace("_", " ") if masked else ""
+        how = how if plan.epsilon is None else f"{how}, with noise,"
         return "quasi-identifier", f"{how} of its group" if masked else "as it is"
     if name in plan.confidential:
         return "confidential", "made anew" if plan.draws else "as it is"

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import MissingExtra
+from shoal.manifest import sha256_of, software
 from shoal.report import wording
 from shoal.report.commands import plan_text, protect_command, sweep_command
 from shoal.report.evidence import (
@@ -17,7 +18,6 @@ from shoal.report.evidence import (
     treatments,
 )
 from shoal.report.pictures import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
-from shoal.report.writing import sha256_of
 from shoal.tables.attributes import NUMBERS
 from shoal.words import counted
 
@@ -67,7 +67,7 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
         "at_risk": at_risk(plan, masked) if records_at_risk else None,
         "not_promised": wording.not_promised(plan, free),
         "on_repeating": wording.on_repeating(plan),
-        "versions": wording.versions(),
+        "versions": software(),
         "saved": None if saved is None else {"name": saved.name, "sha256": sha256_of(saved)},
     }
     return _rendered("release.html", page)
@@ -83,7 +83,7 @@ def sweep_report(sweep: "Sweep") -> str:
         "words": wording.SWEEP_WORDS,
         "toml": plan_text(sweep.plan),
         "command": sweep_command(sweep.plan, sizes, methods),
-        "versions": wording.versions(),
+        "versions": software(),
     }
     return _rendered("sweep.html", page)
 
@@ -91,6 +91,12 @@ def sweep_report(sweep: "Sweep") -> str:
 def release_html(release: "Release") -> str:
     """Show a release in a notebook: the verdict, what it risks and what it costs."""
     return _rendered("release_cell.html", _release_figures(release, release.summary(), others(release)))
+
+
+def before_and_after(release: "Release") -> list[str]:
+    """Draw every masked attribute before and after, as SVG; nothing but shares of at least max(k, 10) records."""
+    shown, _ = distributions(release.plan, Masked.of(release))
+    return [svg(distribution_chart(each)) for each in shown]
 
 
 def sweep_html(sweep: "Sweep") -> str:

@@ -4,8 +4,10 @@ A chart holds what it shows and nothing else, never the records.
 """
 
 import html
+import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -175,11 +177,15 @@ def map_text(rows: Sequence[Row], knee: Row | None, risk: str = "reidentificatio
 
 def svg(chart: alt.LayerChart) -> str:
     """Give a chart as SVG for a page, with its description for those who do not see it."""
-    specification = chart.to_dict()
+    return _svg(json.dumps(chart.to_dict()))
+
+
+@lru_cache(maxsize=256)  # the page shows the same pictures as the report
+def _svg(specification: str) -> str:
     drawn = str(vl_convert.vegalite_to_svg(specification))
     # Inside HTML, SVG needs no namespace; all of it is one picture with one description.
     drawn = re.sub(r"<[^>]+>", lambda tag: _NEEDLESS.sub("", tag[0]), drawn)
-    said = html.escape(specification["description"], quote=True)
+    said = html.escape(json.loads(specification)["description"], quote=True)
     return drawn.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
 
 

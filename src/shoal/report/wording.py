@@ -1,10 +1,7 @@
 """The sentences of a report: the verdict, what figures mean, and what nobody should read into a release."""
 
-import platform
-from importlib.metadata import version
 from typing import Any
 
-from shoal import __version__
 from shoal.partitioning.methods import choose
 from shoal.plan import Plan
 from shoal.words import counted
@@ -42,6 +39,16 @@ SWEEP_WORDS = {
 }
 
 
+_NOT_PRIVATE = (
+    "That what many have in common cannot be learned: what is told of a group of people holds for its members too, "
+    "whether they are in the file or not.",
+    "That the number of records, the names and types of the attributes, k, epsilon and the bounds are secret.",
+    "Several releases of the same people: their epsilons add up. So do those of people with several records each.",
+    "Anything of this report: its figures before masking and of the loss have no noise; it is for the keeper of the "
+    "original alone.",
+)
+
+
 def verdict(plan: Plan, summary: Summary, others: list[str]) -> str:
     """Say in one sentence what the release is: what holds, what it costs, what is not promised."""
     records = counted(summary["records"], "record")
@@ -62,8 +69,10 @@ def verdict(plan: Plan, summary: Summary, others: list[str]) -> str:
             f"published {cost}; over all blocks together it is not promised, and the smallest group has "
             f"{after['smallest']:,}."
         )
+    promised = "" if plan.epsilon is None else f", with differential privacy of epsilon = {plan.epsilon:g}"
     alike = f"share {'the masked attribute' if len(plan.masked) == 1 else f'all {len(plan.masked)} masked attributes'}"
-    return f"k = {plan.k:,} holds: {records} are published in {sizes} that {alike}, {cost}; {_but(plan, others)}."
+    groups = f"{sizes} that {alike}{promised}"
+    return f"k = {plan.k:,} holds: {records} are published in {groups}, {cost}; {_but(plan, others)}."
 
 
 def _hybrid_verdict(plan: Plan, summary: Summary, records: str) -> str:
@@ -83,6 +92,8 @@ def _but(plan: Plan, others: list[str]) -> str:
     """Say the first thing that is not promised."""
     if plan.confidential and plan.l is None and plan.t is None:
         return "that the members of a group differ in what is confidential is not promised"
+    if plan.epsilon is not None:
+        return "that many releases together tell no more is not promised, for their epsilons add up"
     if others:
         return "attributes without a role are published as they are, and not protected"
     return "that nobody can tell whether somebody is in the file is not promised"
@@ -90,6 +101,8 @@ def _but(plan: Plan, others: list[str]) -> str:
 
 def not_promised(plan: Plan, others: list[str]) -> list[str]:
     """List what the method does not promise."""
+    if plan.epsilon is not None:
+        return list(_NOT_PRIVATE)
     found = []
     if plan.method == "mic1d":
         found.append("Groups: k counts values in a part of the whole table, and records may be unlike any other.")
@@ -125,6 +138,8 @@ def not_promised(plan: Plan, others: list[str]) -> list[str]:
 
 def why_chosen(plan: Plan, records: int, *, plain: bool) -> str:
     """Say why the method, where it is the one that Shoal would choose."""
+    if plan.epsilon is not None:
+        return f"{plan.method}, for epsilon is given: one record changes little in its groups."
     if plan.method in ("mic1d", "hybrid", "ms"):
         return f"{plan.method}, as asked for."
     widest = max(len(block) for block in plan.in_blocks)
@@ -137,6 +152,11 @@ def why_chosen(plan: Plan, records: int, *, plain: bool) -> str:
 
 def on_repeating(plan: Plan) -> str:
     """Say whether the plan gives the same release again, and what became of a seed."""
+    if plan.epsilon is not None:
+        return (
+            "The noise came from the cryptographic generator of the operating system, and there is no seed: the same "
+            "plan gives other bytes each time. Every release made with it takes its epsilon anew."
+        )
     if plan.draws:
         return (
             "Random numbers were drawn. Their seed is in no file and not in this report, for whoever has it can take "
@@ -145,16 +165,6 @@ def on_repeating(plan: Plan) -> str:
     if (plan.method == "best" or plan.refine is not False) and plan.effort.seconds is not None:
         return "The search had a budget of time: the same plan may find other groups. No secret seed is involved."
     return "No secret seed is involved: the same plan, table and version give the same bytes again."
-
-
-def versions() -> dict[str, str]:
-    """Name the software that a release depends on."""
-    return {
-        "shoal": __version__,
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "Python": platform.python_version(),
-    }
 
 
 def sweep_verdict(rows: list[dict[str, Any]], knee: dict[str, Any] | None) -> str:

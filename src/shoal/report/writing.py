@@ -1,6 +1,5 @@
 """A report as a file: complete, or not there."""
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -31,12 +30,3 @@ def refuse_report(path: Path, overwrite: bool) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         raise FileError(f"'{path}' cannot hold a report, which is a web page; let its name end in .html")
     refuse_unwritable(path, overwrite)
-
-
-def sha256_of(path: Path) -> str:
-    """Give the SHA-256 of a file that was written."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise FileError(f"'{path}' cannot be read: {error.strerror or type(error).__name__}") from None

@@ -16,7 +16,7 @@ from shoal import errors
 from shoal.errors import FileError, ShoalError
 from shoal.tables.holding import StatisticsKind
 
-_REFUSED = 3  # the exit code of a child that has a sentence to say
+_REFUSED, _SHORT = 3, 4  # the exit codes of a child that has a sentence to say, or too little memory
 
 
 def read_apart(path: Path, kind: StatisticsKind) -> pa.Table:
@@ -33,6 +33,8 @@ def read_apart(path: Path, kind: StatisticsKind) -> pa.Table:
         error = kind_of_error.__new__(kind_of_error)
         error.args = (said["sentence"],)
         raise error
+    if child.returncode in (_SHORT, -9):  # a system that runs out of memory kills
+        raise MemoryError
     raise FileError(f"'{path}' cannot be read: it is damaged, cut off, or of another kind")
 
 
@@ -45,6 +47,8 @@ def main(path: str, kind: StatisticsKind) -> None:
     except ShoalError as error:
         sys.stdout.write(json.dumps({"error": type(error).__name__, "sentence": str(error)}))
         raise SystemExit(_REFUSED) from None
+    except MemoryError:
+        raise SystemExit(_SHORT) from None
     with pa.ipc.new_stream(cast("io.IOBase", sys.stdout.buffer), table.schema) as writer:
         writer.write_table(table)
 

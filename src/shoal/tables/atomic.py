@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import re
 import secrets
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shoal.errors import FileError
@@ -40,33 +42,60 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
     """Give a private name beside `path` to write to; on success it becomes `path`, otherwise it is gone.
 
     The private file is readable by its owner only, and what it holds is on the disk before it gets its final name:
-    whoever finds a file under that name finds all of it, also after a crash.
+    whoever finds a file under that name finds all of it, also after a crash. What a run that was killed has left under
+    such a private name is removed first.
     """
-    refuse_unwritable(path, overwrite)
-    partial = path.with_name(f".{path.stem[:100]}-{secrets.token_hex(4)}.partial{path.suffix}")
-    try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with written_together([path], overwrite) as (partial,):
         yield partial
-        put_in_place(partial, path, overwrite)
+
+
+@contextlib.contextmanager
+def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Path]]:
+    """Give private names for several files of one folder, as `written_whole` does: all get their names, or none.
+
+    The first gets its name last: whoever finds it finds the others too.
+    """
+    for path in paths:
+        refuse_unwritable(path, overwrite)
+    partials: list[Path] = []
+    try:
+        with contextlib.ExitStack() as private:
+            partials += [private.enter_context(_private(path)) for path in paths]
+            yield partials
+            put_in_place(list(zip(partials, paths, strict=True)), overwrite)
+    except FileError as error:
+        said = str(error)
+        for partial, path in zip(partials, paths, strict=False):  # nobody knows the private names
+            said = said.replace(str(partial), str(path))
+        raise FileError(said) from None
     except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"'{path}' cannot be written: {error.strerror or type(error).__name__}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+        raise FileError(f"'{paths[0]}' cannot be written: {in_words(error)}") from None
 
 
-def put_in_place(partial: Path, path: Path, overwrite: bool) -> None:
-    """Give a file that is complete its final name, on the same disk, once all of it is on that disk."""
-    with partial.open("rb+") as file:
-        os.fsync(file.fileno())
-    partial.chmod(_MODE)
-    if overwrite:
-        partial.replace(path)
-    else:
-        _rename_unless_taken(partial, path)
-    _sync_folder(path.parent)
+def in_words(error: OSError) -> str:
+    """Say what the system says of an error, and nothing else: libraries put paths and more into theirs."""
+    return os.strerror(error.errno) if error.errno else "the disk gave an error"
+
+
+def put_in_place(files: Sequence[tuple[Path, Path]], overwrite: bool) -> None:
+    """Give complete files of one folder their final names, on the same disk, once all of them are on that disk.
+
+    The first gets its name last. If one cannot have its name, those that have theirs are removed again, unless they
+    have replaced others.
+    """
+    for partial, _ in files:
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        partial.chmod(_MODE)
+    with contextlib.ExitStack() as undo:
+        for partial, path in reversed(files):
+            if overwrite:
+                partial.replace(path)
+            else:
+                _rename_unless_taken(partial, path)
+                undo.callback(_unlink, path)
+        _sync_folder(files[0][1].parent)
+        undo.pop_all()
 
 
 def _rename_unless_taken(partial: Path, path: Path) -> None:
@@ -86,3 +115,76 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def _private(path: Path) -> Iterator[Path]:
+    """Give an empty file beside `path` that only its owner can read; it is gone afterwards."""
+    _remove_abandoned(path)
+    partial, handle = _created(path)
+    try:
+        yield partial
+    finally:
+        _discard(partial, handle)
+        if handle is not None:
+            os.close(handle)
+
+
+def _created(path: Path) -> tuple[Path, int | None]:
+    """Create a private file, locked for as long as its handle is open, where there are such locks."""
+    while True:
+        partial = path.with_name(_private_name(path, secrets.token_hex(4)))
+        handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        if sys.platform == "win32":  # what is open can be neither renamed nor removed there
+            os.close(handle)
+            return partial, None
+        _lock(handle, wait=True)
+        if os.fstat(handle).st_nlink:
+            return partial, handle
+        os.close(handle)  # another run took it for abandoned before it was locked
+
+
+def _private_name(path: Path, mark: str) -> str:
+    return f".{path.stem[:100]}-{mark}.partial{path.suffix}"
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what runs that were killed have left under private names; those of runs that go on are locked."""
+    if sys.platform == "win32":
+        return
+    before, after = map(re.escape, _private_name(path, "\0").split("\0"))
+    for left in [each for each in path.parent.iterdir() if re.fullmatch(f"{before}[0-9a-f]{{8}}{after}", each.name)]:
+        with contextlib.suppress(OSError):  # it is somebody else's, or just gone
+            handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                if _lock(handle, wait=False):
+                    left.unlink()
+            finally:
+                os.close(handle)
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock a file for as long as the handle is open; tell whether that was possible."""
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # another run has it, or this disk knows no locks
+        return False
+    return True
+
+
+def _discard(partial: Path, handle: int | None) -> None:
+    """Remove a private file, or what is in it where the folder no longer lets go of its name."""
+    try:
+        partial.unlink()
+    except FileNotFoundError:
+        pass  # it has its final name
+    except OSError:
+        if handle is not None and os.fstat(handle).st_nlink == 1:  # else it has its final name too
+            os.ftruncate(handle, 0)
+
+
+def _unlink(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import decoded, first_not_date
+from shoal.tables.cells import decoded, first_not_date, without_views
 from shoal.tables.decode import decode_numbers
 from shoal.tables.kinds import inner, is_number, is_text
 from shoal.tables.labels import user_missing
@@ -104,7 +104,9 @@ class Attribute:
             missing |= np.isnan(codes)
         else:
             units = moments_of(_as(column, self.stored))
-            codes = (units.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) - self.origin) / self.tick
+            # subtracted as integers, like those of the original: a float has no microseconds of the year 1
+            after = units.fill_null(self.origin).to_numpy(zero_copy_only=False) - self.origin
+            codes = np.where(units.is_null().to_numpy(zero_copy_only=False), np.nan, after / self.tick)
         return np.where(missing, np.nan, np.where(np.isnan(codes), np.inf, codes))
 
     def rows(self, which: NDArray[Any]) -> "Attribute":
@@ -114,9 +116,7 @@ class Attribute:
 
 def without_declared(table: Table, name: str) -> Array:
     """Give a column in which NaN, and values that the file declares to be missing, are missing."""
-    column = table.column(name)
-    if pa.types.is_string_view(column.type):
-        column = column.cast(pa.large_string())  # Arrow can do little with views
+    column = without_views(table.column(name))
     declared = user_missing(column, table.labels(name))
     if declared.any():
         column = pc.if_else(pa.array(declared), pa.scalar(None, column.type), column)
@@ -135,9 +135,9 @@ def plain_values(column: Array) -> Array:
 
 
 def _as(column: Array, kind: pa.DataType) -> Array:
-    """Cast a column; what cannot be cast is missing."""
+    """Cast a column; what cannot be cast is missing, and an integer beyond 2^53 is the nearest float."""
     try:
-        return column.cast(kind)
+        return column.cast(kind, safe=not pa.types.is_floating(kind))
     except pa.ArrowException:  # a value, or the type itself
         nothing: Any = pa.nulls
         return cast("Array", nothing(len(column), kind))
@@ -183,7 +183,8 @@ def _is_labelled(table: Table, name: str) -> bool:
     if labels.measure == "scale" or not labels.values or not is_number(column.type):
         return False
     codes = {code for code in labels.values if isinstance(code, float)}
-    return column.null_count < len(column) and set(column.drop_null().cast(pa.float64()).unique().to_pylist()) <= codes
+    values = column.drop_null().cast(pa.float64(), safe=False).unique().to_pylist()
+    return bool(values) and set(values) <= codes
 
 
 def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level] | None = None) -> Attribute:

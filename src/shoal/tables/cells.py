@@ -12,6 +12,7 @@ from shoal.tables.arrow import compute as pc
 from shoal.tables.kinds import is_number, is_text
 
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
+_WHOLE_KINDS = (pa.int64(), pa.uint64(), pa.decimal128(38, 0))
 _NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # a leading zero makes a code, such as a post code, and no number
 _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
@@ -216,8 +217,19 @@ def coarsest(values: Array) -> Array:
 def decoded(values: Array) -> Array:
     """Give the values behind a dictionary or run lengths, one a record."""
     if isinstance(values, pa.DictionaryArray):
-        return decoded(values.dictionary_decode())
+        return decoded(without_views(values.dictionary).take(values.indices))
     return decoded(pc.run_end_decode(values)) if pa.types.is_run_end_encoded(values.type) else values
+
+
+def without_views(values: Array) -> Array:
+    """Give texts that are views as what they look at, in dictionaries too: Arrow can do little with views."""
+    if isinstance(values, pa.DictionaryArray):
+        whole = without_views(values.dictionary)
+        return pa.DictionaryArray.from_arrays(values.indices, whole, ordered=values.type.ordered)
+    for is_view, kind in ((pa.types.is_string_view, pa.large_string()), (pa.types.is_binary_view, pa.large_binary())):
+        if is_view(values.type):
+            return values.cast(kind)
+    return values
 
 
 def joined(*parts: Array | str, by: str = "") -> Array:
@@ -262,8 +274,12 @@ def _numbers(plain: Array, decimal: str) -> Array | None:
     pointed = _pointed(plain, decimal)
     if not _all_match(pointed, _NUMBER):
         return None
-    whole = _cast(pc.utf8_ltrim(pointed, "+"), pa.int64()) if _all_match(pointed, _WHOLE) else None
-    return whole if whole is not None else _cast(pointed, pa.float64())
+    # whole numbers that no integer can hold are decimals, which keep every digit
+    for kind in _WHOLE_KINDS if _all_match(pointed, _WHOLE) else ():
+        whole = _cast(pc.utf8_ltrim(pointed, "+"), kind)
+        if whole is not None:
+            return whole
+    return _cast(pointed, pa.float64())
 
 
 def _booleans(plain: Array) -> Array | None:

@@ -7,8 +7,11 @@ import duckdb
 
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
-    # Starting a database costs tens of milliseconds; a cursor on a running one costs none.
-    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+    # Starting a database costs tens of milliseconds; a cursor on a running one costs none. Without a folder for what
+    # does not fit in memory, it never writes records to the disk, from where a kill would not remove them.
+    return duckdb.connect(
+        config={"autoinstall_known_extensions": False, "autoload_known_extensions": False, "temp_directory": ""}
+    )
 
 
 def cursor() -> duckdb.DuckDBPyConnection:

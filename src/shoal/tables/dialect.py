@@ -145,6 +145,8 @@ def _sniff(sample: bytes, csv: Csv) -> dict[str, str]:
     try:
         with _nameless(sample) as copy, cursor() as connection:
             row = connection.execute(query, [copy, *given.values()]).fetchone()
+    except duckdb.OutOfMemoryException:
+        raise MemoryError from None
     except (duckdb.Error, OSError):
         return {}
     found = zip(("Delimiter", "Quote", "Escape"), row or (), strict=False)

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
 from shoal.tables.apart import read_apart
+from shoal.tables.atomic import in_words
 from shoal.tables.csv_reading import read_csv
 from shoal.tables.csv_writing import write_csv
 from shoal.tables.frames import adopt
@@ -19,7 +20,7 @@ from shoal.tables.statistics_writing import write_statistics
 from shoal.tables.stored import STATISTICS, Kind, plain_dictionaries
 from shoal.tables.table import Table
 
-_KINDS: dict[str, Kind] = {
+KINDS: dict[str, Kind] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".txt": "csv",
@@ -46,9 +47,9 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     FileError
         If the ending is not one of a supported kind.
     """
-    kind = _KINDS.get(Path(path).suffix.lower())
+    kind = KINDS.get(Path(path).suffix.lower())
     if kind is None:
-        *others, last = _KINDS
+        *others, last = KINDS
         raise FileError(f"'{path}' has no ending that Shoal knows; it may be {', '.join(others)} or {last}")
     return kind
 
@@ -107,7 +108,7 @@ def _open_file(path: Path, csv: Csv) -> Table:
     except PermissionError:
         raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
     except OSError as error:
-        raise FileError(f"'{path}' cannot be read: {error.strerror}") from None
+        raise FileError(f"'{path}' cannot be read: {in_words(error)}") from None
 
 
 def _read(path: Path, kind: Kind) -> pa.Table:
@@ -162,6 +163,8 @@ def _undamaged(read: Callable[[], pa.Table], path: Path, kind: str) -> pa.Table:
     try:
         table = read()
         table.validate(full=True)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError):
         raise FileError(f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind") from None
     return table
@@ -207,7 +210,7 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"'{path}' cannot be written: {error.strerror or 'the disk gave an error'}") from None
+        raise FileError(f"'{path}' cannot be written: {in_words(error)}") from None
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:

@@ -23,6 +23,13 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
+def is_read_by_value(kind: pa.DataType) -> bool:
+    """Tell whether the values, and not their type alone, say as what their text is read: by how much room they need."""
+    kind = inner(kind)
+    fine = pa.types.is_timestamp(kind) and kind.unit == "ns"
+    return fine or pa.types.is_decimal(kind) or pa.types.is_uint64(kind)
+
+
 def inner(kind: pa.DataType) -> pa.DataType:
     """Give the type of the values behind a dictionary or run lengths."""
     if isinstance(kind, pa.DictionaryType | pa.RunEndEncodedType):

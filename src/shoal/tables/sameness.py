@@ -27,6 +27,7 @@ def _are_same(one: Any, two: Any) -> bool:
     if pa.types.is_struct(one.type) and pa.types.is_struct(two.type):
         names = [[field.name for field in array.type] for array in (one, two)]
         return names[0] == names[1] and all(map(same_values, one.flatten(), two.flatten()))
+    one, two = _as_number(one, two.type), _as_number(two, one.type)
     if one.type != two.type:
         return False
     if pa.types.is_floating(one.type):
@@ -34,6 +35,17 @@ def _are_same(one: Any, two: Any) -> bool:
         return bool(one.view(bits).equals(two.view(bits)))
     # unions are too rare to be taken apart; their text tells as well, and that of NaN equals itself
     return bool(one.equals(two)) or (pa.types.is_union(one.type) and repr(one.to_pylist()) == repr(two.to_pylist()))
+
+
+def _as_number(values: Any, other: pa.DataType) -> Any:
+    """Give a decimal as the number that files without decimals have for it: the integer, or the nearest float."""
+    if not pa.types.is_decimal(values.type) or not (pa.types.is_integer(other) or pa.types.is_float64(other)):
+        return values
+    try:
+        # by way of its text, as Arrow's own cast to floats does not give the nearest
+        return values.cast(pa.string()).cast(other) if pa.types.is_float64(other) else values.cast(other)
+    except pa.ArrowInvalid:  # no whole number
+        return values
 
 
 def _plain(values: Array) -> Any:
@@ -61,7 +73,7 @@ def _widest(kind: Any) -> pa.DataType | None:
     if pa.types.is_time(kind):
         return pa.time64("ns")
     if pa.types.is_date(kind):
-        return pa.date32()
+        return pa.date64()
     if pa.types.is_decimal(kind):
         return pa.decimal256(76, kind.scale)
     return None

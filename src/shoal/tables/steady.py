@@ -1,0 +1,38 @@
+"""Is an input still what it was? A file that changes while it is read gives records that never stood together."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from shoal.errors import FileError
+
+
+@contextlib.contextmanager
+def steady(paths: Sequence[Path]) -> Iterator[Callable[[], None]]:
+    """Give what refuses to go on once one of the files has another size, time or place on the disk than at first.
+
+    An error on the way is put down to such a change, if there is one.
+    """
+    first = [_mark(path) for path in paths]
+
+    def refuse_changed() -> None:
+        for path, before in zip(paths, first, strict=True):
+            if _mark(path) != before:
+                raise FileError(
+                    f"'{path}' changed while it was being read, so nothing is published; run again when nobody writes "
+                    "to it, or protect a copy"
+                ) from None
+
+    try:
+        yield refuse_changed
+    except Exception:
+        refuse_changed()
+        raise
+
+
+def _mark(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:  # whoever reads it says so
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

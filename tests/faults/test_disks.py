@@ -1,0 +1,171 @@
+"""Disks that are really full, permissions that are really gone, and a result that nobody can be shown."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line, large, small
+
+import shoal
+
+PAGE = 4096
+KINDS = ["csv", "parquet", "arrow", "xlsx", "xml", "sav", "dta"]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of its own of 64 pages, and what fills it but for some."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={64 * PAGE}", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk")
+
+    def fill(but: int) -> None:
+        (disk / "filler").unlink(missing_ok=True)
+        free = os.statvfs(disk).f_bavail
+        (disk / "filler").write_bytes(bytes(PAGE * (free - but)))
+
+    try:
+        yield disk, fill
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def ends_well(place: Place, *more: str, **how) -> bool:
+    """Run; tell whether the output is there, which is complete then, and otherwise not there at all."""
+    ended = place.run(*more, **how)
+    assert place.hidden == []
+    if ended.code == 0:
+        assert shoal.check(place.folder / place.output, k=3, quasi=["age", "income"])["records"] >= 60
+        return True
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert_nothing_left(place)
+    return False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk(kind, small_disk):
+    disk, fill = small_disk
+    place = small(disk, f"masked.{kind}")
+    fill(but=0)
+    assert not ends_well(place)
+
+
+def test_a_disk_that_is_full_at_any_moment(small_disk):
+    disk, fill = small_disk
+    place = small(disk)
+    outcomes = []
+    for pages in range(4):  # the output takes one, the plan one, the manifest one
+        fill(but=pages)
+        outcomes.append(ends_well(place))
+    assert outcomes == [False, False, False, True]
+
+
+def test_a_disk_without_room_for_the_report(small_disk):
+    disk, fill = small_disk
+    place = small(disk)
+    fill(but=5)
+    ended = place.run("--report", "report.html")
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert "the masked file is complete" in ended.lines[0]
+    assert place.hidden == []
+    assert place.read() is not None
+    assert not (disk / "files" / "report.html").exists()
+
+
+@pytest.mark.parametrize("pages", [0, 3, 12])
+def test_a_disk_without_room_for_work(pages, small_disk):
+    disk, fill = small_disk
+    place = large(disk)
+    fill(but=pages)
+    assert not ends_well(place)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_on_the_size_of_files(kind, tmp_path):
+    """As `ulimit -f` sets it, which needs no rights."""
+    place = small(tmp_path, f"masked.{kind}")
+    assert not ends_well(place, limits={"RLIMIT_FSIZE": 256})
+
+
+def test_a_limit_on_the_size_of_files_of_work(tmp_path):
+    assert not ends_well(large(tmp_path), limits={"RLIMIT_FSIZE": 4096})
+
+
+@pytest.mark.parametrize(
+    ("make", "at"),
+    [(small, "shoal.preparing:open_table"), (small, "shoal.release:write_table:after"), (large, "measure")],
+)
+def test_a_folder_that_becomes_read_only(make, at, tmp_path):
+    place = make(tmp_path)
+    ended = place.run(at=at, fault="folder made read-only", ordinary=True)
+    place.folder.chmod(0o755)
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert place.published == []
+    for path in place.hidden:  # the folder does not let go of the name, but nothing is in it
+        assert (list(path.iterdir()) if path.is_dir() else path.stat().st_size) in ([], 0)
+    assert place.run().code == 0
+    assert place.hidden == []
+
+
+@pytest.mark.parametrize("make", [small, large])
+def test_an_input_that_may_not_be_read(make, tmp_path):
+    place = make(tmp_path)
+    for path in (*place.folder.glob("in.csv"), *place.folder.glob("in/*")):
+        path.chmod(0)
+    ended = place.run(ordinary=True)
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert "may not be read" in ended.lines[0]
+    assert_nothing_left(place)
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_result_that_cannot_be_shown(more, tmp_path):
+    place = small(tmp_path)
+    ended = place.run(*more, stdout="/dev/full")
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert "files under their names are whole" in ended.lines[0]
+    assert place.read() is not None
+    assert place.hidden == []
+
+
+def test_an_input_from_the_future(tmp_path):
+    place = small(tmp_path)
+    os.utime(place.folder / "in.csv", (4e9, 4e9))
+    assert place.run().code == 0
+
+
+@pytest.mark.parametrize("jump", ["clock forward", "clock back"])
+def test_a_budget_of_seconds_while_the_clock_jumps(jump, tmp_path):
+    place = small(tmp_path)
+    shown = tmp_path / "shown"
+    method = ["--method", "best", "--budget", "0.5s", "--json"]
+    assert place.run(*method, at="shoal.grouping:grouped", fault=jump, stdout=str(shown)).code == 0
+    assert json.loads(shown.read_text())["risk"]["after"]["smallest"] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [16, 40, 80, 120, 200, 300])
+@pytest.mark.parametrize("make", [small, large])
+def test_a_limit_on_memory_from_the_start(make, megabytes, tmp_path):
+    """As `ulimit -v` sets it; where a library cannot go on, it ends the process before Shoal can say a word."""
+    place = make(tmp_path)
+    ended = place.run(limits={"RLIMIT_AS": megabytes << 20})
+    if ended.code == 0:
+        assert shoal.check(place.folder / place.output, k=3, quasi=["age", "income"])["records"] >= 60
+    else:
+        assert place.published == []
+    if ended.code == 2:
+        assert_one_clear_line(ended)
+        assert place.hidden == []
+    place.run("--overwrite")
+    assert place.hidden == []

@@ -1,0 +1,149 @@
+"""Every step of `shoal protect` with every fault: a complete output or none, nothing else left, a code and a line."""
+
+import pytest
+from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line, assert_private, large, small
+
+# Where a step does its work: see `tests.faults.nursery`.
+IN_MEMORY = {
+    "read": "shoal.preparing:open_table",
+    "encode": "shoal.preparing:space_of",
+    "partition": "shoal.grouping:grouped",  # in a thread of its own
+    "aggregate": "shoal.release:representatives",
+    "verify": "shoal.release:verify",
+    "write": "shoal.release:write_table:after",
+    "verify on disk": "shoal.release:verify_written",
+    "plan": "shoal.plan:Plan.to_toml",
+    "manifest": "shoal.release:manifest_of_file",
+    "name": "shoal.tables.atomic:_sync_folder",
+    "report": "shoal.report.writing:written_whole",
+}
+LARGE = {
+    "scan": "scan",
+    "measure": "measure",
+    "divide": "divide",
+    "sort": "sort",
+    "partition": "shoal.engines.frame:Frame.mask",  # in a thread of its own
+    "cost": "cost",
+    "write": "write",
+    "verify": "verify",
+    "plan": "shoal.plan:Plan.to_toml",
+    "manifest": "shoal.engines.local:manifest_of_file",
+    "name": "shoal.tables.atomic:_sync_folder",
+}
+WHERE = [("memory", step) for step in IN_MEMORY] + [("large", step) for step in LARGE]
+RAISED = {
+    "disk full": "No space left on device",
+    "permission lost": "Permission denied",
+    "out of memory": "not enough memory",
+    "memory limit in NumPy": "not enough memory",
+    "memory limit in Arrow": "not enough memory",
+    "memory limit in DuckDB": "not enough memory",
+    "unexpected error": "unexpected RuntimeError",
+}
+ASKED_TO_STOP = ["Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGHUP"]
+ALWAYS = ["disk full", "unexpected error", "Ctrl-C twice"]  # at every step in `make test`; the others at one
+
+
+def cases(faults):
+    for fault in faults:
+        for engine, step in WHERE:
+            marks = [] if fault in ALWAYS or step in ("partition", "write") else [pytest.mark.slow]
+            yield pytest.param(engine, step, fault, marks=marks)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory) -> dict[str, bytes]:
+    """What an undisturbed run publishes."""
+    contents = {}
+    for engine, make in (("memory", small), ("large", large)):
+        place = make(tmp_path_factory.mktemp(engine))
+        assert place.run().code == 0
+        contents[engine] = place.read()
+    return contents
+
+
+def placed(engine: str, step: str, folder) -> tuple[Place, str, list[str]]:
+    if engine == "large":
+        return large(folder), LARGE[step], []
+    return small(folder), IN_MEMORY[step], ["--report", "report.html"] if step == "report" else []
+
+
+@pytest.mark.parametrize(("engine", "step", "fault"), [*cases(RAISED)])
+def test_an_error_in_a_step(engine, step, fault, expected, tmp_path):
+    place, at, more = placed(engine, step, tmp_path)
+    ended = place.run(*more, at=at, fault=fault)
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert RAISED[fault] in ended.lines[0]
+    if step == "report":
+        assert place.read() == expected[engine]
+        assert place.hidden == []
+        assert not (place.folder / "report.html").exists()
+    else:
+        assert_nothing_left(place)
+
+
+@pytest.mark.parametrize(("engine", "step", "fault"), [*cases(ASKED_TO_STOP)])
+def test_asked_to_stop_in_a_step(engine, step, fault, expected, tmp_path):
+    place, at, more = placed(engine, step, tmp_path)
+    ended = place.run(*more, at=at, fault=fault)
+    if ended.code == 0:  # too late: nothing comes after it that could be stopped
+        assert ended.lines == []
+        assert place.read() == expected[engine]
+        assert place.hidden == []
+    else:
+        assert ended.code == 130
+        assert_one_clear_line(ended, "stopped: interrupted")
+        assert_nothing_left(place)
+
+
+@pytest.mark.parametrize(("engine", "step"), WHERE)
+def test_killed_in_a_step(engine, step, expected, tmp_path):
+    place, at, more = placed(engine, step, tmp_path)
+    assert place.run(*more, at=at, fault="SIGKILL").code == -9
+    assert place.read() in (None, expected[engine])
+    assert_private(place)
+    assert place.run(*more, "--overwrite").code == 0
+    assert place.read() == expected[engine]
+    assert place.hidden == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", LARGE)
+def test_killed_and_resumed(step, expected, tmp_path):
+    place = large(tmp_path)
+    assert place.run(at=LARGE[step], fault="SIGKILL").code == -9
+    assert place.run("--resume").code == 0
+    assert place.read() == expected["large"]
+    assert place.hidden == []
+
+
+@pytest.mark.parametrize("change", ["input truncated", "input appended to", "input replaced", "input removed"])
+@pytest.mark.parametrize(
+    ("engine", "step"),
+    [("memory", "read"), ("memory", "verify"), ("large", "measure"), ("large", "partition"), ("large", "verify")],
+)
+def test_the_input_changes(engine, step, change, tmp_path):
+    place, at, _ = placed(engine, step, tmp_path)
+    ended = place.run(at=at, fault=change)
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert "changed while it was being read" in ended.lines[0]
+    assert_nothing_left(place)
+
+
+@pytest.mark.parametrize("jump", ["clock forward", "clock back"])
+@pytest.mark.parametrize(("engine", "step"), [("memory", "read"), ("large", "measure")])
+def test_the_clock_jumps(engine, step, jump, expected, tmp_path):
+    place, at, _ = placed(engine, step, tmp_path)
+    assert place.run(at=at, fault=jump).code == 0
+    assert place.read() == expected[engine]
+
+
+@pytest.mark.parametrize("step", ["partition", "write", "verify"])
+def test_the_work_folder_is_removed(step, tmp_path):
+    place = large(tmp_path)
+    ended = place.run(at=LARGE[step], fault="work folder removed")
+    assert ended.code == 2
+    assert_one_clear_line(ended)
+    assert_nothing_left(place)
