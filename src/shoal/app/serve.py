@@ -1,0 +1,233 @@
+"""Serving the page: everything that lasts as long as the program runs, and what is left behind, which is nothing."""
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+import ssl
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.app.folder import private_folder
+from shoal.errors import FileError, MissingExtra, PlanError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from shoal.app.guard import Guard
+    from shoal.app.tokens import Tokens
+
+_STOPS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends that is closed
+
+
+def serve(
+    host: str,
+    port: int,
+    *,
+    limit: int,
+    say: Callable[[str], None],
+    files: Sequence[Path] = (),
+    certificate: tuple[Path, Path] | None = None,
+) -> None:
+    """Serve the page until the program is asked to stop.
+
+    Parameters
+    ----------
+    host, port
+        Where; 0 stands for any free port.
+    limit
+        Bytes of an uploaded file, at most.
+    say
+        Called with each line for the person at the terminal.
+    files
+        Files of this machine that every session may open without an upload.
+    certificate
+        A certificate and its key, for TLS.
+
+    Raises
+    ------
+    PlanError
+        The address cannot be used.
+    FileError
+        The certificate cannot be used.
+    MissingExtra
+        NiceGUI is not installed.
+    """
+    if certificate is not None:
+        _refuse_certificate(*certificate)
+    with _bound(host, port) as listening, _until_asked() as asked, private_folder() as folder:
+        _keep_to(folder)
+        _serve(host, listening, asked, folder, limit, say, files, certificate)
+    say("Stopped; what was uploaded is erased.")
+
+
+def _serve(
+    host: str,
+    listening: socket.socket,
+    asked: threading.Event,
+    folder: Path,
+    limit: int,
+    say: Callable[[str], None],
+    files: Sequence[Path],
+    certificate: tuple[Path, Path] | None,
+) -> None:
+    try:
+        import nicegui  # noqa: F401 - whatever follows needs it
+    except ImportError:
+        raise MissingExtra("shoal app", "app") from None
+    from shoal.app.address import Address
+    from shoal.app.guard import Guard
+    from shoal.app.logs import keep_quiet
+    from shoal.app.page import register
+    from shoal.app.sessions import Store
+    from shoal.app.tokens import Tokens
+
+    address = Address(host, listening.getsockname()[1], secure=certificate is not None)
+    sessions = folder / "sessions"
+    sessions.mkdir(mode=0o700)
+    store = Store(sessions)
+    tokens = Tokens(
+        announce=lambda token: say(f"The token was used; the next browser needs: {address.link(token)}"),
+        forget=store.forget,
+    )
+    register(store, limit=limit, files=files)
+    keep_quiet()
+    guard = Guard(page_app(tokens, store.close), tokens, address, limit)
+
+    def ready() -> None:
+        say(f"Open this link in a browser: {address.link(tokens.current)}")
+        say("Stop with Ctrl-C; what was uploaded is then erased.")
+
+    run(guard, listening, asked, ready, certificate)
+
+
+def page_app(tokens: "Tokens", close: Callable[[], Awaitable[None]]) -> "FastAPI":
+    """Put the pages that are registered with NiceGUI into an application that ends sessions: idle ones, all at last."""
+    from fastapi import FastAPI
+    from nicegui import ui
+
+    @asynccontextmanager
+    async def looking_after(_: FastAPI) -> AsyncIterator[None]:
+        task = asyncio.create_task(_end_idle(tokens))
+        yield
+        task.cancel()
+        await close()
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=looking_after)
+    # No storage secret: NiceGUI then has no sessions of its own. No gzip: what is sent hardly ever leaves the machine.
+    ui.run_with(app, title="Shoal", show_welcome_message=False, gzip_middleware_factory=None, prod_js=True)
+    return app
+
+
+def run(
+    guard: "Guard",
+    listening: socket.socket,
+    asked: threading.Event,
+    ready: Callable[[], None],
+    certificate: tuple[Path, Path] | None,
+) -> None:
+    """Run the server until it is asked to stop."""
+    import uvicorn
+
+    from shoal.app.guard import SMALL
+
+    class Server(uvicorn.Server):
+        """Says when it is ready, and leaves signals to whoever cleans up after it."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready()
+
+        async def on_tick(self, counter: int) -> bool:
+            return asked.is_set() or await super().on_tick(counter)
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    config = uvicorn.Config(
+        guard,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws_max_size=SMALL,
+        timeout_graceful_shutdown=2,
+        ssl_certfile=certificate[0] if certificate else None,
+        ssl_keyfile=certificate[1] if certificate else None,
+    )
+    Server(config).run([listening])
+
+
+async def _end_idle(tokens: "Tokens") -> None:
+    while True:
+        await asyncio.sleep(60)
+        tokens.end_idle()
+
+
+@contextmanager
+def _until_asked() -> Iterator[threading.Event]:
+    """Have signals asked for politely; none can interrupt the cleaning up, which comes before this ends."""
+    asked = threading.Event()
+    numbers = [getattr(signal, name) for name in _STOPS if hasattr(signal, name)]  # Windows has two of them
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in numbers}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _keep_to(folder: Path) -> None:
+    """Have everything that is put aside for a while put into the private folder, by other libraries too."""
+    aside = folder / "aside"
+    aside.mkdir(mode=0o700)
+    tempfile.tempdir = str(aside)  # uploads, as they arrive
+    os.environ["TMPDIR"] = str(aside)  # and what other processes of this one write
+    # NiceGUI reads these once, when it is imported: it would look into the current folder, and talk to a server.
+    os.environ["NICEGUI_STORAGE_PATH"] = str(folder / "nicegui")
+    os.environ.pop("NICEGUI_REDIS_URL", None)
+    # FastAPI, below it, would report what fails to wherever the environment says.
+    os.environ.pop("FASTAPI_OTEL_AUTO_CONFIGURE", None)
+    os.environ["OTEL_SDK_DISABLED"] = "true"
+
+
+@contextmanager
+def _bound(host: str, port: int) -> Iterator[socket.socket]:
+    """Take the port before anything else is done."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError:
+        raise PlanError([("host", f"'{host}' is no name or address of this machine")]) from None
+    with socket.socket(family, kind, protocol) as listening:
+        if os.name == "posix":  # elsewhere it would let two programs share a port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(where)
+            listening.listen()
+        except PermissionError:
+            raise PlanError([("port", f"{port} is not for every user; choose one above 1023 with --port")]) from None
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                other = "choose another with --port, or 0 for any that is free"
+                raise PlanError([("port", f"{port} is taken by another program; {other}")]) from None
+            raise PlanError([("host", f"'{host}' is no name or address of this machine")]) from None
+        yield listening
+
+
+def _refuse_certificate(certificate: Path, key: Path) -> None:
+    """Refuse what TLS cannot be started with; a passphrase is not asked for."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    for path in (certificate, key):
+        if not path.is_file():
+            raise FileError(f"'{path}' does not exist, or is no file")
+    try:
+        context.load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError):
+        what = "must be a certificate and its own key, both in PEM form, the key without a passphrase"
+        raise FileError(f"'{certificate}' and '{key}' {what}") from None

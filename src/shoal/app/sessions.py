@@ -1,0 +1,190 @@
+"""Sessions: what each user works on, in a private folder that is erased in the end."""
+
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import Any
+
+from shoal.app.choices import Choices
+from shoal.app.jobs import Job, Line
+from shoal.errors import FileError
+
+_LONGEST_NAME = 120
+
+
+class Work:
+    """What one user works on.
+
+    Attributes
+    ----------
+    file : path, optional
+        The file that was opened.
+    profiles, records
+        What was seen of it.
+    choices
+        What was chosen.
+    map, release
+        What was found: the risk-utility map, and the release with all there is to look at.
+    job
+        The last piece of work; the page shows how it goes.
+    version : int
+        Goes up whenever there is something new to show.
+    """
+
+    def __init__(self, folder: Path, line: Line) -> None:
+        self.folder = folder
+        self._line = line
+        self.version = 0
+        self.job: Job | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self.step = 0
+        self.file: Path | None = None
+        self.records = 0
+        self.profiles: list[dict[str, Any]] = []
+        self.choices = Choices()
+        self.map: dict[str, Any] | None = None
+        self.release: dict[str, Any] | None = None
+        self.problems: list[str] = []
+
+    def place(self, name: str) -> Path:
+        """Say where an uploaded file goes: by its own name, without folders."""
+        plain = PurePath(name.replace("\\", "/")).name
+        if not plain or plain in (".", "..") or len(plain) > _LONGEST_NAME or not plain.isprintable():
+            raise FileError("the file's name cannot be used; rename it")
+        inside = self.folder / "original"
+        inside.mkdir(mode=0o700, exist_ok=True)
+        return inside / plain
+
+    def open(self, path: Path, task: str = "inspect") -> None:
+        """Look at a file; what was there of another is forgotten."""
+        self._forget_results()
+        if self.file is not None and self.file != path and self.file.is_relative_to(self.folder):
+            self.file.unlink(missing_ok=True)  # a session holds one file
+        self.file, self.profiles = path, []
+        self._start(task, {"path": str(path)}, self._opened)
+
+    def _opened(self, found: dict[str, Any]) -> None:
+        assert self.file is not None  # noqa: S101 - or nothing would have been opened
+        self.records, self.profiles = found["records"], found["profiles"]
+        self.choices = Choices.of(found["profiles"], self.file.suffix.lstrip(".").lower())
+        self.choices.types |= found.get("types", {})
+        self.choices.attribute_weights |= found.get("attribute_weights", {})
+        self.step = 1
+
+    def draw_map(self) -> None:
+        """Measure what every k would cost and risk."""
+        self.map = None
+        self._start("map", {"path": str(self.file), "options": self.choices.options()}, self._mapped)
+
+    def _mapped(self, found: dict[str, Any]) -> None:
+        self.map = found
+        if found["knee"] is not None:
+            self.choices.k = found["knee"]["k"]
+
+    def protect(self) -> None:
+        """Protect the file as chosen."""
+        self.release = None
+        shutil.rmtree(self.folder / "release", ignore_errors=True)
+        target = self.target
+        target.parent.mkdir(mode=0o700)
+        options = {**self.choices.options(), "input": str(self.file), "output": str(target)}
+        self._start("protect", {"folder": str(target.parent), "options": options}, self._protected)
+
+    def _protected(self, found: dict[str, Any]) -> None:
+        self.release, self.step = found, 3
+
+    @property
+    def target(self) -> Path:
+        """The file that the release is written to."""
+        return self.folder / "release" / f"masked.{self.choices.ending}"
+
+    def downloads(self) -> dict[str, Path]:
+        """Give the files that may be taken away, by what they are."""
+        if self.release is None:
+            return {}
+        target = self.target
+        files = {
+            "masked": target,
+            "report": target.parent / "report.html",
+            "plan": target.with_name(f"{target.name}.plan.toml"),
+            "manifest": target.with_suffix(".manifest.json"),
+        }
+        return {what: path for what, path in files.items() if path.is_file()}
+
+    def changed(self) -> None:
+        """Note that a choice was changed: what was measured of another is no longer true."""
+        self.map, self.release = None, None
+
+    def cancel(self) -> None:
+        """Stop what is under way."""
+        if self.job is not None:
+            self.job.cancel()
+
+    def waiting(self) -> int:
+        """Say how many jobs are before this one in line."""
+        return 0 if self.job is None else self._line.before(self.job)
+
+    def erase(self) -> None:
+        """Stop, and leave nothing behind."""
+        self.cancel()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_over(self) -> None:
+        """Erase all that was opened and made, and begin anew."""
+        self.erase()
+        self.folder.mkdir(mode=0o700)
+        self.job = None
+        self._begin()
+        self.version += 1
+
+    def _forget_results(self) -> None:
+        self.cancel()
+        self.map, self.release, self.problems = None, None, []
+
+    def _start(self, name: str, task: dict[str, Any], done: Callable[[dict[str, Any]], None]) -> None:
+        self.cancel()
+        self.problems = []
+
+        def finished(job: Job) -> None:
+            if job is not self.job:
+                return
+            if job.state == "done":
+                done(job.found)
+            self.problems = job.problems
+            self.version += 1
+
+        self.job = Job(name, task, finished)
+        self._line.submit(self.job)
+        self.version += 1
+
+
+class Store:
+    """All sessions, each with a folder of its own that nobody else may look into."""
+
+    def __init__(self, folder: Path, line: Line | None = None) -> None:
+        self._folder = folder
+        self._line = line or Line()
+        self._works: dict[str, Work] = {}
+
+    def work(self, session: str) -> Work:
+        """Give what a session works on."""
+        if session not in self._works:
+            # The folder's name says nothing of the session.
+            folder = self._folder / secrets.token_hex(8)
+            folder.mkdir(mode=0o700)
+            self._works[session] = Work(folder, self._line)
+        return self._works[session]
+
+    def forget(self, session: str) -> None:
+        """Erase what a session worked on."""
+        if (work := self._works.pop(session, None)) is not None:
+            work.erase()
+
+    async def close(self) -> None:
+        """Erase everything."""
+        for session in list(self._works):
+            self.forget(session)
+        await self._line.close()

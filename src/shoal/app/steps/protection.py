@@ -1,0 +1,262 @@
+"""Step 3: choose k by moving along the risk-utility map, and how groups are formed."""
+
+from typing import Any
+
+from nicegui import events, ui
+
+from shoal.app.choices import ENDINGS, METHODS
+from shoal.app.view import View
+from shoal.errors import PlanError, ShoalError
+from shoal.plan import Plan
+
+_ACCENT, _INK, _QUIET = "#0b6b74", "#1d2329", "#9aa3ab"
+
+
+def show(view: View) -> None:
+    """Offer the map, k, the method and what else may be asked for."""
+    view.heading(
+        "How much protection?",
+        "Records are put into groups of at least k similar ones, and each group publishes one representative. A larger "
+        "k is safer and costs more.",
+    )
+    _k(view)
+    _options(view)
+    with ui.row().classes("items-center"):
+        view.action("Protect", lambda: _protect(view))
+        ui.select(
+            ENDINGS, value=view.work.choices.ending, label="Write as", on_change=lambda e: _set(view, "ending", e.value)
+        ).props("dense outlined").style("min-width: 8rem")
+
+
+def _protect(view: View) -> None:
+    """Begin, unless the plan itself is wrong."""
+    try:
+        Plan(**view.work.choices.options())
+    except PlanError as error:
+        view.work.problems = [f"{field}: {what}" for field, what in error.problems]
+        view.redraw()
+    else:
+        view.work.protect()
+
+
+def _set(view: View, name: str, value: Any) -> None:
+    setattr(view.work.choices, name, value)
+    view.work.release = None
+    if name not in ("k", "ending"):
+        view.work.map = None
+
+
+def _k(view: View) -> None:
+    """Choose k: on the map if it has been drawn, else as a number."""
+    choices, found = view.work.choices, view.work.map
+    with ui.row().classes("items-center"):
+        number = (
+            ui.number("k", value=choices.k, min=2, step=1, precision=0).props("outlined dense").style("width: 6rem")
+        )
+        if found is None:
+            view.action("Draw the risk-utility map", view.work.draw_map, main=False)
+            ui.label("what every k would cost and risk").classes("text-secondary")
+    if found is None:
+        number.on_value_change(lambda e: _set(view, "k", int(e.value or 0)))
+        return
+    sizes = [row["k"] for row in found["rows"]]
+    chart = ui.echart(_chart(found, choices.k), on_point_click=lambda e: move(sizes[e.data_index])).classes("w-full")
+    chart.style("height: 20rem").props(f'role="img" aria-label="{_described(found)}"')
+    slider = ui.slider(min=0, max=len(sizes) - 1, step=1, value=_nearest(sizes, choices.k))
+    slider.props('aria-label="Move along the map" snap markers')
+    said = ui.label().props('role="status" aria-live="polite"')
+    _table(found)
+
+    def move(k: int) -> None:
+        _set(view, "k", k)
+        if number.value != k:
+            number.set_value(k)
+        chart.options["series"][1]["data"] = _chosen(found, k)
+        chart.update()
+        said.set_text(_meaning(found, k))
+        if k in sizes:
+            slider.set_value(sizes.index(k))
+
+    number.on_value_change(lambda e: move(int(e.value or 0)))
+    slider.on_value_change(lambda e: move(sizes[int(e.value)]) if sizes[int(e.value)] != choices.k else None)
+    said.set_text(_meaning(found, choices.k))
+
+
+def _nearest(sizes: list[int], k: int) -> int:
+    return min(range(len(sizes)), key=lambda at: abs(sizes[at] - k))
+
+
+def _point(row: dict[str, Any]) -> list[float]:
+    return [round(row["IL"] or 0.0, 3), round(row["reidentification"], 3)]
+
+
+def _chosen(found: dict[str, Any], k: int) -> list[list[float]]:
+    return [_point(row) for row in found["rows"] if row["k"] == k]
+
+
+def _chart(found: dict[str, Any], k: int) -> dict[str, Any]:
+    """Draw loss against risk, a point for every k; the chosen one in a ring."""
+    knee = found["knee"] or {}
+    names = [f"k = {row['k']}" + (" (knee)" if row["k"] == knee.get("k") else "") for row in found["rows"]]
+    points = [{"value": _point(row), "name": name} for row, name in zip(found["rows"], names, strict=True)]
+    axis = {"nameLocation": "middle", "nameTextStyle": {"color": _INK}, "axisLabel": {"color": _INK}, "type": "value"}
+    return {
+        "animation": False,
+        "grid": {"left": 60, "right": 30, "top": 20, "bottom": 50},
+        "tooltip": {"trigger": "item", "formatter": "{b}"},
+        "xAxis": {**axis, "name": "loss, IL (%)", "nameGap": 28},
+        "yAxis": {**axis, "name": "records an intruder finds (%)", "nameGap": 40},
+        "series": [
+            {
+                "type": "line",
+                "data": points,
+                "symbol": "circle",
+                "symbolSize": 11,
+                "lineStyle": {"color": _QUIET},
+                "itemStyle": {"color": _ACCENT},
+                "label": {"show": True, "formatter": "{b}", "position": "right", "color": _INK},
+                "labelLayout": {"hideOverlap": True},
+            },
+            {
+                "type": "scatter",
+                "data": _chosen(found, k),
+                "symbol": "circle",
+                "symbolSize": 24,
+                "silent": True,
+                "itemStyle": {"color": "transparent", "borderColor": _INK, "borderWidth": 2},
+            },
+        ],
+    }
+
+
+def _described(found: dict[str, Any]) -> str:
+    sizes = [row["k"] for row in found["rows"]]
+    return f"Loss against risk for k from {sizes[0]} to {sizes[-1]}; the table below has the figures."
+
+
+def _meaning(found: dict[str, Any], k: int) -> str:
+    """Say what a k would cost and risk."""
+    rows = [row for row in found["rows"] if row["k"] == k]
+    knee = found["knee"] is not None and found["knee"]["k"] == k
+    end = " Beyond here a larger k costs more than it protects (the knee)." if knee else ""
+    if not rows:
+        return f"k = {k} is not on the map; the release will tell what it costs."
+    row = rows[0]
+    return (
+        f"k = {k} loses {row['IL'] or 0:.2f} % of the information, and an intruder who knows all masked attributes of "
+        f"somebody finds the record with {row['reidentification']:.1f} % probability.{end}"
+    )
+
+
+def _table(found: dict[str, Any]) -> None:
+    """Give the map as figures."""
+    sample = f", on a sample of {found['records']:,} records; the whole file loses less" if found["sampled"] else ""
+    with ui.expansion(f"The map as a table (by {found['rows'][0]['method']}{sample})").classes("w-full"):
+        columns = {"k": "k", "IL": "loss, IL (%)", "reidentification": "records found (%)", "groups": "groups"}
+        ui.table(
+            columns=[{"name": name, "label": label, "field": name} for name, label in columns.items()],
+            rows=[
+                {name: round(row[name], 3) if isinstance(row[name], float) else row[name] for name in columns}
+                for row in found["rows"]
+            ],
+        ).props("dense flat")
+
+
+def _options(view: View) -> None:
+    """Offer what few need."""
+    choices = view.work.choices
+    names = [profile["name"] for profile in view.work.profiles]
+    kept = [name for name in names if choices.roles[name] not in ("quasi", "identifier")]
+
+    def select(label: str, field: str, options: Any, *, several: bool = False) -> None:
+        ui.select(
+            options,
+            label=label,
+            value=getattr(choices, field),
+            multiple=several,
+            on_change=lambda e: _set(view, field, e.value),
+        ).props("outlined dense options-dense").classes("col-12 col-sm-5")
+
+    with ui.expansion("Method, missing values").classes("w-full"), ui.element("div").classes("row q-gutter-sm"):
+        select("Method", "method", METHODS)
+        ui.input(
+            "Budget of best, such as 60s or 5000000 steps", value=choices.budget,
+            on_change=lambda e: _set(view, "budget", _steps(e.value)),
+        ).props("outlined dense").classes("col-12 col-sm-5")  # fmt: skip
+        select("Missing values", "missing", _MISSING)
+        ui.checkbox("Whole numbers stay whole", value=choices.round, on_change=lambda e: _set(view, "round", e.value))
+    with (
+        ui.expansion("Blocks, strata, weights, diversity").classes("w-full"),
+        ui.element("div").classes("row q-gutter-sm"),
+    ):
+        select("Attribute blocks", "blocks", _BLOCKS)
+        select("Strata, whose combinations are never mixed", "strata", kept, several=True)
+        select("Strata below k", "small_strata", _SMALL)
+        select("Survey weights", "weights", {"": "none"} | {name: name for name in kept})
+        ui.number(
+            "l: different confidential values in a group", value=choices.l, min=2, step=1,
+            on_change=lambda e: _set(view, "l", None if e.value is None else int(e.value)),
+        ).props("outlined dense clearable").classes("col-12 col-sm-5")  # fmt: skip
+        ui.number(
+            "t: how far groups may be from the file", value=choices.t, min=0, max=1, step=0.05,
+            on_change=lambda e: _set(view, "t", e.value),
+        ).props("outlined dense clearable").classes("col-12 col-sm-5")  # fmt: skip
+    with ui.expansion("Rules that the data must go on obeying").classes("w-full"):
+        _rules(view)
+
+
+_MISSING = {
+    "error": "refuse them",
+    "group": "a value of their own",
+    "impute": "fill them from the nearest group",
+    "suppress": "leave such records out",
+}
+_BLOCKS = {
+    "": "none: all attributes together",
+    "correlated": "correlated attributes",
+    "uncorrelated": "uncorrelated ones",
+}
+_SMALL = {"error": "refuse", "merge": "merge", "suppress": "leave out"}
+_BROKEN = {"fail": "refuse", "keep": "publish all the same", "exclude": "leave out"}
+
+
+def _steps(text: str) -> str:
+    """Take 'steps' for what it says: a bare number."""
+    return text.removesuffix("steps").strip()
+
+
+def _rules(view: View) -> None:
+    """Take rules as lines, or as a file."""
+    choices = view.work.choices
+
+    async def uploaded(event: events.UploadEventArguments) -> None:
+        try:
+            path = view.work.place(event.file.name)
+            await event.file.save(path)
+        except ShoalError as error:
+            view.work.problems = [str(error)]
+        else:
+            _set(view, "edits_file", str(path))
+        view.redraw()
+
+    def without() -> None:
+        _set(view, "edits_file", "")
+        view.redraw()
+
+    if choices.edits_file:
+        with ui.row().classes("items-center"):
+            ui.label(f"Rules of {choices.edits_file.rsplit('/', 1)[-1]}")
+            ui.button("Without it", on_click=without).props("flat no-caps")
+    else:
+        ui.textarea(
+            "One rule a line, such as wages + other == costs, or age is integer",
+            value=choices.edits,
+            on_change=lambda e: _set(view, "edits", e.value),
+        ).props("outlined autogrow").classes("w-full")
+        ui.upload(
+            label="or a file of rules (Schematron, text)", on_upload=uploaded, auto_upload=True, max_files=1
+        ).props('accept=".sch,.xml,.txt" flat bordered')
+    ui.select(
+        _BROKEN, label="Original records that break a rule", value=choices.edits_original,
+        on_change=lambda e: _set(view, "edits_original", e.value),
+    ).props("outlined dense").style("min-width: 16rem")  # fmt: skip

@@ -1,0 +1,113 @@
+"""One browser window onto what a session works on."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+from nicegui import ui
+
+from shoal.app.jobs import Job
+from shoal.app.sessions import Work
+from shoal.screen import STEPS
+from shoal.words import counted
+
+_STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
+
+
+class View:
+    """What the steps of the page share.
+
+    Attributes
+    ----------
+    work : Work
+        What the session works on.
+    limit : int
+        The most bytes of an upload.
+    files : list of paths
+        Files that may be opened without an upload.
+    seen : int
+        The version of the work that is on the screen.
+    """
+
+    def __init__(self, work: Work, limit: int, files: Sequence[Path]) -> None:
+        self.work = work
+        self.limit = limit
+        self.files = files
+        self.seen = -1
+        self._step = 0
+
+    def is_old(self) -> bool:
+        """Tell whether there is something new to show."""
+        return self.seen != self.work.version
+
+    def redraw(self) -> None:
+        """Show what has changed, in every window of the session."""
+        self.work.version += 1
+
+    def go(self, step: int) -> None:
+        """Turn to a step, and tell those who do not see it."""
+        self.work.step, self.work.problems = step, []
+        self.redraw()
+
+    def turn_to_step(self) -> None:
+        """Give the focus to the heading of a step that is new here, so that the keyboard goes on from there."""
+        if self._step != self.work.step:
+            self._step = self.work.step
+            ui.run_javascript("setTimeout(() => document.getElementById('step')?.focus(), 50)")
+
+    def furthest(self) -> int:
+        """Say to which step one may go."""
+        if self.work.release is not None:
+            return 3
+        return 2 if self.work.profiles else 0
+
+    def heading(self, title: str, explanation: str) -> None:
+        """Begin a step."""
+        with ui.element("h2").props('tabindex="-1" id="step"'):
+            ui.html(title, sanitize=False, tag="span")
+        ui.label(explanation).classes("text-secondary")
+
+    def action(self, label: str, work: Callable[[], None], *, main: bool = True) -> ui.button:
+        """Give a button that begins some work."""
+        return ui.button(label, on_click=lambda: work()).props("no-caps" + ("" if main else " outline"))
+
+    def outcome(self) -> None:
+        """Say what became of the last piece of work, unless the page shows it."""
+        if self.work.job is not None and self.work.job.state == "cancelled":
+            ui.label("Cancelled; nothing was kept.").props('role="status"')
+        for problem in self.work.problems:
+            ui.label(problem).classes("text-negative").props('role="alert"')
+
+    def progress(self) -> None:
+        """Show how the work goes, with an estimate and a way to stop it."""
+        job = cast("Job", self.work.job)
+        with ui.row().classes("w-full items-center no-wrap"):
+            bar = ui.linear_progress(show_value=False, size="10px").classes("col").props("aria-label=Progress")
+            ui.button("Cancel", on_click=self.work.cancel).props("outline no-caps")
+        said = ui.label().props('role="status" aria-live="polite"')
+
+        def update() -> None:
+            said.set_text(_sentence(job, self.work.waiting()))
+            known = job.state == "running" and job.total > 1
+            bar.props("" if known else "indeterminate", remove="indeterminate" if known else "")
+            bar.set_value(job.done / job.total if known else 0)
+
+        update()
+        ui.timer(0.3, update)
+
+
+def _sentence(job: Job, before: int) -> str:
+    """Say where a job stands."""
+    if job.state == "waiting":
+        return f"In line, {counted(before, 'other')} before you." if before else "Next in line."
+    step = _STEPS.get(job.step, job.step).capitalize()
+    if job.total <= 1:
+        return f"{step} …"
+    share = f"{step}: {100 * job.done / job.total:.0f} %"
+    return share if job.left is None else f"{share}, about {_duration(job.left)} left"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,168 @@
+"""What works on a session's file, in a process of its own: `python -m shoal.app.worker`.
+
+A task comes as one line of JSON; progress goes out as lines of JSON, and in the end what was found or one clear
+sentence. When the page goes away, so does the worker.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from shoal.app.profile import profiles
+from shoal.errors import MissingExtra, PlanError, ShoalError
+from shoal.plan import Plan
+from shoal.tables import Table, open_table
+from shoal.tables.attributes import NUMBERS, infer_type
+from shoal.work import Progress, interruptible
+
+SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
+SAMPLED = 20_000  # records that the map is drawn from; of more, a sample
+
+Found = dict[str, Any]
+
+
+def inspect(path: str, progress: Progress) -> Found:
+    """Look at a file: its attributes, and what they probably are."""
+    progress("read", 0, 1)
+    table = open_table(path)
+    return {"records": len(table), "profiles": profiles(table)}
+
+
+def survey(path: str, progress: Progress) -> Found:
+    """Write the demonstration's survey, and look at it; its roles are known."""
+    from shoal import demo
+    from shoal.tables import write_table
+
+    write_table(open_table(demo.survey()), path, "csv")
+    found = inspect(path, progress)
+    for each in found["profiles"]:
+        each["role"] = "confidential" if each["name"] in demo.CONFIDENTIAL else "quasi"
+    return {**found, "types": demo.TYPES, "attribute_weights": demo.WEIGHTS}
+
+
+def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Found:
+    """Measure what every k would cost and risk, on a sample of a large file."""
+    from shoal.sweeping import sweep
+
+    plan = Plan(**options)
+    table = open_table(path, plan.csv).to_arrow()
+    records = len(table)
+    if records > SAMPLED:
+        table = table.take(np.sort(np.random.default_rng(0).choice(records, SAMPLED, replace=False)))
+    sizes = [size for size in SIZES if size <= len(table) // 2] or [plan.k]
+    method = plan.method
+    if method in ("auto", "best"):  # of which one run for every k would take long
+        method = "tour" if _is_plain(open_table(table), plan) else "mdav"
+    found = sweep(table, sizes, method, plan.updated(method="auto", budget=None), progress=progress)
+    return {"rows": found.rows, "knee": found.knee, "records": len(table), "sampled": records > SAMPLED}
+
+
+def _is_plain(table: Table, plan: Plan) -> bool:
+    """Tell whether there is nothing to mask but numbers, none of them missing."""
+    names = plan.quasi or table.numeric
+    types = {name: plan.types.get(name) or infer_type(table, name) for name in names if name in table.names}
+    return all(type_ in NUMBERS and not table.column(name).null_count for name, type_ in types.items())
+
+
+def protect(folder: str, options: dict[str, Any], progress: Progress) -> Found:
+    """Protect a session's file: everything to look at and to download."""
+    from shoal.engines.choice import engine_for
+    from shoal.engines.running import protect_files, protect_in_memory
+    from shoal.report.commands import protect_code, protect_command
+
+    plan = Plan(**options)
+    target = Path(plan.output or "")
+    if engine_for(plan) != "memory":
+        summary = protect_files(plan, target, True, False, "stop", None, progress)
+        done = Plan.load(f"{target}.plan.toml")
+        return {"summary": summary, "command": protect_command(done), "code": protect_code(done), "pictures": []}
+    release = protect_in_memory(plan, target, True, "stop", Path(folder) / "report.html", progress)
+    progress("look", 0, 1)
+    from shoal.report.pages import before_and_after, release_html
+
+    done = release.plan.updated(output=target.name)
+    return {
+        "html": release_html(release),
+        "pictures": before_and_after(release),
+        "command": protect_command(done),
+        "code": protect_code(done),
+    }
+
+
+TASKS: dict[str, Callable[..., Found]] = {
+    "inspect": inspect,
+    "survey": survey,
+    "map": risk_utility,
+    "protect": protect,
+}
+
+
+def main() -> None:
+    """Wait for a task, do it, and say what came of it."""
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints is not for the page
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _load()
+    line = sys.stdin.readline()
+    if not line:
+        return
+    task = json.loads(line)
+    threading.Thread(target=_leave_with_page, daemon=True).start()
+    _say(channel, _done(TASKS[task.pop("task")], task, channel))
+
+
+def _load() -> None:
+    """Load what most tasks need while nobody waits for it."""
+    import shoal.engines.running
+    import shoal.sweeping
+
+    with contextlib.suppress(MissingExtra):
+        import shoal.report  # noqa: F401 - so that it is there
+
+
+def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> Found:
+    """Do a task: what was found, or the sentences that say why not."""
+
+    def progress(step: str, done: int, total: int) -> None:
+        _say(channel, {"progress": [step, done, total]})
+
+    try:
+        return {"found": interruptible(lambda shown: work(**task, progress=shown), progress)}
+    except MissingExtra as error:
+        return {"problems": [str(error)]}
+    except PlanError as error:
+        return {"problems": [f"{field}: {what}" for field, what in error.problems]}
+    except ShoalError as error:
+        return {"problems": str(error).splitlines()}
+    except KeyboardInterrupt:
+        return {"problems": []}
+    except MemoryError:
+        return {"problems": ["there is not enough memory for this file on this machine; use a smaller one"]}
+    except Exception as error:
+        if os.environ.get("SHOAL_DEBUG"):
+            raise
+        # The error's own text may carry values from the data, so only its kind is shown.
+        return {"problems": [f"an unexpected {type(error).__name__}; the file was left alone"]}
+
+
+def _say(channel: TextIO, what: Found) -> None:
+    channel.write(json.dumps(what) + "\n")
+    channel.flush()
+
+
+def _leave_with_page() -> None:
+    """End at once when the page closes the pipe: it was stopped, or killed."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

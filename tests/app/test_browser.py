@@ -1,0 +1,255 @@
+"""The page as people use it, in a real browser."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from shoal.demo import CONFIDENTIAL, QUASI, survey
+from shoal.tables import open_table, write_table
+
+
+def shoal(*arguments, folder):
+    """Run a command line of shoal in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "shoal", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+
+
+def choose(page, label, option):
+    """Choose from a list by its label."""
+    page.get_by_label(label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    page.get_by_role("option").first.wait_for(state="hidden")
+
+
+def upload(page, path):
+    """Open a file through the browser's own chooser."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a file").click()
+    chooser.value.set_files(path)
+
+
+def downloaded(page, label, folder):
+    """Take a file away."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=label, exact=True).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def survey_file(tmp_path_factory):
+    pytest.importorskip("statsmodels", reason="the survey comes inside statsmodels")
+    path = tmp_path_factory.mktemp("survey") / "survey.csv"
+    write_table(open_table(survey()), path, "csv")
+    return path
+
+
+def test_from_upload_to_download(visitors, survey_file, tmp_path):
+    page = visitors()
+    upload(page, survey_file)
+    page.get_by_role("heading", name="What are the attributes?").wait_for()
+    for name in CONFIDENTIAL:
+        choose(page, f"Role of {name}", "confidential")
+    choose(page, "Type of occupation", "nominal")
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_role("button", name="Draw the risk-utility map").click()
+    slider = page.get_by_role("slider", name="Move along the map")
+    slider.wait_for()
+    page.get_by_label("k", exact=True).fill("8")
+    page.get_by_text("k = 8 loses").wait_for()
+    page.keyboard.press("Tab")  # from the number to the slider
+    for k in (6, 5, 4):
+        page.keyboard.press("ArrowLeft")
+        page.get_by_text(f"k = {k} loses").wait_for()
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_role("heading", name="Before and after").wait_for()
+    assert page.get_by_role("img").count() >= len(QUASI)
+    masked = downloaded(page, "Masked file", tmp_path)
+    plan = downloaded(page, "Plan", tmp_path)
+    report = downloaded(page, "Report", tmp_path)
+    manifest = downloaded(page, "Manifest", tmp_path)
+    assert "<script" not in report.read_text()
+    checked = shoal("check", masked.name, "-k", "4", "--quasi", ",".join(QUASI), folder=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    assert shoal("check", masked.name, "--manifest", manifest.name, folder=tmp_path).returncode == 0
+
+    # What the page shows gives the same bytes again: the command line, Python, and the plan.
+    page.get_by_text("Do the same on the command line or in Python").click()
+    command, code = (page.locator("code").nth(each).inner_text() for each in (0, 1))
+    for way in ("command", "python", "plan"):
+        again = tmp_path / way
+        again.mkdir()
+        (again / "survey.csv").write_bytes(survey_file.read_bytes())
+        if way == "command":
+            assert command.startswith("shoal protect survey.csv")
+            run = subprocess.run(
+                ["bash", "-c", command.replace("shoal", f"{sys.executable} -m shoal", 1)],
+                cwd=again,
+                capture_output=True,
+                text=True,
+            )
+        elif way == "python":
+            run = subprocess.run([sys.executable, "-c", code], cwd=again, capture_output=True, text=True)
+        else:
+            (again / plan.name).write_text(plan.read_text().replace("../original/survey.csv", "survey.csv"))
+            run = shoal("protect", "--plan", plan.name, "-o", "masked.csv", "--overwrite", folder=again)
+        assert run.returncode == 0, run.stderr
+        assert (again / "masked.csv").read_bytes() == masked.read_bytes(), way
+
+
+def test_cancel_in_the_middle_of_a_long_run(visitors, tmp_path):
+    rng = np.random.default_rng(1)
+    pq.write_table(pa.table({name: rng.normal(size=20_000) for name in "abcdef"}), tmp_path / "long.parquet")
+    page = visitors()
+    upload(page, tmp_path / "long.parquet")
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_text("Method, missing values").click()
+    choose(page, "Method", "best: a search for the lowest loss")
+    page.get_by_label("Budget of best").fill("30min")
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_text("left").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled; nothing was kept.").wait_for()
+    assert page.get_by_role("button", name="4 Release").is_disabled()
+    page.get_by_label("Budget of best").wait_for(state="hidden")
+    page.get_by_text("Method, missing values").click()
+    choose(page, "Method", "zscores: along the sum of z-scores")
+    page.get_by_label("Budget of best").fill("")
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_role("heading", name="Before and after").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("broken.parquet", b"PAR1 this is not a table", "parquet"),
+        ("empty.csv", b"", "empty"),
+        ("twice.csv", b"age,age\n1,2\n3,4\n", "age"),
+    ],
+)
+def test_a_broken_file_is_refused_in_a_sentence(visitors, tmp_path, name, content, sentence):
+    (tmp_path / name).write_bytes(content)
+    page = visitors()
+    upload(page, tmp_path / name)
+    alert = page.get_by_role("alert").first
+    alert.wait_for()
+    assert sentence in alert.inner_text().lower()
+    assert "Traceback" not in page.content()
+    assert page.get_by_role("button", name="Choose a file").is_visible()
+
+
+def test_text_among_numbers_is_said_and_never_shown(visitors, tmp_path):
+    rows = "".join(f"{age},{age * 3}\n" for age in range(30))
+    (tmp_path / "mixed.csv").write_text(f"age,income\n{rows}40,unmistakable\n")
+    page = visitors()
+    upload(page, tmp_path / "mixed.csv")
+    page.get_by_text("column 'income' is not a number in record 31").wait_for()
+    choose(page, "Type of income", "continuous")
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_role("alert").first.wait_for()
+    assert "record 31" in page.get_by_role("alert").first.inner_text()
+    assert "unmistakable" not in page.content()
+
+
+def test_a_wrong_token_opens_nothing(visitors, served):
+    address = served.link.split("?")[0]
+    page = visitors(f"{address}?token=wrong")
+    assert page.get_by_role("button", name="Choose a file").count() == 0
+    assert page.context.request.get(f"{address}download/masked").status == 401
+    page.goto(address)
+    assert page.get_by_role("button", name="Choose a file").count() == 0
+
+
+def test_a_token_opens_one_session(visitors, served):
+    link = served.link
+    visitors(link).get_by_role("button", name="Choose a file").wait_for()
+    other = visitors(link)
+    assert other.get_by_role("button", name="Choose a file").count() == 0
+
+
+def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
+    for who, column in (("ann", "wages"), ("bob", "acres")):
+        values = np.arange(40) + (100 if who == "bob" else 0)
+        pq.write_table(pa.table({column: values, "age": values % 7}), tmp_path / f"{who}.parquet")
+    ann, bob = visitors(), visitors()
+    upload(ann, tmp_path / "ann.parquet")
+    ann.get_by_role("button", name="Next: protection").click()
+    ann.get_by_role("button", name="Protect", exact=True).click()
+    ann.get_by_role("heading", name="Before and after").wait_for()
+    assert bob.get_by_role("button", name="Choose a file").is_visible()
+    address = bob.url
+    assert bob.context.request.get(f"{address}download/masked").status == 404
+    upload(bob, tmp_path / "bob.parquet")
+    bob.get_by_role("heading", name="What are the attributes?").wait_for()
+    bob.reload()
+    bob.get_by_role("heading", name="What are the attributes?").wait_for()
+    assert "acres" in bob.content()
+    assert "wages" not in bob.content()
+    ann.reload()
+    ann.get_by_role("heading", name="Before and after").wait_for()
+    assert "acres" not in ann.content()
+    taken = downloaded(ann, "Masked file", tmp_path)
+    assert pq.read_table(taken).column_names == ["wages", "age"]
+    ann.get_by_role("button", name="Erase everything").click()
+    ann.get_by_role("button", name="Erase", exact=True).click()
+    ann.get_by_role("button", name="Choose a file").wait_for()
+    assert ann.context.request.get(f"{address}download/masked").status == 404
+
+
+def test_a_million_records(visitors, tmp_path):
+    rng = np.random.default_rng(2)
+    values = {name: rng.normal(size=1_000_000).round(3) for name in ("income", "wealth", "age")}
+    pq.write_table(pa.table(values), tmp_path / "million.parquet")
+    page = visitors()
+    upload(page, tmp_path / "million.parquet")
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_role("button", name="Draw the risk-utility map").click()
+    page.get_by_text("on a sample of 20,000 records").wait_for()
+    page.get_by_text("Method, missing values").click()
+    choose(page, "Method", "zscores: along the sum of z-scores")
+    page.get_by_label("k", exact=True).fill("10")
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_role("heading", name="Before and after").wait_for(timeout=180_000)
+    masked = downloaded(page, "Masked file", tmp_path)
+    assert pq.read_metadata(masked).num_rows == 1_000_000
+    assert shoal("check", str(masked), "-k", "10", folder=tmp_path).returncode == 0
+
+
+def test_the_keyboard_is_enough(visitors, tmp_path):
+    rng = np.random.default_rng(3)
+    pq.write_table(pa.table({name: rng.normal(size=60) for name in "ab"}), tmp_path / "small.parquet")
+    page = visitors()
+    page.get_by_role("button", name="Choose a file").wait_for()
+
+    def tab_to(name):
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.innerText || ''").strip() == name:
+                return
+        raise AssertionError(f"the keyboard does not get to {name}")
+
+    tab_to("Choose a file")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(tmp_path / "small.parquet")
+    page.get_by_role("heading", name="What are the attributes?").wait_for()
+    tab_to("Next: protection")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="How much protection?").wait_for()
+    tab_to("Draw the risk-utility map")
+    page.keyboard.press("Enter")
+    page.get_by_role("slider").wait_for()
+    tab_to("Protect")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Before and after").wait_for()
+    tab_to("Masked file")
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    assert download.value.suggested_filename == "masked.parquet"

@@ -1,0 +1,208 @@
+"""The guard before the page: who gets in, and by which name."""
+
+import pytest
+
+pytest.importorskip("nicegui")
+
+from tests.app.guarded import ASSET, UPLOAD, plain, with_tls
+
+from shoal.app.address import Address
+from shoal.app.tokens import IDLE, TRIES
+
+
+@pytest.fixture
+def site():
+    return plain()
+
+
+@pytest.fixture
+def encrypted():
+    return with_tls()
+
+
+# Tokens and sessions
+
+
+def test_the_link_opens_a_session_and_leaves_the_address_bar(site):
+    browser = site.browser()
+    answer = browser.get("/", params={"token": site.tokens.current})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert f"<p>{browser.session}</p>" in browser.get("/").text
+
+
+def test_the_token_may_be_typed_in(site):
+    browser = site.browser()
+    answer = browser.post("/token", data={"token": f" {site.tokens.current} "})
+    assert answer.status_code == 303
+    assert browser.get("/").status_code == 200
+
+
+def test_a_token_opens_one_session_and_the_next_is_announced(site):
+    token = site.tokens.current
+    site.inside()
+    assert site.announced == [site.tokens.current] != [token]
+    replayed = site.browser().get("/", params={"token": token})
+    assert replayed.status_code == 403
+    assert "was used before" in replayed.text
+    assert "set-cookie" not in replayed.headers
+    assert site.browser().get("/", params={"token": site.announced[0]}).status_code == 303
+
+
+def test_a_browser_that_is_in_uses_no_second_token(site):
+    browser = site.inside()
+    token, session = site.tokens.current, browser.session
+    assert browser.get("/", params={"token": token}).status_code == 303
+    assert (site.tokens.current, browser.session) == (token, session)
+
+
+def test_two_browsers_have_two_sessions(site):
+    assert site.inside().get("/").text != site.inside().get("/").text
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "ä€\udc80", "x" * 10_000])
+def test_a_wrong_token_is_refused(site, token):
+    answer = site.browser().post("/token", content=b"token=" + token.encode("utf-8", "surrogateescape"))
+    assert answer.status_code == 403
+    assert site.announced == []
+
+
+def test_the_cookie_is_for_this_page_alone(site, encrypted):
+    for where, port, flags in ((site, 8080, set()), (encrypted, 8443, {"secure"})):
+        answer = where.browser().get("/", params={"token": where.tokens.current})
+        cookie, *given = answer.headers["set-cookie"].lower().split("; ")
+        assert cookie.startswith(f"shoal_session_{port}=")
+        assert set(given) == {"httponly", "path=/", "samesite=strict"} | flags
+
+
+def test_guessing_is_slowed_even_for_the_right_token(site):
+    browser = site.browser()
+    for _ in range(TRIES):
+        assert browser.get("/?token=guess").status_code == 403
+        site.clock.now += 1
+    answer = browser.get("/", params={"token": site.tokens.current})
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "50"
+    assert "wait 50 seconds" in answer.text
+    site.clock.now += 50
+    assert browser.get("/", params={"token": site.tokens.current}).status_code == 303
+
+
+def test_without_a_session_there_is_a_form_and_nothing_else(site):
+    browser = site.browser()
+    asked = browser.get("/")
+    assert asked.status_code == 401
+    assert 'action="/token"' in asked.text
+    assert "<script" not in asked.text
+    for method, path in (("GET", ASSET), ("GET", "/fail"), ("POST", UPLOAD), ("POST", "/"), ("POST", "/end")):
+        assert browser.request(method, path).status_code == 401, path
+    browser.session = "made-up"
+    assert browser.get(ASSET).status_code == 401
+
+
+def test_whoever_follows_a_link_from_another_site_gets_in_at_the_second_knock(site):
+    # The browser holds a strict cookie back until the page itself asks.
+    browser = site.browser()
+    navigation = {"sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site"}
+    assert browser.get("/", headers=navigation).headers["refresh"] == "0; url=/"
+    assert "refresh" not in browser.get("/", headers={**navigation, "sec-fetch-site": "same-origin"}).headers
+
+
+def test_a_session_ends_when_asked_to(site):
+    browser = site.inside()
+    session = browser.session
+    answer = browser.post("/end")
+    assert answer.status_code == 200
+    assert "The session has ended" in answer.text
+    assert site.forgotten == [session]
+    browser.session = session
+    assert browser.get("/").status_code == 401
+
+
+def test_a_session_nobody_uses_ends_but_not_one_with_an_open_page(site):
+    idle, busy = site.inside(), site.inside()
+    session = idle.session
+
+    def time_passes():
+        site.clock.now += IDLE - 1
+        site.tokens.end_idle()
+        assert site.forgotten == []
+        site.clock.now += 1
+        site.tokens.end_idle()
+        assert site.forgotten == [session]
+
+    assert busy.connect(time_passes, "here")[-1] == f"{busy.session} here"
+    site.clock.now += IDLE - 1  # since the page was closed
+    site.tokens.end_idle()
+    assert busy.get("/").status_code == 200
+
+
+# Sockets
+
+
+def test_a_socket_needs_a_session(site):
+    assert site.browser().connect() == [4401]
+    browser = site.inside()
+    assert browser.connect("hello") == ["websocket.accept", f"{browser.session} hello"]
+
+
+def test_a_socket_of_another_site_or_name_is_refused(site):
+    browser = site.inside()
+    for origin in ("http://evil.example", "http://127.0.0.1:9999", "https://127.0.0.1:8080", "null"):
+        assert browser.connect(origin=origin) == [4403]
+    assert browser.connect(host="evil.example:8080") == [4403]
+    assert browser.connect(origin="http://127.0.0.1:8080") == ["websocket.accept"]
+
+
+def test_a_socket_is_cut_when_its_session_ends(site):
+    browser = site.inside()
+    assert browser.connect("hello", lambda: site.tokens.end(browser.session), "still here")[-1] == 4401
+
+
+# Names and origins
+
+
+@pytest.mark.parametrize("host", ["evil.example:8080", "127.0.0.1", "127.0.0.1:9999", "a@127.0.0.1:8080", "", "[::1"])
+def test_a_name_that_is_not_the_servers_is_refused(site, host):
+    answer = site.browser().get("/", params={"token": site.tokens.current}, headers={"host": host})
+    assert answer.status_code == 421
+    assert site.announced == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080"])
+def test_the_machine_has_three_names_for_itself(site, host):
+    assert site.browser().get("/", headers={"host": host}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "secure", "own", "foreign"),
+    [
+        ("stat.example.org", True, ["stat.example.org:443", "stat.example.org"], ["127.0.0.1:443", "example.org:443"]),
+        ("10.1.2.3", False, ["10.1.2.3:443"], ["10.1.2.3", "10.1.2.4:443", "evil.example:443"]),
+        ("0.0.0.0", False, ["10.1.2.3:443", "localhost:443", "[fe80::1]:443"], ["evil.example:443"]),
+        # with TLS, another site's name does not match the certificate
+        ("::", True, ["10.1.2.3", "stat.example.org"], ["stat.example.org:80"]),
+    ],
+)
+def test_other_hosts_are_known_by_the_name_they_were_given(host, secure, own, foreign):
+    address = Address(host, 443, secure)
+    assert [name for name in own + foreign if address.is_own(name)] == own
+
+
+def test_a_form_or_script_of_another_site_is_refused(site):
+    browser = site.inside()
+    for origin in ("http://evil.example", "https://127.0.0.1:8080", "http://127.0.0.1:9999", "null"):
+        assert browser.post("/read", content=b"x", headers={"origin": origin}).status_code == 403
+        assert browser.post("/end", headers={"origin": origin}).status_code == 403
+    assert browser.post("/read", content=b"x", headers={"origin": "http://127.0.0.1:8080"}).text == "1"
+    for place in ("cross-site", "same-site"):
+        assert browser.get(ASSET, headers={"sec-fetch-site": place, "sec-fetch-mode": "no-cors"}).status_code == 403
+        assert browser.get("/", headers={"sec-fetch-site": place, "sec-fetch-mode": "navigate"}).status_code == 200
+    assert site.forgotten == []
+
+
+def test_a_picture_on_another_site_cannot_use_up_the_tries(site):
+    browser = site.browser()
+    for _ in range(TRIES + 1):
+        headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+        assert browser.get("/?token=guess", headers=headers).status_code == 403
+    assert browser.get("/", params={"token": site.tokens.current}).status_code == 303

@@ -1,0 +1,73 @@
+"""No planted value leaves: not by reports, plans, manifests, screens, errors, logs, or files that are left behind."""
+
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+from tests.planted import CONFIDENTIAL, IDENTIFIER, OUTLIER, QUASI, SECRET_NUMBER, found_in, found_under, planted_table
+
+from shoal.tables import open_table, write_table
+
+ROLES = ["--quasi", ",".join(QUASI), "--confidential", ",".join(CONFIDENTIAL), "--identifiers", "name"]
+COMMANDS = {
+    "protect": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--report", "report.html"],
+    "json": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--json"],
+    "blocks": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--block-records", "60"],
+    "large": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--memory", "1KB", "--block-records", "90"],
+    "rules": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--edit", "income >= 0"],
+    "broken rule": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--edit", "debt <= 1000"],
+    "rulebook": ["edits", "data.csv", "rules.txt", "--quasi", "age,income"],
+    "sweep": ["sweep", "data.csv", "-k", "3-6", *ROLES, "--report", "sweep.html"],
+    "assess": ["assess", "data.csv", "other.csv", "--quasi", "age,income", "--confidential", "illness,debt"],
+    "check": ["check", "data.csv", "-k", "5", "--quasi", "age,income"],
+    "check rules": ["check", "data.csv", "-k", "2", "--quasi", "name", "--edit", "debt <= 1000"],
+    "no numbers": ["protect", "data.csv", "-k", "5", "--quasi", "name", "--type", "name=continuous", "-o", "o.csv"],
+    "no dates": ["protect", "data.csv", "-k", "5", "--quasi", "illness", "--type", "illness=date", "-o", "o.csv"],
+    "no levels": [
+        "protect", "data.csv", "-k", "5", "--quasi", "illness", "--type", "illness=ordinal", "--levels",
+        "illness=flu,gout,none", "-o", "o.csv",
+    ],
+    "strata": ["protect", "data.csv", "-k", "5", "--quasi", "age", "--strata", "illness", "-o", "o.csv"],
+    "diversity": ["protect", "data.csv", "-k", "5", *ROLES, "-l", "150", "-o", "o.csv"],
+    "hybrid": [
+        "protect", "data.csv", "-k", "30", "--method", "hybrid", "--confidential", "debt,income", "--identifiers",
+        "name,illness", "-o", "o.csv", "--report", "report.html",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_planted_is_said_or_left_behind(name, tmp_path):
+    work, temporary = tmp_path / "work", tmp_path / "temporary"
+    work.mkdir()
+    temporary.mkdir()
+    table = planted_table()
+    write_table(open_table(table), work / "data.csv", "csv")
+    write_table(open_table(table.set_column(1, "age", [[50] * len(table)])), work / "other.csv", "csv")
+    (work / "rules.txt").write_text("income >= 0\ndebt <= 1000\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "shoal", *COMMANDS[name]],
+        cwd=work,
+        capture_output=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        timeout=300,
+    )
+    assert run.returncode in (0, 1, 2), run.stderr
+    assert found_in(run.stdout + run.stderr) == []
+    assert b"Traceback" not in run.stderr
+    # The masked file publishes what is confidential as it is; the originals were there before.
+    assert found_under(work, but=("data.csv", "other.csv", "masked.csv", "o.csv")) == {}
+    assert list(temporary.iterdir()) == []
+    for masked in ("masked.csv", "o.csv"):
+        if (work / masked).exists():
+            assert IDENTIFIER not in (work / masked).read_text()
+            assert str(OUTLIER) not in (work / masked).read_text()
+
+
+def test_the_search_can_fail(tmp_path):
+    pq.write_table(planted_table(), tmp_path / "data.parquet", compression="none")
+    (tmp_path / "notes.txt").write_text(f"a debt of {SECRET_NUMBER:,}")
+    assert len(found_under(tmp_path)) == 2
+    assert found_under(tmp_path, but=("data.parquet",)) == {str(tmp_path / "notes.txt"): [str(SECRET_NUMBER)]}
