@@ -1,0 +1,33 @@
+"""One target under atheris, in a process of its own: `python -m fuzz.fuzzing csv CORPUS -max_total_time=60`.
+
+What follows the name is for libFuzzer.
+"""
+
+import pkgutil
+import sys
+
+import atheris
+
+import shoal.kernels
+
+# numba compiles the kernels, and does not take code with counters in it.
+_KERNELS = [f"shoal.kernels.{module.name}" for module in pkgutil.iter_modules(shoal.kernels.__path__)]
+
+with atheris.instrument_imports(include=["shoal"], exclude=_KERNELS):
+    import shoal.edits.reading
+    import shoal.release
+    import shoal.rulebook
+    import shoal.tables.excel
+    import shoal.tables.xml
+    from fuzz.targets import TARGETS
+
+
+def main() -> None:
+    """Fuzz until libFuzzer has enough or something is found."""
+    name = sys.argv.pop(1)
+    atheris.Setup(sys.argv, TARGETS[name].run)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
