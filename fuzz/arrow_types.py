@@ -12,41 +12,16 @@ from fuzz.oracle import SECRET, SECRET_NUMBER, refuse_leftovers, sentence_or
 from shoal import protect
 from shoal.tables import open_table
 
-_NUMBERS = [
-    pa.int8(),
-    pa.uint8(),
-    pa.int16(),
-    pa.int32(),
-    pa.uint32(),
-    pa.int64(),
-    pa.uint64(),
-    pa.float32(),
-    pa.float64(),
-]
+_NUMBERS = [pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()]
+_NUMBERS += [pa.float32(), pa.float64()]
 _NUMBERS += [pa.decimal128(38, 0), pa.decimal128(12, 3), pa.decimal256(60, 2)]
 _MOMENTS = [pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")]
 _MOMENTS += [pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC", "Asia/Kolkata")]
 _MOMENTS += [pa.duration("s"), pa.duration("ns")]
 _TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()]
 _VALUES = [0, 1, 2, 7, 100, -1, -100, 2**31 - 1, 2**40, -(2**53) - 1, 2**62, SECRET_NUMBER]
-_WORDS = [
-    "a",
-    "b",
-    SECRET,
-    "",
-    " ",
-    "1",
-    "0.5",
-    "2020-01-01",
-    "true",
-    "NA",
-    "-",
-    "=1",
-    "\x07",
-    "a\nb",
-    "\ufffe",
-    "']]>'",
-]
+_WORDS = ["a", "b", SECRET, "", " ", "1", "0.5", "2020-01-01", "true", "NA", "-", "=1", "\x07", "a\nb", "\ufffe"]
+_WORDS += ["']]>'"]
 ENDINGS = ["csv", "parquet", "arrow", "xml", "xlsx", "tsv"]
 
 

@@ -44,48 +44,14 @@ def _random() -> list[bytes]:
 
 
 _NUMBERS = ("1e308", "-1e309", "5e-324", "9007199254740993", "nan", "inf", "NA", str(SECRET_NUMBER), SECRET)
-_TAGS = (
-    "<Record>",
-    "</Record>",
-    "<V1>",
-    "</V1>",
-    "<V1/>",
-    "<!DOCTYPE a",
-    "<!ENTITY",
-    "<![CDATA[",
-    "]]>",
-    "&#0;",
-    "xmlns=",
-)
-_XPATH = (
-    "number(",
-    "exists(",
-    "index-of(",
-    "document('a')",
-    "$o",
-    " div ",
-    " mod ",
-    " and ",
-    "if (",
-    " then ",
-    " else ",
-)
-_XPATH += (
-    "(:",
-    ":)",
-    "::",
-    "..",
-    "//",
-    "not(",
-    "string(",
-    "round(",
-    "true()",
-    "V1",
-    "''",
-    "1e999",
-    "every $x in ",
-    " to ",
-)
+_TAGS = ("<Record>", "</Record>", "<V1>", "</V1>", "<V1/>", "<!DOCTYPE a", "<!ENTITY", "<![CDATA[", "]]>", "&#0;")
+_TAGS += ("xmlns=",)
+_XPATH = ("number(", "exists(", "index-of(", "document('a')", "$o", " div ", " mod ", " and ", "if (", " then ")
+_XPATH += (" else ", "(:", ":)", "::", "..", "//", "not(", "string(", "round(", "true()", "V1", "''", "1e999")
+_XPATH += ("every $x in ", " to ")
+_RULES = ("if ", " then ", " else ", " and ", " or ", "not ", " in ", " is ", "missing", "integer", "original")
+_RULES += ("abs(", "`")
+_PLAN = ("k = ", "[csv]", "[scale]", "[types]", "true", "[[", "'''", "1979-05-27T07:32:00Z", "0x7f", "\\u0000")
 
 TARGETS = {
     "csv": Target(
@@ -101,42 +67,8 @@ TARGETS = {
         requests.read_schematron, lambda: seeds.texts(*seeds.SCHEMATRON), (*_TAGS, *_XPATH, "<let", "<assert", "test=")
     ),
     "xpath": Target(requests.read_xpath, lambda: seeds.texts(*seeds.XPATH), _XPATH),
-    "rules": Target(
-        requests.read_plain,
-        lambda: seeds.texts(*seeds.RULES),
-        (
-            "if ",
-            " then ",
-            " else ",
-            " and ",
-            " or ",
-            "not ",
-            " in ",
-            " is ",
-            "missing",
-            "integer",
-            "original",
-            "abs(",
-            "`",
-        ),
-    ),
-    "plan": Target(
-        requests.read_plan,
-        lambda: seeds.texts(*seeds.PLANS),
-        (
-            *_NUMBERS,
-            "k = ",
-            "[csv]",
-            "[scale]",
-            "[types]",
-            "true",
-            "[[",
-            "'''",
-            "1979-05-27T07:32:00Z",
-            "0x7f",
-            "\\u0000",
-        ),
-    ),
+    "rules": Target(requests.read_plain, lambda: seeds.texts(*seeds.RULES), _RULES),
+    "plan": Target(requests.read_plan, lambda: seeds.texts(*seeds.PLANS), (*_NUMBERS, *_PLAN)),
     "types": Target(arrow_types.release, _random),
     "protect": Target(releases.release, _random),
 }

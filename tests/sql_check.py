@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,8 @@ def _csv(written: Path, path: Path) -> tuple[list[str], str]:
     """Take cells as the texts that they are."""
     how = _manifest(path)["csv"]
     delimiter, quote = how["delimiter"], how["quote"]
-    with written.open(encoding="utf-8", newline="") as file:
+    files = _parts(written)
+    with files[0].open(encoding="utf-8", newline="") as file:
         columns = next(csv.reader(file, delimiter=delimiter, quotechar=quote))
     types = {f"c{at}": "VARCHAR" for at in range(len(columns))}
 
@@ -189,17 +191,18 @@ def _csv(written: Path, path: Path) -> tuple[list[str], str]:
         return "'" + value.replace("'", "''") + "'"
 
     options = f"delim={text(delimiter)}, quote={text(quote)}, escape={text(quote)}, header=true, auto_detect=false"
-    return columns, f"read_csv({text(str(written))}, columns={types!r}, {options})"
+    listed = ", ".join(text(str(file)) for file in files)
+    return columns, f"read_csv([{listed}], columns={types!r}, {options})"
 
 
-def _texts(columns: list[str], rows: Iterable[Iterable[Any]]) -> pa.Table:
-    cells = [[None if cell is None else repr(cell) for cell in column] for column in zip(*rows, strict=True)]
-    return pa.table([pa.array(column, pa.string()) for column in cells], names=columns)
+def _texts(names: list[str], columns: Iterable[Iterable[Any]]) -> pa.Table:
+    cells = [[None if cell is None else repr(cell) for cell in column] for column in columns]
+    return pa.table([pa.array(column, pa.string()) for column in cells], names=names)
 
 
 def _arrow(path: Path) -> pa.Table:
     table = pa.ipc.open_file(path).read_all()
-    return _texts(table.column_names, zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return _texts(table.column_names, (column.to_pylist() for column in table.columns))
 
 
 def _statistics(path: Path) -> pa.Table:
@@ -208,22 +211,23 @@ def _statistics(path: Path) -> pa.Table:
     read = {".sav": "sav", ".zsav": "sav", ".por": "por", ".dta": "dta", ".xpt": "xport"}[path.suffix.lower()]
     more = {} if read in ("por", "xport") else {"user_missing": True}
     columns, _ = getattr(pyreadstat, f"read_{read}")(str(path), output_format="dict", **more)
-    return _texts(list(columns), zip(*columns.values(), strict=True))
+    return _texts(list(columns), columns.values())
 
 
 def _excel(path: Path) -> pa.Table:
     import openpyxl
 
-    first, *rows = openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(values_only=True)
-    return _texts([str(name) for name in first], rows)
+    rows = openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(values_only=True)
+    columns = list(zip_longest(*rows))  # a row ends with its last cell that is not empty
+    return _texts([str(column[0]) for column in columns], (column[1:] for column in columns))
 
 
 def _xml(path: Path) -> pa.Table:
     from lxml import etree
 
     records = [{cell.tag: cell.text for cell in record} for record in etree.parse(path).getroot().iterchildren("*")]
-    columns = list(dict.fromkeys(name for record in records for name in record))
-    return _texts(columns, ([record.get(name) for name in columns] for record in records))
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return _texts(names, ([record.get(name) for record in records] for name in names))
 
 
 _READERS = {

@@ -16,7 +16,8 @@ TEXT = (ROOT / "constraints.txt").read_text()
 def test_there_is_nothing_but_names_versions_and_hashes():
     first, rest = TEXT.split("\n", 1)
     assert first.startswith("# ")
-    entry = r"[a-z0-9-]+==[A-Za-z0-9.!+]+( \\\n    --hash=sha256:[0-9a-f]{64})+\n"
+    marker = r"( ; [a-z_]+ [=<>!]+ \"[A-Za-z0-9.]+\"( and [a-z_]+ [=<>!]+ \"[A-Za-z0-9.]+\")*)?"
+    entry = rf"[a-z0-9-]+==[A-Za-z0-9.!+]+{marker}( \\\n    --hash=sha256:[0-9a-f]{{64}})+\n"
     assert re.fullmatch(f"({entry})+", rest)
 
 

@@ -65,7 +65,7 @@ def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
         rows = [f"{row % 3},{row},{row:05},0" for row in range(40)]
         path.write_text("\n".join(["age,income,zip,ill", *rows]) + "\n")
 
-    monkeypatch.setattr("shoal.release.write_table", shuffled)
+    monkeypatch.setattr("shoal.saving.write_table", shuffled)
     before = set(os.listdir(survey))
     with pytest.raises(shoal.CheckFailed) as caught:
         release.save(survey / "masked.csv")
@@ -146,13 +146,13 @@ def test_the_published_file_has_the_users_usual_permissions(survey):
 
 
 WRITER = """
-import sys, time, pyarrow as pa, shoal, shoal.release as release
-write = release.write_table
+import sys, time, pyarrow as pa, shoal, shoal.saving as saving
+write = saving.write_table
 def slowly(table, path, kind):
     write(table, path, kind)
     print("written", flush=True)
     time.sleep(60)
-release.write_table = slowly
+saving.write_table = slowly
 shoal.protect(pa.table({"a": [1.0, 2, 3, 4]}), k=2).save(sys.argv[1])
 """
 

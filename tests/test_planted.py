@@ -15,7 +15,7 @@ COMMANDS = {
     "protect": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--report", "report.html"],
     "json": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--json"],
     "blocks": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--block-records", "60"],
-    "large": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--memory", "1KB", "--block-records", "90"],
+    "large": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--memory", "1MB", "--block-records", "90"],
     "rules": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--edit", "income >= 0"],
     "broken rule": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--edit", "debt <= 1000"],
     "rulebook": ["edits", "data.csv", "rules.txt", "--quasi", "age,income"],
@@ -36,6 +36,7 @@ COMMANDS = {
         "name,illness", "-o", "o.csv", "--report", "report.html",
     ],
 }  # fmt: skip
+MASKED = ("protect", "json", "blocks", "large", "rules", "hybrid")  # the others are refused, or have nothing to write
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -43,7 +44,7 @@ def test_nothing_planted_is_said_or_left_behind(name, tmp_path):
     work, temporary = tmp_path / "work", tmp_path / "temporary"
     work.mkdir()
     temporary.mkdir()
-    table = planted_table()
+    table = planted_table(6000 if name == "large" else 200)  # more than the memory that it may take
     write_table(open_table(table), work / "data.csv", "csv")
     write_table(open_table(table.set_column(1, "age", [[50] * len(table)])), work / "other.csv", "csv")
     (work / "rules.txt").write_text("income >= 0\ndebt <= 1000\n")
@@ -54,7 +55,7 @@ def test_nothing_planted_is_said_or_left_behind(name, tmp_path):
         env={**os.environ, "TMPDIR": str(temporary)},
         timeout=300,
     )
-    assert run.returncode in (0, 1, 2), run.stderr
+    assert run.returncode in ((0,) if name in MASKED else (0, 1, 2)), run.stderr
     assert found_in(run.stdout + run.stderr) == []
     assert b"Traceback" not in run.stderr
     # The masked file publishes what is confidential as it is; the originals were there before.

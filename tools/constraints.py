@@ -4,7 +4,8 @@
 
 Versions are those installed in the environment that runs this; which packages belong is found by following the
 requirements of pyproject.toml: the package with all extras, the group dev and what builds. Hashes are those that the
-index gives for files of that version that Python 3.11 or later can use on common systems. No address is printed.
+index gives for files of that version that Python 3.11 or later can use on common systems. Where pyproject.toml asks for
+a package on some systems only, so does the line. No address is printed.
 """
 
 import html
@@ -45,7 +46,7 @@ def closure(development: bool = True) -> dict[str, str]:
     """Follow requirements through what is installed; return versions by name."""
     versions: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
-    waiting = list(wanted(development))
+    waiting = [each for each in wanted(development) if each.marker is None or each.marker.evaluate()]
     while waiting:
         requirement = waiting.pop()
         name, extras = canonicalize_name(requirement.name), frozenset(requirement.extras)
@@ -83,12 +84,14 @@ def main() -> None:
     index = os.environ.get("PIP_INDEX_URL")
     if not index:
         sys.exit("name the package index with PIP_INDEX_URL")
+    only = {canonicalize_name(each.name): f" ; {each.marker}" for each in wanted(development=True) if each.marker}
     print("# Exact versions for development, and the hashes of their files; made by tools/constraints.py.")
     for name, version in sorted(closure().items()):
         found = hashes(index, name, version)
         if not found:
             sys.exit(f"the index has no file of {name} {version}")
-        print(" \\\n    ".join([f"{name}=={version}", *(f"--hash=sha256:{each}" for each in found)]))
+        line = f"{name}=={version}{only.get(name, '')}"
+        print(" \\\n    ".join([line, *(f"--hash=sha256:{each}" for each in found)]))
 
 
 if __name__ == "__main__":

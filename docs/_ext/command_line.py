@@ -40,7 +40,8 @@ def _row(spelt: str, parameter: Any) -> str:
     given = parameter.default
     left_out = "required" if parameter.required else f"`{given}`" if given not in (None, False) else ""
     meaning = f"{parameter.help} May be given several times." if parameter.multiple else parameter.help
-    return f"| {spelt} | {meaning} | {left_out} |".replace("|A", "\\|A")
+    cells = (cell.replace("|", "\\|") for cell in (spelt, meaning, left_out))
+    return f"| {' | '.join(cells)} |"
 
 
 class CommandLine(SphinxDirective):

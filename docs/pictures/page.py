@@ -1,6 +1,6 @@
 """Take the pictures of the page anew: `python docs/pictures/page.py`, on a machine with chromium and the extra 'app'.
 
-Every step is taken wide and narrow; the report of the demonstration too, as a browser without scripts shows it.
+Every step is taken wide and narrow; and the top of the demonstration's report, as a browser without scripts shows it.
 """
 
 import re
@@ -12,6 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from shoal.demo import run
+from shoal.work import quiet
 
 HERE = Path(__file__).parent
 WIDTHS = {"wide": 1100, "narrow": 400}
@@ -26,8 +29,10 @@ def main() -> None:
         command = [sys.executable, "-m", "shoal", "app", "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
             for name, width in WIDTHS.items():
-                walk(browser, link_of(served.stdout), name, width, Path(folder))
+                walk(browser, link_of(served.stdout), name, width)
             served.terminate()
+        run(Path(folder) / "demo", 5, quiet)
+        take_report(browser, Path(folder) / "demo" / "report.html")
         browser.close()
 
 
@@ -39,9 +44,9 @@ def link_of(lines: IO[str]) -> str:
     raise RuntimeError("the page did not start")
 
 
-def walk(browser: Browser, link: str, name: str, width: int, folder: Path) -> None:
+def walk(browser: Browser, link: str, name: str, width: int) -> None:
     """Go from the survey to its release, and take a picture of each step."""
-    context = browser.new_context(viewport={"width": width, "height": 760}, accept_downloads=True)
+    context = browser.new_context(viewport={"width": width, "height": 760})
     page = context.new_page()
     page.set_default_timeout(120_000)
     page.goto(link)
@@ -58,14 +63,14 @@ def walk(browser: Browser, link: str, name: str, width: int, folder: Path) -> No
     page.get_by_role("button", name="Protect", exact=True).click()
     page.get_by_role("heading", name="Before and after").wait_for()
     take(page, f"page-4-release-{name}")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Report", exact=True).click()
-    report = folder / f"report-{name}.html"
-    download.value.save_as(report)
     context.close()
-    plain = browser.new_context(viewport={"width": width, "height": 760}, java_script_enabled=False).new_page()
+
+
+def take_report(browser: Browser, report: Path) -> None:
+    """Take the top of a report."""
+    plain = browser.new_context(viewport={"width": 1100, "height": 760}, java_script_enabled=False).new_page()
     plain.goto(report.as_uri())
-    take(plain, f"report-{name}")
+    take(plain, "report-wide")
     plain.context.close()
 
 

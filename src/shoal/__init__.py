@@ -10,7 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.assessment import assess, check
+    from shoal.assessment import assess
+    from shoal.checking import check
     from shoal.engines.local import protect_file
     from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
     from shoal.estimator import Microaggregation
@@ -24,7 +25,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "assess": "assessment",
-    "check": "assessment",
+    "check": "checking",
     "CheckFailed": "errors",
     "DataError": "errors",
     "FileError": "errors",

@@ -28,7 +28,7 @@ from shoal.errors import CheckFailed
 from shoal.words import counted, listed
 
 
-def check(
+def check_command(
     masked: Annotated[str, typer.Argument(help="The file to check, whoever made it.")],
     k: K = None,
     quasi: Quasi = None,
@@ -59,7 +59,7 @@ def check(
 
     With a manifest, verify a release once more; with earlier releases, what all reveal together.
     """
-    from shoal.assessment import check
+    from shoal.checking import check
 
     try:
         result = check(
@@ -117,7 +117,7 @@ def _print_warnings(result: dict[str, Any]) -> None:
         )
 
 
-def assess(
+def assess_command(
     original: Annotated[str, typer.Argument(help="The original file.")],
     masked: Annotated[str, typer.Argument(help="The masked file, whoever made it: the same records.")],
     quasi: Quasi = None,

@@ -30,7 +30,7 @@ from shoal.cli_options import (
 from shoal.cli_output import print_json, stdout
 
 
-def edits(
+def edits_command(
     data: Annotated[str, typer.Argument(help=f"The original file: {FILES}.")],
     rules: Annotated[str, typer.Argument(help="The rules: Schematron, or plain text with a rule a line.")],
     quasi: Quasi = None,

@@ -34,7 +34,7 @@ from shoal.cli_output import print_json, stderr, stdout
 from shoal.errors import PlanError
 
 
-def sweep(
+def sweep_command(
     data: Annotated[str, typer.Argument(help=f"The file to look at: {FILES}.")],
     k: Annotated[str, typer.Option("-k", help="The group sizes, such as 3-10 or 3,5,10.", metavar="N-M")] = "3-10",
     quasi: Quasi = None,

@@ -59,20 +59,36 @@ def _distances(
     squared = measures.squared_loss(original, published, weights)
     total = measures.total(original, weights)
     squared[total == 0] = 0.0  # what is constant has no scale on which to count
-    by_type: dict[str, float | None] = {}
+    return by_type(attributes, squared, total, rows)
+
+
+def by_type(attributes: Sequence[Attribute], squared: Codes, total: Codes, rows: dict[str, Any]) -> dict[str, Any]:
+    """Give each of the `rows` its IL, and what all attributes, and those of a type, have together.
+
+    Parameters
+    ----------
+    attributes
+        The attributes, in the order of the next two.
+    squared, total
+        For each attribute, its sum of squared distances to the original, and that of the original to its average.
+    rows
+        What is known of each attribute, by its name.
+    """
+    types: dict[str, float | None] = {}
     for j, attribute in enumerate(attributes):
-        rows[attribute.name]["IL"] = _percent(squared[j], total[j])
+        rows[attribute.name]["IL"] = percent(squared[j], total[j])
         same = [i for i, each in enumerate(attributes) if each.type == attribute.type]
-        by_type[attribute.type] = _percent(squared[same].sum(), total[same].sum())
+        types[attribute.type] = percent(squared[same].sum(), total[same].sum())
     return {
         "SSE": float(squared.sum()),
         "SST": float(total.sum()),
-        "IL": _percent(squared.sum(), total.sum()),
-        "types": by_type,
+        "IL": percent(squared.sum(), total.sum()),
+        "types": types,
     }
 
 
-def _percent(squared: float, total: float) -> float | None:
+def percent(squared: float, total: float) -> float | None:
+    """Give 100 SSE / SST; nothing for what is constant."""
     return float(100 * squared / total) if total > 0 else None
 
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 from shoal.errors import FileError, MissingExtra
 from shoal.manifest import manifest_beside
 from shoal.plan import Plan
-from shoal.release import plan_beside, protect
+from shoal.release import protect
+from shoal.saving import plan_beside
 from shoal.tables import open_table, write_table
 from shoal.tables.atomic import written_whole
 from shoal.work import Progress

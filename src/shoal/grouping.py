@@ -15,7 +15,7 @@ from shoal.partitioning.diversity import Secret, diverse
 from shoal.partitioning.methods import Partitioner, partitioner
 from shoal.plan import Plan
 from shoal.record_blocks import Blocking, described, divided, repaired
-from shoal.scaling import Matrix
+from shoal.scaling import Matrix, exponent_of
 from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 from shoal.work import Progress, Task, Watch, side_by_side
 
@@ -126,8 +126,7 @@ def _certified(
         for part, labels, apart in zip(parts, found, strata, strict=True)
         for rows in apart
     ]
-    # Near one, so that no square overflows or vanishes; a power of two changes no digit.
-    peak = max(int(np.frexp(np.abs(values).max(initial=0.0))[1]) for values, _ in pieces)
+    peak = max(exponent_of(values) for values, _ in pieces)
     pieces = [(np.ldexp(values, -peak), labels) for values, labels in pieces]
     total = sum(len(values) for values, _ in pieces)
     seconds = _BOUND_SECONDS if plan.effort.seconds is None else plan.effort.seconds

@@ -1,4 +1,4 @@
-"""Hybrid data for a table: confidential attributes made anew, and what a user should know of it."""
+"""Hybrid data for a table: confidential attributes made anew."""
 
 import hashlib
 import json
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.aggregation.hybrid import Rule, constrained, microhybrid, redraw
 from shoal.aggregation.ipso import refuse_fewer
@@ -16,8 +15,10 @@ from shoal.edits.expressions import Rule as Edit
 from shoal.encoding import encode_all, space_of
 from shoal.errors import DataError, PlanError
 from shoal.grouping import Confidential, partitions
-from shoal.hybrid_checks import Claim, all_equal, refuse_broken, same
+from shoal.hybrid_checks import Claim, refuse_broken
 from shoal.hybrid_edits import sums_of, with_exact_sums
+from shoal.hybrid_notes import on_little_freedom, on_own_values, on_preserved, on_unchanged
+from shoal.hybrid_parts import Labels, Made, Parts, matrix_of, parts_of, xy
 from shoal.masking.ms import freedom, muralidhar_sarathy
 from shoal.measures import MOST_RECORDS, distance_linkage
 from shoal.measures.hybrid import SAME, preservation, subdomains
@@ -30,14 +31,10 @@ from shoal.space import Space
 from shoal.strata import Strata
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import NUMBERS, Attribute, Codes
-from shoal.words import counted, listed
+from shoal.tables.attributes import Attribute, Codes
 from shoal.work import Progress
 
-Labels = NDArray[np.int64]
-
 _SUBDOMAINS, _SHARE, _LEAST = 5, 0.1, 20  # random subdomains that are compared, their share of the records, the least
-_LITTLE_ROOM, _LITTLE_VARIANCE = 0.01, 1e-3  # below these shares, what is left to change is worth a word
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
 
 
@@ -50,27 +47,6 @@ class Hybrid(NamedTuple):
     claim: Claim
     constraints: dict[str, dict[str, Any]]  # what it cost to keep to them
     notes: list[str]
-
-
-class _Parts(NamedTuple):
-    """The attributes of a table by what hybrid data make of them."""
-
-    synthetic: list[Attribute]  # X: confidential numbers and dates
-    dealt: list[Attribute]  # confidential categories, dealt out anew
-    others: list[Attribute]  # Y: numbers and dates among the quasi-identifiers, if they are published as they are
-    quasi: list[Attribute]
-
-
-class _Made(NamedTuple):
-    """New values of X, in the groups that they were made in."""
-
-    values: Matrix
-    unchanged: NDArray[np.bool_]
-    labels: Labels
-    room: Codes  # of each record: the share of a residual that could be changed
-    left: Codes  # of each attribute: the share of its variance that the quasi-identifiers leave
-    blocking: Blocking | None = None
-    fused: int = 0
 
 
 def hybrid_data(
@@ -103,24 +79,25 @@ def hybrid_data(
     PlanError, DataError
         Nothing is published that would be somebody's own value, but for constants, which the notes tell.
     """
-    parts = _parts(attributes, plan)
+    parts = parts_of(attributes, plan)
     _refuse(parts, plan)
     sums = sums_of(rules, plan)
     if plan.method == "ms":
         made = _noisy(parts, plan, rng)
     else:
         made = _synthetic(parts, space_of(attributes, plan), strata, plan, rng, progress)
-    notes = [*_on_unchanged(parts, made, plan), *_on_little_freedom(parts, made, plan)]
+    notes = [*on_unchanged(parts, made, plan), *on_little_freedom(parts, made, plan)]
     codes, costs = _constrained(parts, made, plan)
     codes = with_exact_sums(sums, codes, {attribute.name: attribute.codes for attribute in parts.others})
     if parts.dealt:
-        codes |= _named(parts.dealt, redraw(_matrix(parts.dealt), made.labels, rng))
+        codes |= _named(parts.dealt, redraw(matrix_of(parts.dealt), made.labels, rng))
     columns = {each.name: each.decode(codes[each.name]) for each in (*parts.synthetic, *parts.dealt)}
-    notes += [*on_rules(costs), *_on_own_values(parts, columns, made.labels)]
+    notes += [*on_rules(costs), *on_own_values(parts, columns, made.labels)]
     if plan.mask_quasi:
         columns |= _averages(parts.quasi, made.labels, plan)
     claim = _claim(parts, made.labels, plan)
-    return Hybrid(columns, made.labels, made.blocking, claim, costs, [*_notes(parts, claim, plan, made.fused), *notes])
+    notes = [*on_preserved(parts, claim, plan, made.fused), *notes]
+    return Hybrid(columns, made.labels, made.blocking, claim, costs, notes)
 
 
 def random_numbers(attributes: Sequence[Attribute], plan: Plan) -> np.random.Generator:
@@ -146,7 +123,7 @@ def _averages(quasi: list[Attribute], labels: Labels, plan: Plan) -> dict[str, A
     return {each.name: each.decode(average, whole=plan.round) for each, average in zip(quasi, averages, strict=True)}
 
 
-def _claim(parts: _Parts, labels: Labels, plan: Plan) -> Claim:
+def _claim(parts: Parts, labels: Labels, plan: Plan) -> Claim:
     return Claim(
         labels=labels,
         kept=[attribute.name for attribute in parts.synthetic if _is_exact(attribute, plan)],
@@ -158,31 +135,11 @@ def _claim(parts: _Parts, labels: Labels, plan: Plan) -> Claim:
     )
 
 
-def _parts(attributes: list[Attribute], plan: Plan) -> _Parts:
-    quasi = [attribute for attribute in attributes if attribute.name in plan.masked]
-    confidential = [attribute for attribute in attributes if attribute.name in plan.confidential]
-    return _Parts(
-        synthetic=[attribute for attribute in confidential if attribute.type in NUMBERS],
-        dealt=[attribute for attribute in confidential if attribute.type not in NUMBERS],
-        others=[] if plan.mask_quasi else [attribute for attribute in quasi if attribute.type in NUMBERS],
-        quasi=quasi,
-    )
-
-
-def _matrix(attributes: Sequence[Attribute], records: int = 0) -> Matrix:
-    return np.column_stack([each.codes for each in attributes]) if attributes else np.empty((records, 0))
-
-
-def _xy(parts: _Parts) -> tuple[Matrix, Matrix]:
-    records = len((*parts.synthetic, *parts.dealt)[0].codes)
-    return _matrix(parts.synthetic, records), _matrix(parts.others, records)
-
-
 def _named(attributes: Sequence[Attribute], values: Matrix) -> dict[str, Codes]:
     return {attribute.name: column for attribute, column in zip(attributes, values.T, strict=True)}
 
 
-def _refuse(parts: _Parts, plan: Plan) -> None:
+def _refuse(parts: Parts, plan: Plan) -> None:
     """Report what the attributes do not allow the plan to ask for."""
     problems = [
         ("method", f"'{plan.method}' cannot take '{attribute.name}', which is {attribute.type}; use 'hybrid'")
@@ -205,13 +162,13 @@ def _refuse(parts: _Parts, plan: Plan) -> None:
 
 
 def _synthetic(
-    parts: _Parts, space: Space, strata: Strata, plan: Plan, rng: np.random.Generator, progress: Progress
-) -> _Made:
+    parts: Parts, space: Space, strata: Strata, plan: Plan, rng: np.random.Generator, progress: Progress
+) -> Made:
     """R-microhybrid: partition by quasi-identifiers and confidential attributes together, then IPSO in each group."""
     together = Plan(k=plan.k, quasi=plan.used, method="mdav")
     nothing = Confidential([], None, None, [])
     found = partitions(space, [strata.rows], together, nothing, progress)
-    X, Y = _xy(parts)
+    X, Y = xy(parts)
     labels = found.labels[0].copy()
     values, unchanged = X.copy(), np.zeros(X.shape, dtype=bool)
     room, left = np.ones(len(X)), np.zeros(X.shape[1])
@@ -226,12 +183,12 @@ def _synthetic(
         left += result.left * len(rows) / len(X)
         groups += int(result.labels.max()) + 1
         fused += result.fused
-    return _Made(values, unchanged, labels, room, left, found.blocking, fused)
+    return Made(values, unchanged, labels, room, left, found.blocking, fused)
 
 
-def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
+def _noisy(parts: Parts, plan: Plan, rng: np.random.Generator) -> Made:
     """Muralidhar-Sarathy: all records at once, as one group."""
-    X, Y = _xy(parts)
+    X, Y = xy(parts)
     alpha: Any = plan.alpha
     if isinstance(alpha, dict):
         alpha = [alpha[attribute.name] for attribute in parts.synthetic]
@@ -240,88 +197,21 @@ def _noisy(parts: _Parts, plan: Plan, rng: np.random.Generator) -> _Made:
     except ValueError as error:
         raise DataError(_by_name(error, parts)) from None
     unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), np.ptp(X, axis=0))
-    return _Made(values, unchanged, np.zeros(len(X), dtype=np.int64), *freedom(X, Y))
+    return Made(values, unchanged, np.zeros(len(X), dtype=np.int64), *freedom(X, Y))
 
 
-def _by_name(error: ValueError, parts: _Parts) -> str:
+def _by_name(error: ValueError, parts: Parts) -> str:
     """Say what is wrong with a matrix of the names of its columns, in one line: a matrix that is offered takes more."""
     said = " ".join(str(error).split())
     return re.sub(r"column (\d+) of X", lambda found: f"column '{parts.synthetic[int(found[1]) - 1].name}'", said)
 
 
-def _on_unchanged(parts: _Parts, made: _Made, plan: Plan) -> list[str]:
-    """Refuse what would be published as it is; where all members of a group have the same value, say so."""
-    notes, problems = [], []
-    for j, attribute in enumerate((*parts.synthetic, *parts.dealt)):
-        equal = all_equal(attribute.codes, made.labels)
-        if j < len(parts.synthetic) and (count := int((made.unchanged[:, j] & ~equal).sum())):
-            problems.append(_given_away(attribute.name, count, parts, plan, float(made.left[j])))
-        if equal.any():
-            groups = counted(len(np.unique(made.labels[equal])), "group")
-            notes.append(
-                f"'{attribute.name}' is the same for all members in {groups} and is published as it is there: "
-                f"{counted(int(equal.sum()), 'record')}"
-            )
-    if problems:
-        raise DataError("\n".join(problems))
-    return notes
-
-
-def _on_little_freedom(parts: _Parts, made: _Made, plan: Plan) -> list[str]:
-    """Say how many values hardly moved, because what is published, or the record itself, leaves them little room."""
-    found = []
-    if parts.synthetic and (count := int((made.room < _LITTLE_ROOM).sum())):
-        hardly = f"so far from all others: {counted(count, 'record')}"
-        if plan.method == "ms":
-            found.append(f"with hardly any noise, so that who knows alpha can compute their values, being {hardly}")
-        else:
-            found.append(f"with values that have hardly moved, their quasi-identifiers being {hardly}")
-    for attribute, left in zip(parts.synthetic, made.left, strict=True):
-        if left < _LITTLE_VARIANCE and parts.others:
-            found.append(
-                f"'{attribute.name}' nearly follows from the quasi-identifiers, which leave {left:.1g} of its variance:"
-                f" its values have hardly moved: {counted(len(attribute.codes), 'record')}"
-            )
-    return found
-
-
-def _on_own_values(parts: _Parts, columns: dict[str, Array], labels: Labels) -> list[str]:
-    """Count who publishes the own value, as it is after rounding; refuse an attribute where most of them do."""
-    found, problems = [], []
-    for attribute in parts.synthetic:
-        equal = all_equal(attribute.codes, labels)
-        own = same(attribute.codes, attribute.read(columns[attribute.name])) & ~equal
-        if 2 * own.sum() > (~equal).sum():
-            problems.append(
-                f"'{attribute.name}' would, once rounded, be published as it is in {counted(int(own.sum()), 'record')}"
-                ", more than half; leave the constraint out, take a larger k or a smaller alpha, or make it nominal"
-            )
-        if own.any():
-            found.append(f"'{attribute.name}' is published as it is in {counted(int(own.sum()), 'record')}")
-    if problems:
-        raise DataError("\n".join(problems))
-    return found
-
-
-def _given_away(name: str, count: int, parts: _Parts, plan: Plan, left: float) -> str:
-    what = f"'{name}' would be published as it is in {counted(count, 'record')}"
-    if plan.method == "ms" and 2 * count > len(parts.synthetic[0].codes) and left >= _LITTLE_VARIANCE:
-        return f"{what}: alpha leaves no noise that could be seen; take a smaller one"
-    if not parts.others:
-        return f"{what}, for within groups it differs in its last digits only; subtract what all have in common"
-    ways = "take a larger k, mask the quasi-identifiers too with mask_quasi = true, or " if plan.k else ""
-    return (
-        f"{what}: the quasi-identifiers that are published as they are give it away, adding up to it or singling the "
-        f"record out; {ways}drop one of {listed([each.name for each in parts.others])} with identifiers"
-    )
-
-
-def _constrained(parts: _Parts, made: _Made, plan: Plan) -> tuple[dict[str, Codes], dict[str, dict[str, Any]]]:
+def _constrained(parts: Parts, made: Made, plan: Plan) -> tuple[dict[str, Codes], dict[str, dict[str, Any]]]:
     """Make values keep to the plan's constraints and dates to the calendar; say what moved, and how far."""
     rules = [_rule(attribute, plan) for attribute in parts.synthetic]
     if all(rule == Rule() for rule in rules):
         return _named(parts.synthetic, made.values), {}
-    kept = constrained(made.values, rules, _xy(parts)[1], made.labels)
+    kept = constrained(made.values, rules, xy(parts)[1], made.labels)
     costs = {
         attribute.name: {
             "rules": plan.constraints.get(attribute.name, ["in the calendar"]),
@@ -361,29 +251,6 @@ def _is_exact(attribute: Attribute, plan: Plan) -> bool:
     return attribute.type == "continuous" and not short and attribute.name not in plan.constraints
 
 
-def _notes(parts: _Parts, claim: Claim, plan: Plan, fused: int) -> list[str]:
-    """Say what is preserved, what is not, and what must stay secret."""
-    where = "in the file" if plan.method == "ms" else "in the file and in each group"
-    found = []
-    if claim.kept:
-        beside = f", and their covariances with {', '.join(claim.others)}" if claim.others else ""
-        found.append(f"preserved: means and covariances of {', '.join(claim.kept)}{beside}, {where}")
-    if rounded := [a.name for a in parts.synthetic if a.name not in (*claim.kept, *plan.constraints)]:
-        found.append(f"preserved up to the rounding of their types: means and covariances of {', '.join(rounded)}")
-    if claim.dealt:
-        found.append(f"dealt out anew in each group, each on its own, keeping its marginals: {', '.join(claim.dealt)}")
-    if parts.quasi and not plan.mask_quasi:
-        masked = "; mask_quasi = true masks them too" if plan.method == "hybrid" else ""
-        found.append(f"the quasi-identifiers are published as they are, so that no k-anonymity is promised{masked}")
-        if odd := [a.name for a in parts.quasi if a.type not in NUMBERS]:
-            found.append(f"no covariances are kept with what is not a number: {', '.join(odd)}")
-    if fused:
-        found.append(
-            f"{counted(fused, 'group')} went into others, because the quasi-identifiers singled out a record there"
-        )
-    return found
-
-
 def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> dict[str, Any]:
     """Measure what hybrid data preserve, for the keeper of the data: it comes from the original.
 
@@ -397,7 +264,7 @@ def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> d
         ``group_mean`` and at most a ``covariance``; ``dealt``, the categories dealt out anew. Subdomains have at least
         k records, and 20; if these are more than half of the file, there are none.
     """
-    parts = _parts(encode_all(original, plan), plan)
+    parts = parts_of(encode_all(original, plan), plan)
     sizes = np.bincount(hybrid.labels)
     found: dict[str, Any] = {
         "groups": {"count": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())},
@@ -405,7 +272,7 @@ def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> d
         "dealt": [attribute.name for attribute in parts.dealt],
     }
     if parts.synthetic:
-        X, Y = _xy(parts)
+        X, Y = xy(parts)
         after = np.column_stack([each.read(published.column(each.name)) for each in parts.synthetic])
         names = [attribute.name for attribute in parts.synthetic]
         share = max(_SHARE, max(plan.k, _LEAST) / len(X))

@@ -65,27 +65,15 @@ def intersected(
     """
     places, records = _by_position(table, earlier) if key is None else _by_key(table, earlier, key)
     _refuse_strangers(blocks, earlier)
-    found, failures = [], []
+    found = []
     sets = [[each] for each in range(len(earlier))] + ([[*range(len(earlier))]] if len(earlier) > 1 else [])
     for block in blocks:
         tables = [table, *(each.table for each in earlier)]
         groups = [_groups(one, block, place, records) for one, place in zip(tables, places, strict=True)]
         for others in sets:
-            sizes = _sizes([groups[0], *(groups[1 + each] for each in others)])
-            names = [earlier[each].name for each in others]
-            figures = {
-                "against": names,
-                "attributes": list(block),
-                "records": int(sizes.sum()),
-                "groups": len(sizes),
-                "smallest": int(sizes.min()),
-                "below": int(sizes[sizes < k].sum()),
-                "uniques": int((sizes == 1).sum()),
-            }
-            found.append(figures)
-            if figures["below"]:
-                failures.append(_sentence(figures, k))
-    return Intersected(found, failures)
+            figures = _figures(_sizes([groups[0], *(groups[1 + each] for each in others)]), k)
+            found.append({"against": [earlier[each].name for each in others], "attributes": list(block), **figures})
+    return Intersected(found, [_sentence(each, k) for each in found if each["below"]])
 
 
 def differing(table: Table, earlier: Sequence[Earlier], masked: Sequence[str]) -> list[str]:
@@ -153,6 +141,16 @@ def _sizes(groups: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     matrix = np.stack(groups, axis=1)
     sizes = np.unique(matrix[(matrix != _ABSENT).any(axis=1)], axis=0, return_counts=True)[1]
     return np.asarray(sizes, dtype=np.int64)
+
+
+def _figures(sizes: NDArray[np.int64], k: int) -> dict[str, int]:
+    return {
+        "records": int(sizes.sum()),
+        "groups": len(sizes),
+        "smallest": int(sizes.min()),
+        "below": int(sizes[sizes < k].sum()),
+        "uniques": int((sizes == 1).sum()),
+    }
 
 
 def _sentence(figures: dict[str, Any], k: int) -> str:

@@ -20,6 +20,9 @@ from shoal.tables import Table, kind_of, open_table
 from shoal.verify import classes, too_small
 from shoal.words import counted, listed
 
+_SPARK = pa.csv.ParseOptions(newlines_in_values=True)  # how Spark writes CSV files
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Recheck:
@@ -155,9 +158,6 @@ def _read_text(path: Path) -> pa.Table:
     return pa.csv.read_csv(path, parse_options=_SPARK, convert_options=types)
 
 
-_SPARK = pa.csv.ParseOptions(newlines_in_values=True)
-
-
 def _other_shape(table: Table, published: Published) -> Iterator[str]:
     gone = [name for name in published.columns if name not in table.names]
     new = [name for name in table.names if name not in published.columns]
@@ -205,9 +205,6 @@ def _unlike(found: Diverse, said: Diverse) -> Iterator[str]:
     elif abs(found.closeness - said.closeness) > _ROUNDING:
         what = f"{found.closeness:.4f} from its distribution in some group, and {said.closeness:.4f} in the manifest"
         yield f"'{said.attribute}' is {what}"
-
-
-_ROUNDING = 1e-9
 
 
 def _unverified(manifest: Manifest) -> Iterator[str]:

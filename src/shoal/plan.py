@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -30,6 +30,19 @@ from pydantic_core import ErrorDetails
 
 from shoal.contradictions import Problem, contradictions
 from shoal.errors import FileError, PlanError
+from shoal.plan_fields import (
+    Alpha,
+    Blocks,
+    Budget,
+    Edits,
+    Finite,
+    Names,
+    PathText,
+    Positive,
+    Refine,
+    Whole,
+    listed,
+)
 
 Method = Literal[
     "auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "mic1d", "hybrid", "ms", "insensitive"
@@ -40,100 +53,10 @@ Aggregate = Literal[
 AttributeType = Literal["continuous", "ordinal", "nominal", "date", "datetime", "boolean"]
 Standardize = Literal["zscore", "minmax", "none"]
 Constraint = Literal["non-negative", "integer"]
-
-
-def _listed(value: object) -> object:
-    """One name may stand for a list of one; any iterable of names will do."""
-    if isinstance(value, str):
-        return [value]
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, dict) else value
-
-
-def _whole(value: object) -> object:
-    """Accept numpy's integers; refuse True and False, which Python takes for 1 and 0."""
-    if isinstance(value, bool):
-        raise ValueError("must be a whole number")
-    return value.__index__() if hasattr(value, "__index__") else value
-
-
-def _budget(value: object) -> object:
-    """Accept a number of steps, or a time with its unit; both more than nothing."""
-    steps = _whole(value)
-    if isinstance(steps, int):
-        if steps < 1:
-            raise ValueError("must be more than 0: a time such as 60s, or a number of steps")
-        return steps
-    text = str(value).strip()
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|min|h)", text)
-    if re.fullmatch(r"\d+", text):
-        return _budget(int(text))
-    if found is None or not 0 < float(found[1]) <= 1e9:
-        raise ValueError("must be a time of more than 0 with its unit, such as 60s or 5min, or a number of steps")
-    return f"{found[1]}{found[2]}"
-
-
-def _refine(value: object) -> object:
-    """Accept true, false or a number of seconds."""
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if isinstance(value, bool):
-        return value
-    try:
-        seconds = float(str(value))
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError("must be true, false or a number of seconds of more than 0")
-    return seconds
-
-
-def _path(value: object) -> object:
-    path = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
-        raise ValueError("has characters that a plan cannot hold; rename the file")
-    return path
-
-
-def _form(alpha: object) -> str:
-    """Say in which form alpha is given, so that a mistake is reported for the one that was meant."""
-    if isinstance(alpha, Mapping):
-        return "table"
-    if not isinstance(alpha, list | tuple):
-        return "a number"
-    return "a matrix" if any(isinstance(row, list | tuple) for row in alpha) else "a list"
-
-
-Names = Annotated[list[str], BeforeValidator(_listed)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-PathText = Annotated[str, BeforeValidator(_path)]
-Budget = Annotated[str | int, BeforeValidator(_budget)]
-Refine = Annotated[bool | float, BeforeValidator(_refine)]
-# A word or lists of names; told apart beforehand, so that a mistake is reported for the one that was meant.
-Blocks = Annotated[
-    Annotated[Literal["correlated", "uncorrelated"], Tag("word")]
-    | Annotated[list[Annotated[Names, Field(min_length=1)]], Field(min_length=1), Tag("lists")],
-    Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
-]
 # A word for all attributes, or a word for each of some.
 Aggregates = Annotated[
     Annotated[Aggregate, Tag("word")] | Annotated[dict[str, Aggregate], Tag("table")],
     Discriminator(lambda given: "table" if isinstance(given, Mapping) else "word"),
-]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-# The same for all attributes, one for each of them, or a matrix.
-Alpha = Annotated[
-    Annotated[Finite, Tag("a number")]
-    | Annotated[dict[str, Finite], Tag("table")]
-    | Annotated[list[Finite], Tag("a list")]
-    | Annotated[list[list[Finite]], Tag("a matrix")],
-    Discriminator(_form),
-    BeforeValidator(lambda given: given.tolist() if hasattr(given, "tolist") else given),  # an array of numpy
-]
-# A file of rules, or rules line by line.
-Edits = Annotated[
-    Annotated[PathText, Tag("word")] | Annotated[list[str], Field(min_length=1), Tag("lists")],
-    Discriminator(lambda given: "lists" if isinstance(given, list | tuple) else "word"),
 ]
 
 
@@ -227,7 +150,7 @@ class Plan(BaseModel):
     alpha: Alpha | None = Field(
         None, description="with ms: how much of a record is its own, from 0 to less than 1; for all or each attribute"
     )
-    constraints: dict[str, Annotated[list[Constraint], BeforeValidator(_listed), Field(min_length=1)]] = Field(
+    constraints: dict[str, Annotated[list[Constraint], BeforeValidator(listed), Field(min_length=1)]] = Field(
         {}, description="with hybrid and ms: what confidential values must be, such as non-negative or integer"
     )
     types: dict[str, AttributeType] = Field({}, description="types of attributes, where the file does not tell")
@@ -335,7 +258,7 @@ class Plan(BaseModel):
         if isinstance(self.refine, float):
             return Effort(None, self.refine)
         if isinstance(self.budget, str):
-            number, unit = re.fullmatch(r"([\d.]+)(\D+)", self.budget).groups()  # type: ignore[union-attr] # as _budget made it
+            number, unit = re.fullmatch(r"([\d.]+)(\D+)", self.budget).groups()  # type: ignore[union-attr] # as `Budget` makes it
             return Effort(None, float(number) * {"s": 1, "sec": 1, "min": 60, "h": 3600}[unit])
         return Effort(self.budget, None)
 
@@ -387,11 +310,19 @@ class Plan(BaseModel):
         """Read a plan file. Paths in it are relative to the folder that it lies in."""
         path = Path(path)
         try:
-            options = tomllib.loads(path.read_text(encoding="utf-8"))
+            with path.open(encoding="utf-8") as file:
+                text = file.read(_LARGEST + 1)
+            if len(text) > _LARGEST:
+                raise FileError(f"'{path}' is not a plan file: it has more than {_LARGEST:,} characters")
+            options = tomllib.loads(text)
         except FileNotFoundError:
             raise FileError(f"there is no plan file '{path}'") from None
+        except FileError:
+            raise
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(f"the plan file '{path}' cannot be read: {type(error).__name__}") from None
+        except RecursionError:
+            raise FileError(f"'{path}' is not a plan file: its lists are nested too deeply") from None
         except tomllib.TOMLDecodeError as error:
             raise FileError(f"the plan file '{path}' is not valid TOML: {error}") from None
         for field in _PATHS:
@@ -459,6 +390,7 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
     return ".".join(path) or "plan", what
 
 
+_LARGEST = 10_000_000  # characters of a plan file, with levels and all
 _PATHS = ("input", "output", "edits")
 _PARTS: dict[str, type[BaseModel]] = {"csv": Csv, "scale": Scale}
 _TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")

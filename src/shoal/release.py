@@ -1,7 +1,6 @@
 """protect(): a table and a plan become a release. The pipeline, readable top to bottom."""
 
 import inspect
-import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,23 +12,20 @@ from shoal.aggregation import Rescaling
 from shoal.costs import costs
 from shoal.editing import explained
 from shoal.encoding import encode_all, numbers
-from shoal.errors import FileError, MissingExtra, PlanError
+from shoal.errors import MissingExtra, PlanError
 from shoal.grouping import Certificate, Partitions
-from shoal.manifest import manifest_beside, manifest_of_file, refuse_manifest, verified_file
 from shoal.plan import Plan
 from shoal.preparing import AnyPath, Prepared, asked, prepared
 from shoal.publishing import notes, on_seed, put_right, representatives, restored, unchanged
 from shoal.record_blocks import Blocking
 from shoal.roles import survey_weights
+from shoal.saving import save
 from shoal.strata import Strata
-from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
+from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.atomic import refuse_unwritable, written_together
 from shoal.tables.attributes import Codes
-from shoal.tables.kinds import is_read_by_value, is_text
 from shoal.tables.steady import steady
-from shoal.tables.stored import STATISTICS, Kind, stored, stored_type, unkept
-from shoal.verify import Diversity, Promise, exposure, verify, verify_written
+from shoal.verify import Diversity, Promise, exposure, verify
 from shoal.work import Progress, quiet
 
 if TYPE_CHECKING:
@@ -307,10 +303,11 @@ class Release:
         return evidence(self._original, self._published, self.plan, hybrid)
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
-        """Write the protected table, its manifest, and the plan that gives the same bytes again (not of hybrid data).
+        """Write the protected table, its manifest and its plan.
 
-        What was written is read back and verified before it gets its final name; a file under that name is complete
-        or does not exist. What this kind of file cannot keep is added to the notes.
+        The plan gives the same bytes again (not of hybrid data, nor with epsilon, nor after a budget in time). What
+        was written is read back and verified before it gets its final name; a file under that name is complete or
+        does not exist. What this kind of file cannot keep is added to the notes.
 
         Parameters
         ----------
@@ -325,21 +322,8 @@ class Release:
         if path is None:
             raise PlanError([("output", "is missing; name the file to write")])
         path = Path(path)
-        kind = writable_kind(path)
-        refuse_output(self.plan.input, path, overwrite)
-        files = [path, plan_beside(path), manifest_beside(path)]
-        with written_together(files, overwrite) as (partial_path, partial_plan, partial_manifest):
-            dialect = dialect_for(path, self._published.dialect)
-            write_table(replace(self._published, dialect=dialect), partial_path, kind)
-            written = self._verify_on_disk(partial_path, kind, dialect)
-            text = self.plan.updated(output=os.fspath(path)).to_toml(path.parent)
-            partial_plan.write_text(text, encoding="utf-8")
-            csv = dialect.as_csv() if kind == "csv" else None
-            verified = verified_file(written, self._published, self._promise, self.plan)
-            shape = (written.names, len(written))
-            manifest = manifest_of_file(partial_path, path.name, *shape, csv, self.plan, verified)
-            partial_manifest.write_text(manifest.to_json(), encoding="utf-8")
-        self.notes.extend(note for note in unkept(self._published.to_arrow(), kind) if note not in self.notes)
+        unkept = save(self._published, self.plan, self._promise, path, overwrite)
+        self.notes.extend(note for note in unkept if note not in self.notes)
         self._saved.append(path)
 
     def report(self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False) -> None:
@@ -389,35 +373,6 @@ class Release:
         except MissingExtra:
             return None
         return release_html(self)
-
-    def _verify_on_disk(self, path: Path, kind: Kind, dialect: Dialect) -> Table:
-        """Read a file that was just written, compare it with what it must hold, and return it."""
-        written = open_table(path, dialect.as_csv() if kind == "csv" else None)
-        held = self._published
-        if kind in STATISTICS:
-            held = Table(stored(held.to_arrow(), kind))
-        types = {name: stored_type(kind, type_) for name, type_ in self._promise.masked.items()}
-        if kind in ("csv", "xml"):  # where text may look like something else, and is the same text all the same
-            types = {name: type_ for name, type_ in types.items() if not is_text(type_)}
-        if kind in ("csv", "xml", "excel"):
-            types = {name: type_ for name, type_ in types.items() if not is_read_by_value(self._promise.masked[name])}
-        verify_written(written, held, types, self._promise)
-        return written
-
-
-def plan_beside(path: Path) -> Path:
-    """Name the plan file of a release: masked.csv has masked.csv.plan.toml."""
-    return path.with_name(f"{path.name}.plan.toml")
-
-
-def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
-    """Say what stands in the way of writing a release to `path`, before any work is done."""
-    writable_kind(path)
-    refuse_unwritable(plan_beside(path), overwrite)
-    if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
-        raise FileError(f"'{path}' is the file that is being protected; write the release to another")
-    refuse_unwritable(path, overwrite)
-    refuse_manifest(path, overwrite)
 
 
 # `help(protect)` and a notebook's tooltip show the plan's fields as the keywords that they are.

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 
+# Powers of two between which the largest value of an attribute lies: beyond, results could not be held in full.
+LARGEST_EXPONENT = 1000
+
 
 class Scale(NamedTuple):
     """The map x -> (x - shift) / spread that brings an attribute to the common scale; a constant one becomes zero."""
@@ -51,6 +54,41 @@ def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") 
     Z /= spread
     Z[:, constant] = 0.0
     return np.ascontiguousarray(Z)
+
+
+def exponent_of(X: Matrix) -> int:
+    """Give the power of two, as its exponent, that X is divided by to be near one.
+
+    That touches no digit and changes no order of distances, and no square overflows or vanishes.
+    """
+    return int(np.frexp(max(X.max(initial=0.0), -X.min(initial=0.0)))[1])
+
+
+def columns_near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
+    """Divide each column by a power of two, as `exponent_of` does, and give the powers; `name` is said in an error."""
+    exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
+    if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
+        raise ValueError(
+            f"column {int(np.argmax(beyond)) + 1} of {name} is too large or too small to be computed with; store it in"
+            " another unit"
+        )
+    return np.ascontiguousarray(np.ldexp(X, -exponents)), exponents
+
+
+def finite_pair(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
+    """Return two matrices of the same records as float64; refuse what is not a finite number."""
+    try:
+        X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("the values of X and Y must be numbers") from None
+    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
+        raise ValueError("X and Y must be matrices with the same number of records")
+    for name, matrix in (("X", X), ("Y", Y)):
+        place: NDArray[np.int64] = np.argwhere(~np.isfinite(matrix))
+        if place.size:
+            record, column = place[0] + 1
+            raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
+    return X, Y
 
 
 def within_squares(X: Matrix) -> Matrix:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from shoal.words import counted
+from shoal.words import RISKS, counted
 
 STEPS = {
     "read": "reading",
@@ -31,11 +31,11 @@ STEPS = {
     "loss": "measuring the loss",
 }
 
-RISK_ROWS = {
-    "uniques": ("records unlike any other", "0 is safe"),
-    "smallest": ("records in the smallest group", "at least k"),
-    "real_k": ("records in a group on average, k'", "higher is safer"),
-    "reidentification": ("records an intruder links right, on average", "lower is safer"),
+SAFE = {
+    "uniques": "0 is safe",
+    "smallest": "at least k",
+    "real_k": "higher is safer",
+    "reidentification": "lower is safer",
 }
 
 
@@ -87,7 +87,8 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if not self._progress.disable:  # rich before 14.3 prints an empty line even so
+            self._progress.stop()
 
 
 def release(summary: dict[str, Any]) -> RenderableType:
@@ -188,9 +189,9 @@ def hybrid(measured: dict[str, Any]) -> Table:
 def risk(measured: dict[str, Any]) -> Table:
     """Tabulate the risk before and after."""
     table = _table("What an intruder could do", "before", "after", "")
-    for name, (meaning, direction) in RISK_ROWS.items():
+    for name, meaning in RISKS.items():
         cells = [_value(name, measured[when][name]) for when in ("before", "after")]
-        table.add_row(meaning, *cells, Text(direction, "dim"))
+        table.add_row(meaning, *cells, Text(SAFE[name], "dim"))
     return table
 
 

@@ -2,6 +2,14 @@
 
 from collections.abc import Sequence
 
+# The figures of `shoal.measures.exposure`, in the order in which they are shown.
+RISKS = {
+    "uniques": "records unlike any other",
+    "smallest": "records in the smallest group",
+    "real_k": "records in a group on average, k'",
+    "reidentification": "records an intruder links right, on average",
+}
+
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Say how many: 1 record, 2,000 records."""

@@ -6,6 +6,8 @@ import operator
 import re
 from fractions import Fraction
 
+from tree_samples import TYPES
+
 from shoal.edits.expressions import (
     And,
     Arithmetic,
@@ -66,7 +68,7 @@ class Naive:
         if isinstance(of, Text):
             return of.value, "constant"
         if isinstance(of, Variable) and not of.number:
-            return self.record[of.name], of.name
+            return self.record[of.name], kind_of(of.name)
         return self.number(of), "number"
 
     def is_close(self, left, right):
@@ -97,7 +99,7 @@ class Naive:
         return COMPARE[sign](self.number(left), self.number(right))
 
     def in_original(self, of, attribute):
-        found = [paired(self.side(of), (other, attribute))[:2] for other in self.original[attribute]]
+        found = [paired(self.side(of), (other, kind_of(attribute)))[:2] for other in self.original[attribute]]
         return any(one == two and one is not None for one, two in found)
 
     def holds(self, condition):
@@ -121,6 +123,16 @@ class Naive:
                 return all(self.holds(part) for part in parts)
             case Or(parts):
                 return any(self.holds(part) for part in parts)
+
+
+def holds(condition, record, original=None):
+    """Whether a condition holds in a record."""
+    return Naive(record, original).holds(condition)
+
+
+def kind_of(name):
+    """What a column holds: those of `tree_samples` are called after their types, all others are texts."""
+    return name if name in TYPES else "text"
 
 
 def calculate(sign, x, y):

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.edits.one_record import holds
+from naive_rules import holds
 
 from shoal.edits.expressions import (
     And,

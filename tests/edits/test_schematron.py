@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, isoschematron
+from naive_rules import holds
 from tests.census_edits import FIGURES
-from tests.edits.one_record import holds
 
 from shoal.edits.expressions import And, Arithmetic, Comparison, InOriginal, Missing, Not, Number, Or, Variable
 from shoal.edits.reading import read_rules

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 SECRET = "4711 Secret Street"  # what a library might put into the words of an error
 _SECONDS = 120  # then a run hangs
+_SPARE = 1 << 30  # bytes that a run has left when its memory is limited
 _LOADED = ("pandas", "shoal.cli", "shoal.engines.running", "shoal.engines.local", "shoal.report", "shoal.screen")
 
 
@@ -190,14 +191,15 @@ def _lock_folder() -> None:
 
 
 def _limited(allocate: Callable[[], object]) -> Callable[[], None]:
-    """Limit the memory like `ulimit -v` while a library asks for more.
+    """Limit the memory like `ulimit -v` while a library asks for more, all at once.
 
-    Not for longer: LLVM, in another thread, would end the process.
+    Not for longer, and with something to spare: LLVM and OpenBLAS, which other threads load, would end the process, or
+    try again for ever.
     """
 
     def fault() -> None:
         before, most = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (_held() + (64 << 20), most))
+        resource.setrlimit(resource.RLIMIT_AS, (_held() + _SPARE, most))
         try:
             allocate()
         finally:
@@ -219,8 +221,8 @@ FAULTS: dict[str, Callable[[], None]] = {
     "disk full": _raises(OSError(errno.ENOSPC, f"No space for {SECRET}")),
     "permission lost": _raises(PermissionError(errno.EACCES, f"No permission for {SECRET}")),
     "out of memory": _raises(MemoryError(SECRET)),
-    "memory limit in NumPy": _limited(lambda: np.ones(1 << 28)),
-    "memory limit in Arrow": _limited(lambda: pa.allocate_buffer(1 << 31)),
+    "memory limit in NumPy": _limited(lambda: np.ones(_SPARE // 4)),
+    "memory limit in Arrow": _limited(lambda: pa.allocate_buffer(2 * _SPARE)),
     "memory limit in DuckDB": _database,
     "unexpected error": _raises(RuntimeError(SECRET)),
     "Ctrl-C": _signals(signal.SIGINT),

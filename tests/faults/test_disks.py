@@ -100,7 +100,7 @@ def test_a_limit_on_the_size_of_files_of_work(tmp_path):
 
 @pytest.mark.parametrize(
     ("make", "at"),
-    [(small, "shoal.preparing:open_table"), (small, "shoal.release:write_table:after"), (large, "measure")],
+    [(small, "shoal.preparing:open_table"), (small, "shoal.saving:write_table:after"), (large, "measure")],
 )
 def test_a_folder_that_becomes_read_only(make, at, tmp_path):
     place = make(tmp_path)

@@ -10,10 +10,10 @@ IN_MEMORY = {
     "partition": "shoal.grouping:grouped",  # in a thread of its own
     "aggregate": "shoal.release:representatives",
     "verify": "shoal.release:verify",
-    "write": "shoal.release:write_table:after",
-    "verify on disk": "shoal.release:verify_written",
+    "write": "shoal.saving:write_table:after",
+    "verify on disk": "shoal.saving:verify_written",
     "plan": "shoal.plan:Plan.to_toml",
-    "manifest": "shoal.release:manifest_of_file",
+    "manifest": "shoal.saving:manifest_of_file",
     "name": "shoal.tables.atomic:_sync_folder",
     "report": "shoal.report.writing:written_whole",
 }

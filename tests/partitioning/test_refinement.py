@@ -12,9 +12,10 @@ from tests.naive import all_partitions, exact_cost
 from tests.samples import loss, matrices
 
 from shoal.partitioning import refinement, rounds
-from shoal.partitioning.crossing import contiguous, cross, group_errors
+from shoal.partitioning.crossing import cross, group_errors
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.neighbours import neighbours
+from shoal.partitioning.numbering import contiguous
 from shoal.partitioning.refinement import refine
 from shoal.partitioning.regions import regions, within
 from shoal.scaling import standardize

@@ -39,17 +39,20 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("options", [*COMPLETE.values(), *MORE.values()], ids=[*COMPLETE, *MORE])
 def test_the_command_carries_out_the_same_plan(folder, monkeypatch, options):
     monkeypatch.chdir(folder)
-    release = shoal.protect("people.csv", output="masked.csv", **options)
+    # Fresh noise may leave a value as it was, which is refused; this one does not.
+    draws = options.get("method") in ("hybrid", "ms")
+    release = shoal.protect("people.csv", output="masked.csv", **options, **({"seed": 1} if draws else {}))
     release.save(overwrite=True)
     written = (folder / "masked.csv.plan.toml").read_text()
     published = (folder / "masked.csv").read_bytes()
     program, *words = shlex.split(protect_command(release.plan).replace("\\\n", " "))
     assert program == "shoal"
-    result = CliRunner().invoke(app, [*words, "--overwrite"], catch_exceptions=False)
+    result = CliRunner().invoke(
+        app, [*words, "--overwrite", *(["--seed", "1"] if draws else [])], catch_exceptions=False
+    )
     assert result.exit_code == 0
     assert tomllib.loads((folder / "masked.csv.plan.toml").read_text()) == tomllib.loads(written)
-    if not release.plan.draws:
-        assert (folder / "masked.csv").read_bytes() == published
+    assert (folder / "masked.csv").read_bytes() == published
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
     assert_accessible(page)
     titles = [heading.text_content() for heading in page.xpath("//h2")]
     assert titles == [
-        "What was asked",
         "What was done",
         "Risk: what an intruder could do",
         "Loss: what it costs those who use it",
         "Before and after",
         "What is not promised",
+        "What was asked",
         "Provenance",
     ]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.aggregation.ipso import Seed, checked, near_one, noise, refuse_fewer, stream
+from shoal.aggregation.ipso import Seed, checked, noise, refuse_fewer, stream
 from shoal.aggregation.members import Column, Labels, starts_of
 from shoal.kernels.hybrid import LEAST_ROOM, C, synthesise
-from shoal.scaling import Matrix, standardize
+from shoal.scaling import Matrix, columns_near_one, standardize
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
@@ -164,7 +164,7 @@ def constrained(values: Matrix, rules: Sequence[Rule], Y: Matrix, labels: Labels
         a constant attribute, which has none, are in units of its own value.
     """
     kept = np.column_stack([_keep(rule, column) for rule, column in zip(rules, values.T, strict=True)])
-    near, unit = near_one(values, "X")
+    near, unit = columns_near_one(values, "X")
     before, after, others = _in_deviations(near, near), _in_deviations(np.ldexp(kept, -unit), near), standardize(Y)
     shift = after - before
     groups = [np.abs(np.bincount(labels, column) / np.bincount(labels)).max() for column in shift.T]

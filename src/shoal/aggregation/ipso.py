@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.hybrid import CANDIDATES, A, B, C, synthesise
-from shoal.scaling import Matrix
+from shoal.scaling import Matrix, columns_near_one, finite_pair
 
 Seed = int | np.random.Generator | None
 Variant = Literal["A", "B", "C"]
@@ -14,9 +14,6 @@ _CODES = {"A": A, "B": B, "C": C}
 
 # The original residuals of a group lie, for all that is published, anywhere in a space of so many dimensions at least.
 LEAST_FREEDOM = 4
-
-# Powers of two between which the largest value of an attribute lies: beyond, results could not be held in full.
-LARGEST_EXPONENT = 1000
 
 
 def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matrix:
@@ -131,27 +128,6 @@ def stream(rng: Seed) -> np.random.Generator:
 
 def checked(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix, NDArray[np.int32]]:
     """Return both matrices as the kernels take them, brought near one, and the power of two that X was divided by."""
-    try:
-        X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("the values of X and Y must be numbers") from None
-    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
-        raise ValueError("X and Y must be matrices with the same number of records")
-    for name, matrix in (("X", X), ("Y", Y)):
-        place: NDArray[np.int64] = np.argwhere(~np.isfinite(matrix))
-        if place.size:
-            record, column = place[0] + 1
-            raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
-    (X, unit), (Y, _) = near_one(X, "X"), near_one(Y, "Y")
+    X, Y = finite_pair(X, Y)
+    (X, unit), (Y, _) = columns_near_one(X, "X"), columns_near_one(Y, "Y")
     return X, Y, unit
-
-
-def near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
-    """Divide columns by a power of two, which touches no digit, so that no square overflows or vanishes."""
-    exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
-    if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
-        raise ValueError(
-            f"column {int(np.argmax(beyond)) + 1} of {name} is too large or too small to be computed with; store it in"
-            " another unit"
-        )
-    return np.ascontiguousarray(np.ldexp(X, -exponents)), exponents

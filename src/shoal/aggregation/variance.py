@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.aggregation.members import Column
+from shoal.scaling import exponent_of
 
 
 class Rescaling(NamedTuple):
@@ -43,8 +44,7 @@ def restore_variance(masked: Column, original: Column, weights: Column | None = 
     y, of_y = _counting(masked, weights)
     if x.size == 0 or y.size == 0 or x.min() == x.max():
         return Rescaling(0.0, 1.0, 0.0)
-    # Near one, squares neither overflow nor vanish; a power of two changes no digit.
-    _, exponent = np.frexp(np.abs(x).max())
+    exponent = exponent_of(x)
     m1, deviation = _mean_and_deviation(np.ldexp(y, -exponent), of_y)
     mu1, wanted = _mean_and_deviation(np.ldexp(x, -exponent), of_x)
     return Rescaling(float(np.ldexp(m1, exponent)), float(wanted / deviation), float(np.ldexp(mu1, exponent)))

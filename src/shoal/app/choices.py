@@ -1,9 +1,12 @@
 """What somebody chose on the page, and the plan that says it: nothing that a plan could not say."""
 
+import csv
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from shoal.app.profile import Profile
+from shoal.errors import PlanError
 from shoal.plan import Plan
 
 ROLES = {
@@ -32,6 +35,34 @@ ENDINGS = {
     "xlsx": "Excel",
     "xml": "XML",
 }
+# What the page calls the fields of a plan.
+_LABELS = {
+    "quasi": "Masked attributes",
+    "confidential": "Confidential attributes",
+    "identifiers": "Dropped attributes",
+    "types": "Types",
+    "levels": "Levels",
+    "attribute_weights": "Weight",
+    "method": "Method",
+    "budget": "Budget of best",
+    "missing": "Missing values",
+    "round": "Whole numbers stay whole",
+    "blocks": "Attribute blocks",
+    "strata": "Strata",
+    "small_strata": "Strata below k",
+    "weights": "Survey weights",
+    "edits": "Rules",
+    "edits_original": "Original records that break a rule",
+}
+
+
+def sentences(error: PlanError) -> list[str]:
+    """Say what is wrong with a plan, in the words of the page."""
+    found = []
+    for field_, what in error.problems:
+        name, _, attribute = field_.partition(".")
+        found.append(f"{_LABELS.get(name, name)}{' of ' if attribute else ''}{attribute}: {what}")
+    return found
 
 
 @dataclass
@@ -40,8 +71,10 @@ class Choices:
 
     Attributes
     ----------
-    roles, types, levels
+    roles, types
         Of attributes; only types that differ from what the file says become part of the plan.
+    levels
+        Of ordinal attributes, in order, with commas between them; a level that has one itself stands in quotes.
     edits, edits_file
         Rules, one a line; or the file that holds them.
     ending
@@ -64,7 +97,7 @@ class Choices:
     l: int | None = None  # noqa: E741 - the literature's own name
     t: float | None = None
     edits: str = ""
-    edits_file: str = ""
+    edits_file: Path | None = None
     edits_original: str = "fail"
     round: bool = False
     ending: str = "csv"
@@ -85,33 +118,42 @@ class Choices:
         """Name the attributes of a role, in the order of the file."""
         return [name for name, each in self.roles.items() if each == role]
 
+    @property
+    def kept(self) -> list[str]:
+        """The attributes that are published as they are: strata and survey weights are among them."""
+        return [name for name, role in self.roles.items() if role in ("confidential", "other")]
+
     def options(self) -> dict[str, Any]:
-        """Give the options of the plan; what is usual is left out."""
+        """Give the options of the plan: what is usual is left out, and what does not apply to the rest."""
         masked = self.having("quasi")
-        used = {*masked, *self.having("confidential")}
+        diverse = self.l is not None or self.t is not None
+        used = {*masked, *(self.having("confidential") if diverse else [])}
+        strata = [name for name in self.strata if name in self.kept]
+        rules = [line.strip() for line in self.edits.splitlines() if line.strip()]
+        edits = (rules or None) if self.edits_file is None else str(self.edits_file)
         given: dict[str, Any] = {
             "k": self.k,
-            "quasi": masked or None,
+            "quasi": masked,
             "confidential": self.having("confidential"),
             "identifiers": self.having("identifier"),
             "types": {name: type_ for name, type_ in self.types.items() if self._changed(name, used)},
             "levels": {
-                name: [level.strip() for level in text.split(",")]
+                name: _levels(text)
                 for name, text in self.levels.items()
                 if text.strip() and self.types[name] == "ordinal" and name in used
             },
             "attribute_weights": {name: each for name, each in self.attribute_weights.items() if name in masked},
             "method": self.method,
-            "budget": self.budget.strip() or None,
+            "budget": (self.budget.strip() or None) if self.method == "best" else None,
             "missing": self.missing,
             "blocks": self.blocks or None,
-            "strata": self.strata or None,
-            "small_strata": self.small_strata,
-            "weights": self.weights or None,
+            "strata": strata or None,
+            "small_strata": self.small_strata if strata or edits else "error",
+            "weights": self.weights if self.weights in self.kept else None,
             "l": self.l,
             "t": self.t,
-            "edits": self.edits_file or [line.strip() for line in self.edits.splitlines() if line.strip()] or None,
-            "edits_original": self.edits_original,
+            "edits": edits,
+            "edits_original": self.edits_original if edits else "fail",
             "round": self.round,
         }
         usual = {name: each.default for name, each in Plan.model_fields.items()}
@@ -119,3 +161,9 @@ class Choices:
 
     def _changed(self, name: str, used: set[str]) -> bool:
         return name in used and self.types[name] != self.inferred[name]
+
+
+def _levels(text: str) -> list[str]:
+    """Read levels as a line of CSV."""
+    line = " ".join(text.splitlines())
+    return [level.strip() for level in next(csv.reader([line], skipinitialspace=True))]

@@ -22,6 +22,8 @@ SMALL = 1 << 20  # bytes of a request that is no upload; and of what an upload h
 _TOKEN = 4096  # bytes of a request that brings a token
 _SAFE = ("GET", "HEAD")
 _NO_SESSION, _FOREIGN = 4401, 4403  # why a socket is closed
+_NOTHING = "There is nothing here; the page itself is at the address without a path."
+_FAILURE = "Something unexpected happened; the terminal says what kind of thing."
 
 _log = logging.getLogger(__name__)
 
@@ -142,7 +144,7 @@ class Guard:
             if not body.too_large:
                 _log.error("the page failed", exc_info=error)
         if not started:
-            failed = sentence(500, "Something unexpected happened; the terminal says what kind of thing.")
+            failed = sentence(500, _FAILURE)
             await (self._too_large(request) if body.too_large else failed)(request.scope, receive, send)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -219,6 +221,11 @@ class _Answer:
         await self._send({**message, "headers": headers.raw})
 
     async def _finish(self, start: Message, parts: list[bytes]) -> None:
+        if start["status"] >= 400:  # NiceGUI's page of a failure shows the text of the exception
+            answer = sentence(start["status"], _NOTHING if start["status"] < 500 else _FAILURE)
+            await self._start({**start, "headers": answer.raw_headers})
+            await self._send({"type": "http.response.body", "body": answer.body})
+            return
         page = b"".join(parts).replace(b"<script", b'<script nonce="%s"' % self._mark.encode())
         await self._start(start, len(page))
         await self._send({"type": "http.response.body", "body": page})

@@ -15,6 +15,8 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 _GRACE = 5.0  # seconds that a cancelled job has for cleaning up
 _LINE = 2**26  # the most bytes of a line from a worker: pictures of many attributes
+_KILLED = "the work was ended from outside, perhaps for want of memory; try again, or with a smaller file"
+_FAILED = "the work could not be begun or followed, for want of memory or of processes; try again later"
 
 
 class Job:
@@ -44,6 +46,7 @@ class Job:
         self._finished = finished
         self._began = time.monotonic()
         self._process: Process | None = None
+        self._afterwards: list[Callable[[], None]] = []
 
     @property
     def active(self) -> bool:
@@ -73,29 +76,47 @@ class Job:
         self.state = "cancelled"
         if self._process is not None and self._process.returncode is None:
             self._process.terminate()
+            asyncio.get_running_loop().call_later(_GRACE, _kill, self._process)
         self._finished(self)
+
+    def fail(self, problem: str) -> None:
+        """End it with a sentence that says why."""
+        if self.active:
+            self._end({"problems": [problem]})
+
+    def afterwards(self, do: Callable[[], None]) -> None:
+        """Have something done when its worker is gone; at once if there is none."""
+        if self._process is None:
+            do()
+        else:
+            self._afterwards.append(do)
 
     async def run(self, process: Process) -> None:
         """Give the task to a worker and follow it to its end."""
         self._process = process
-        if self.state == "waiting":
-            self.state, self._began = "running", time.monotonic()
-            await self._follow(process)
-        await _ended(process)
+        try:
+            if self.state == "waiting":
+                self.state, self._began = "running", time.monotonic()
+                await self._follow(process)
+            await _ended(process)
+        finally:
+            _kill(process)
+            self._process = None
+            for do in self._afterwards:
+                do()
 
     async def _follow(self, process: Process) -> None:
         task, answers = cast("StreamWriter", process.stdin), cast("StreamReader", process.stdout)  # both are pipes
         task.write(json.dumps({"task": self.name, **self._task}).encode() + b"\n")
         with contextlib.suppress(ConnectionError):
             await task.drain()
-        while line := await answers.readline():
+        while (line := await answers.readline()).endswith(b"\n"):  # or the worker was killed in the middle of it
             said = json.loads(line)
             if "progress" in said:
                 self.show(*said["progress"])
             elif self.state == "running":
                 self._end(said)
-        if self.state == "running":
-            self._end({"problems": ["the work ended without a word, perhaps for want of memory; try a smaller file"]})
+        self.fail(_KILLED)
 
     def _end(self, said: dict[str, Any]) -> None:
         self.found, self.problems = said.get("found", {}), said.get("problems", [])
@@ -108,8 +129,15 @@ async def _ended(process: Process) -> None:
     try:
         await asyncio.wait_for(process.wait(), _GRACE)
     except TimeoutError:
-        process.kill()
+        _kill(process)
         await process.wait()
+
+
+def _kill(process: Process) -> None:
+    """End a worker at once, if it is there."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
 
 
 class Line:
@@ -131,12 +159,19 @@ class Line:
         waiting = [each for each in self._waiting if each.active]
         return waiting.index(job) if job in waiting else 0
 
+    def prepare(self) -> None:
+        """Have a worker ready before the first job comes."""
+        self._spare = self._spare or asyncio.create_task(_worker())
+
     async def close(self) -> None:
-        """End the worker that is kept ready."""
+        """End all workers, also the one that is kept ready; jobs are cancelled before."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=2 * _GRACE)
         if self._spare is not None:
-            process = await self._spare
-            process.kill()
-            await process.wait()
+            with contextlib.suppress(OSError):
+                process = await self._spare
+                _kill(process)
+                await process.wait()
 
     def _go_on(self) -> None:
         self._waiting = [job for job in self._waiting if job.active]
@@ -148,17 +183,26 @@ class Line:
 
     async def _run(self, job: Job) -> None:
         try:
-            ready = self._spare or asyncio.create_task(_worker())
-            self._spare = asyncio.create_task(_worker())  # the next job finds one that has loaded everything
-            await job.run(await ready)
+            await job.run(await self._ready())
+        except (OSError, ValueError):  # no process, or an answer that is longer than any should be
+            job.fail(_FAILED)
         finally:
             self._free += 1
             self._go_on()
+
+    async def _ready(self) -> Process:
+        """Give a worker: the one that is kept ready if it still is; the next job finds another one."""
+        ready, self._spare = self._spare, asyncio.create_task(_worker())
+        with contextlib.suppress(OSError):
+            if ready is not None and (process := await ready).returncode is None:
+                return process
+        return await _worker()
 
 
 async def _worker() -> Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # nothing in the working folder is to be taken for a module
         "-m",
         "shoal.app.worker",
         stdin=PIPE,

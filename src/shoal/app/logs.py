@@ -19,3 +19,6 @@ def keep_quiet() -> None:
     """Log failures only, and discreetly unless somebody looks for the cause."""
     handler = logging.StreamHandler() if os.environ.get("SHOAL_DEBUG") else Discreet()
     logging.basicConfig(level=logging.ERROR, handlers=[handler], force=True)
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.handlers.clear()  # socket.io and its kin would print every failure themselves, text and all

@@ -32,7 +32,10 @@ h2:focus { outline: none }
   .shoal-table tr { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; padding: 0.5rem 0 }
   .shoal-table tr > th { width: 100% }
   .shoal-table td { padding: 0 }
+  .shoal-name { max-width: none }
+  .shoal-missing:not(:empty)::after { content: " missing" }
 }
+.shoal-name { min-width: 9rem; max-width: 16rem; overflow-wrap: anywhere }
 .shoal-scroll { width: 100%; overflow-x: auto }
 .shoal-pictures svg { max-width: 100%; height: auto }
 .shoal-result table { border-collapse: collapse; margin: 0.75rem 0 }
@@ -56,10 +59,11 @@ def register(store: Store, *, limit: int, files: Sequence[Path] = ()) -> None:
 
     @ui.page("/", title="Shoal", response_timeout=30)
     def page(request: Request) -> None:
+        store.prepare()
         _draw(store.work(request.state.shoal_session), limit, files)
 
     @app.get("/download/{what}")
-    def download(request: Request, what: str) -> Response:
+    async def download(request: Request, what: str) -> Response:
         path = store.work(request.state.shoal_session).downloads().get(what)
         if path is None:
             return PlainTextResponse("There is no such file; protect a file first.", status_code=404)
@@ -107,6 +111,8 @@ def _contents(view: View) -> None:
             button = ui.button(f"{number + 1}  {name}", on_click=lambda _, to=number: view.go(to))
             button.props("no-caps " + ("unelevated aria-current=step" if number == work.step else "outline"))
             button.set_enabled(number <= view.furthest() and not busy)
+            if number == view.furthest() == 3 and not busy:  # until something else is chosen
+                button.bind_enabled_from(work, "release", lambda release: release is not None)
     with ui.card().classes("w-full"):
         if busy:
             view.progress()

@@ -26,7 +26,8 @@ _NAMING = re.compile(
     r"|telephone|mobile|address|street|iban|account|patient_?no|person_?no|record_?no)($|[_\W\d])",
     re.IGNORECASE,
 )
-_KINDS: list[tuple[str, str]] = [(r"\p{Nd}", "9"), (r"\p{Lu}", "A"), (r"\p{L}", "a")]
+# Signs of their own, such as a fish, would be a value; what an A stands for must not become an a.
+_KINDS = [(r"\p{N}", "9"), (r"[\p{Ll}\p{Lm}\p{Lo}]", "a"), (r"[\p{Lu}\p{Lt}]", "A"), (r"[^\x20-\x7e]", "*")]
 
 
 class Profile(TypedDict):
@@ -51,12 +52,17 @@ def profiles(table: Table) -> list[Profile]:
 
 def _profile(table: Table, name: str) -> Profile:
     column = without_declared(table, name) if has_text(table.column(name).type) else table.column(name)
-    type_, doubt = _type(table, name)
+    simple = has_text(column.type) and not pa.types.is_nested(inner(column.type))
+    type_: AttributeType = "nominal"
+    doubt, role = "", "identifier"  # unless there is something that could be masked
+    if simple:
+        type_, doubt = _type(table, name)
+        role = "quasi" if doubt else _role(name, column)
     return {
         "name": name,
-        "role": "quasi" if doubt else _role(name, column),
+        "role": role,
         "type": type_,
-        "format": _format(column),
+        "format": _format(column) if simple else "",
         "missing": column.null_count,
         "numeric": is_number(inner(column.type)),
         "doubt": doubt,
@@ -72,8 +78,6 @@ def _type(table: Table, name: str) -> tuple[AttributeType, str]:
 
 def _role(name: str, column: Array) -> Role:
     """Guess the role: the safer one in doubt, which is to mask."""
-    if not has_text(column.type):
-        return "identifier"  # nothing that could be masked
     if _NAMING.search(name):
         return "identifier"
     texts = is_text(inner(column.type)) and len(column) >= _FEW
@@ -81,9 +85,7 @@ def _role(name: str, column: Array) -> Role:
 
 
 def _format(column: Array) -> str:
-    """Give the most common format of a column: 9 for a digit, A and a for letters."""
-    if not has_text(column.type):
-        return ""
+    """Give the most common format of a column: 9 for a digit, A and a for letters, * for signs that are not ASCII."""
     texts = decoded(column).slice(0, _LOOKED_AT).drop_null().cast(pa.large_string())
     if not len(texts):
         return ""

@@ -1,8 +1,9 @@
 """Sessions: what each user works on, in a private folder that is erased in the end."""
 
+import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -50,21 +51,58 @@ class Work:
         self.problems: list[str] = []
 
     def place(self, name: str) -> Path:
-        """Say where an uploaded file goes: by its own name, without folders."""
+        """Say where a file goes: by its own name, in a folder of its own."""
         plain = PurePath(name.replace("\\", "/")).name
-        if not plain or plain in (".", "..") or len(plain) > _LONGEST_NAME or not plain.isprintable():
-            raise FileError("the file's name cannot be used; rename it")
-        inside = self.folder / "original"
-        inside.mkdir(mode=0o700, exist_ok=True)
+        usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
+        if not usable:
+            raise FileError(
+                "the file's name cannot be used: it is too long, or has signs that no name should; rename it"
+            )
+        inside = self.folder / secrets.token_hex(4)
+        inside.mkdir(mode=0o700)
         return inside / plain
+
+    async def receive(self, name: str, save: Callable[[Path], Awaitable[None]]) -> Path:
+        """Take a file in that is uploaded; nothing of it stays if it does not arrive, or all was erased meanwhile.
+
+        Raises
+        ------
+        FileError
+            Why it cannot be taken.
+        """
+        folder, path = self.folder, self.place(name)
+        try:
+            await save(path)
+        except OSError:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise FileError("the file could not be stored: there is no room for it on this machine") from None
+        if folder != self.folder:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise FileError("everything was erased while the file arrived; upload it again")
+        return path
 
     def open(self, path: Path, task: str = "inspect") -> None:
         """Look at a file; what was there of another is forgotten."""
-        self._forget_results()
-        if self.file is not None and self.file != path and self.file.is_relative_to(self.folder):
-            self.file.unlink(missing_ok=True)  # a session holds one file
-        self.file, self.profiles = path, []
+        self.cancel()
+        for old in (self.file, self.choices.edits_file):
+            self._remove(old)  # a session holds one file
+        self._begin()
+        self.file = path
         self._start(task, {"path": str(path)}, self._opened)
+
+    def take_rules(self, path: Path | None) -> None:
+        """Take a file of rules in place of the one before; or none."""
+        if path is not None and self.file is not None and path.name == self.file.name:
+            self._remove(path)
+            raise FileError("the rules have the name of the table; rename one of them, so that they can lie together")
+        self._remove(self.choices.edits_file)
+        self.choices.edits_file = path
+        self.changed()
+
+    def _remove(self, path: Path | None) -> None:
+        """Remove a file that was uploaded, with the folder of its own."""
+        if path is not None and path.is_relative_to(self.folder):
+            shutil.rmtree(path.parent, ignore_errors=True)
 
     def _opened(self, found: dict[str, Any]) -> None:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
@@ -81,8 +119,6 @@ class Work:
 
     def _mapped(self, found: dict[str, Any]) -> None:
         self.map = found
-        if found["knee"] is not None:
-            self.choices.k = found["knee"]["k"]
 
     def protect(self) -> None:
         """Protect the file as chosen."""
@@ -98,8 +134,9 @@ class Work:
 
     @property
     def target(self) -> Path:
-        """The file that the release is written to."""
-        return self.folder / "release" / f"masked.{self.choices.ending}"
+        """The file that the release is written to; the original may lie beside it, wherever it is taken."""
+        taken = self.file is not None and self.file.stem.lower() == "masked"
+        return self.folder / "release" / f"{'masked_again' if taken else 'masked'}.{self.choices.ending}"
 
     def downloads(self) -> dict[str, Path]:
         """Give the files that may be taken away, by what they are."""
@@ -130,7 +167,10 @@ class Work:
     def erase(self) -> None:
         """Stop, and leave nothing behind."""
         self.cancel()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folder, self.folder = self.folder, self.folder.with_name(secrets.token_hex(8))
+        shutil.rmtree(folder, ignore_errors=True)
+        if self.job is not None:  # whose worker may have been writing
+            self.job.afterwards(lambda: shutil.rmtree(folder, ignore_errors=True))
 
     def start_over(self) -> None:
         """Erase all that was opened and made, and begin anew."""
@@ -139,10 +179,6 @@ class Work:
         self.job = None
         self._begin()
         self.version += 1
-
-    def _forget_results(self) -> None:
-        self.cancel()
-        self.map, self.release, self.problems = None, None, []
 
     def _start(self, name: str, task: dict[str, Any], done: Callable[[dict[str, Any]], None]) -> None:
         self.cancel()
@@ -153,12 +189,18 @@ class Work:
                 return
             if job.state == "done":
                 done(job.found)
-            self.problems = job.problems
+            self.problems = [self._without_folders(problem) for problem in job.problems]
             self.version += 1
 
         self.job = Job(name, task, finished)
         self._line.submit(self.job)
         self.version += 1
+
+    def _without_folders(self, problem: str) -> str:
+        """Name files as their owner knows them: where they lie is nobody's business."""
+        for path in (self.file, self.choices.edits_file, self.target):
+            problem = problem if path is None else problem.replace(f"{path.parent}{os.sep}", "")
+        return problem
 
 
 class Store:
@@ -177,6 +219,10 @@ class Store:
             folder.mkdir(mode=0o700)
             self._works[session] = Work(folder, self._line)
         return self._works[session]
+
+    def prepare(self) -> None:
+        """Get ready for what somebody is about to do."""
+        self._line.prepare()
 
     def forget(self, session: str) -> None:
         """Erase what a session worked on."""

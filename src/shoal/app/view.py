@@ -27,6 +27,12 @@ class View:
         Files that may be opened without an upload.
     seen : int
         The version of the work that is on the screen.
+    unfolded : set of str
+        Which parts of a step were unfolded.
+    place_of_k : element
+        What holds the choice of k, and the map.
+    screen : int
+        Which of several screens of attributes is shown.
     """
 
     def __init__(self, work: Work, limit: int, files: Sequence[Path]) -> None:
@@ -34,6 +40,9 @@ class View:
         self.limit = limit
         self.files = files
         self.seen = -1
+        self.screen = 1
+        self.unfolded: set[str] = set()
+        self.place_of_k: ui.element  # set when the third step is drawn
         self._step = 0
 
     def is_old(self) -> bool:
@@ -46,7 +55,12 @@ class View:
 
     def go(self, step: int) -> None:
         """Turn to a step, and tell those who do not see it."""
-        self.work.step, self.work.problems = step, []
+        self.work.step, self.work.problems, self.work.job = step, [], None
+        self.redraw()
+
+    def say(self, *problems: str) -> None:
+        """Show what went wrong."""
+        self.work.problems = list(problems)
         self.redraw()
 
     def turn_to_step(self) -> None:
@@ -71,12 +85,23 @@ class View:
         """Give a button that begins some work."""
         return ui.button(label, on_click=lambda: work()).props("no-caps" + ("" if main else " outline"))
 
+    def part(self, title: str) -> ui.expansion:
+        """Give a part of a step that few need; it stays unfolded when the step is drawn anew."""
+
+        def folded(unfolded: bool) -> None:
+            (self.unfolded.add if unfolded else self.unfolded.discard)(title)
+
+        part = ui.expansion(title, value=title in self.unfolded, on_value_change=lambda e: folded(e.value))
+        return part.classes("w-full")
+
     def outcome(self) -> None:
         """Say what became of the last piece of work, unless the page shows it."""
         if self.work.job is not None and self.work.job.state == "cancelled":
-            ui.label("Cancelled; nothing was kept.").props('role="status"')
+            ui.label("Cancelled; there is no result.").props('role="status"')
         for problem in self.work.problems:
             ui.label(problem).classes("text-negative").props('role="alert"')
+        if self.work.problems:
+            ui.run_javascript("setTimeout(() => document.querySelector('[role=alert]')?.scrollIntoView(), 50)")
 
     def progress(self) -> None:
         """Show how the work goes, with an estimate and a way to stop it."""

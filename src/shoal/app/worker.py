@@ -7,6 +7,7 @@ sentence. When the page goes away, so does the worker.
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from shoal.app.choices import sentences
 from shoal.app.profile import profiles
 from shoal.errors import MissingExtra, PlanError, ShoalError
 from shoal.plan import Plan
@@ -75,26 +77,31 @@ def _is_plain(table: Table, plan: Plan) -> bool:
 def protect(folder: str, options: dict[str, Any], progress: Progress) -> Found:
     """Protect a session's file: everything to look at and to download."""
     from shoal.engines.choice import engine_for
-    from shoal.engines.running import protect_files, protect_in_memory
-    from shoal.report.commands import protect_code, protect_command
+    from shoal.engines.running import protect_in_memory, protect_to_file
 
     plan = Plan(**options)
     target = Path(plan.output or "")
     if engine_for(plan) != "memory":
-        summary = protect_files(plan, target, True, False, "stop", None, progress)
-        done = Plan.load(f"{target}.plan.toml")
-        return {"summary": summary, "command": protect_command(done), "code": protect_code(done), "pictures": []}
+        protect_to_file(plan, target, True, False, "stop", None, progress)
+        return {"html": "", "pictures": [], **_again(target)}
     release = protect_in_memory(plan, target, True, "stop", Path(folder) / "report.html", progress)
     progress("look", 0, 1)
     from shoal.report.pages import before_and_after, release_html
 
-    done = release.plan.updated(output=target.name)
-    return {
-        "html": release_html(release),
-        "pictures": before_and_after(release),
-        "command": protect_command(done),
-        "code": protect_code(done),
-    }
+    return {"html": release_html(release), "pictures": before_and_after(release), **_again(target)}
+
+
+def _again(target: Path) -> Found:
+    """Say how to do it again: for whoever takes the plan along, and has all files in one folder."""
+    from shoal.report.commands import file_name, protect_code, protect_command
+
+    path = target.with_name(f"{target.name}.plan.toml")
+    done = Plan.load(path)
+    names = {field: getattr(done, field) for field in ("input", "output", "edits")}
+    plan = done.updated(**{field: file_name(each) for field, each in names.items() if isinstance(each, str)})
+    path.write_text(plan.to_toml(), encoding="utf-8")
+    from_plan = shlex.join(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
+    return {"command": protect_command(plan) or from_plan, "code": protect_code(plan)}
 
 
 TASKS: dict[str, Callable[..., Found]] = {
@@ -139,7 +146,7 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
     except MissingExtra as error:
         return {"problems": [str(error)]}
     except PlanError as error:
-        return {"problems": [f"{field}: {what}" for field, what in error.problems]}
+        return {"problems": sentences(error)}
     except ShoalError as error:
         return {"problems": str(error).splitlines()}
     except KeyboardInterrupt:

@@ -1,12 +1,10 @@
 """A CSV file read in pieces: every cell is text, and a column has the type that all its cells allow."""
 
-import csv as pycsv
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -15,7 +13,16 @@ from shoal.engines.source import in_rows
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
 from shoal.tables.arrow import Array
-from shoal.tables.cells import find_decimal, infer, is_like_name, one_chunk, without_words
+from shoal.tables.cells import find_decimal, infer, one_chunk, without_words
+from shoal.tables.csv_rows import (
+    HINT,
+    cutting,
+    header_of,
+    refuse_ragged,
+    refuse_record_as_header,
+    refuse_stray_quote,
+    rows_of,
+)
 from shoal.tables.dialect import Dialect, check_options, find_dialect
 from shoal.tables.names import check_names
 from shoal.tables.quoting import first_stray_quote
@@ -23,7 +30,6 @@ from shoal.tables.stored import Kind
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
 _PIECE = 1 << 24  # bytes that are parsed at a time; no record may be longer
-_HINT = "say how the file is written with the csv options (delimiter, quote)"
 
 
 @dataclass(frozen=True)
@@ -93,10 +99,7 @@ class CsvSource:
                     break
         stray = first_stray_quote(carried, self.dialect.delimiter, self.dialect.quote, self.dialect.escape)
         if stray is not None:
-            record = stray.record + _rows(self.path, done, self.dialect)
-            where = f"record {record}" if record else "the header"
-            what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
-            raise DataError(f"'{self.path}': {where} {what}; double the quotes inside a cell, or {_HINT}")
+            refuse_stray_quote(stray, _rows(self.path, done, self.dialect), self.path)
 
 
 def open_csv(path: Path, csv: Csv) -> CsvSource:
@@ -116,12 +119,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
         raise DataError(f"'{path}' holds no records, only a header")
     cells = {name: without_words(one_chunk(first.column(name)), csv.missing) for name in names}
     decimal = csv.decimal or find_decimal(list(cells.values()), dialect.delimiter)
-    for position, name in enumerate(names, start=1):
-        if is_like_name(infer(cells[name], decimal), name, decimal):
-            raise DataError(
-                f"'{path}': the first row looks like a record, in column {position} at least; the first row must name "
-                "the columns, and a year or another number needs a letter in such a name, as in y2019"
-            )
+    refuse_record_as_header(((name, infer(cells[name], decimal)) for name in names), decimal, path)
     return replace(source, dialect=replace(dialect, decimal=decimal))
 
 
@@ -146,51 +144,23 @@ def _head(path: Path) -> bytes:
     return head[: end or len(head)]
 
 
-def _reader(lines: io.TextIOWrapper, dialect: Dialect) -> Iterator[list[str]]:
-    return pycsv.reader(
-        lines,
-        delimiter=dialect.delimiter,
-        quotechar=dialect.quote,
-        doublequote=dialect.escape is None,
-        escapechar=dialect.escape,
-    )
-
-
 def _header(head: bytes, dialect: Dialect, path: Path) -> list[str]:
     lines = io.TextIOWrapper(io.BytesIO(head), encoding="utf-8", errors="replace", newline="")
-    try:
-        return next(row for row in _reader(lines, dialect) if row)
-    except (pycsv.Error, StopIteration):
-        raise DataError(f"'{path}': the header cannot be read; {_HINT}") from None
+    return header_of(lines, dialect, path)
 
 
 def _rows(path: Path, end: int, dialect: Dialect) -> int:
     """Count the rows in the first bytes of a file, for a message."""
     with path.open("rb") as file:
         lines = io.TextIOWrapper(io.BytesIO(file.read(end)), encoding="utf-8", errors="replace", newline="")
-        return sum(1 for row in _reader(lines, dialect) if row)
+        return sum(1 for row in rows_of(lines, dialect) if row)
 
 
 def _parsed(
     path: Path, dialect: Dialect, header: list[str], names: list[str], piece: int = _PIECE
 ) -> Iterator[pa.Table]:
     """Parse a file piece by piece; the header is no record."""
-    ragged: list[pacsv.InvalidRow] = []
-
-    def note(row: pacsv.InvalidRow) -> Literal["skip"]:
-        ragged.append(row)
-        return "skip"
-
-    parsing = pacsv.ParseOptions(
-        delimiter=dialect.delimiter,
-        quote_char=dialect.quote,
-        double_quote=dialect.escape is None,
-        escape_char=dialect.escape or False,
-        newlines_in_values=True,
-        # in a file of one column, an empty line is a record without a value
-        ignore_empty_lines=len(header) > 1,
-        invalid_row_handler=note,
-    )
+    parsing, ragged = cutting(dialect, len(header))
     converting = pacsv.ConvertOptions(
         column_types=dict.fromkeys(header, pa.string()),
         include_columns=names,
@@ -204,26 +174,16 @@ def _parsed(
         with path.open("rb") as file:
             is_first = True
             for batch in pacsv.open_csv(file, reading, parsing, converting):
-                _refuse_ragged(ragged, path, len(header))
+                refuse_ragged(ragged, path, len(header))
                 yield pa.Table.from_batches([batch.slice(1) if is_first else batch])
                 is_first = False
     except pa.ArrowInvalid as error:
-        _refuse_ragged(ragged, path, len(header))
+        refuse_ragged(ragged, path, len(header))
         if "UTF8" in str(error):
             raise FileError(f"'{path}': {_not_utf8('a file that is read in pieces')}") from None
         raise FileError(
-            f"'{path}' cannot be read in pieces of {_PIECE >> 20} MB; is a record longer? If not, {_HINT}"
+            f"'{path}' cannot be read in pieces of {_PIECE >> 20} MB; is a record longer? If not, {HINT}"
         ) from None
     except OSError as error:
         raise FileError(f"'{path}' cannot be read: {error.strerror or os.strerror(5)}") from None
-    _refuse_ragged(ragged, path, len(header))
-
-
-def _refuse_ragged(ragged: list[pacsv.InvalidRow], path: Path, width: int) -> None:
-    if ragged:
-        row = min(ragged, key=lambda row: row.number or 0)
-        cells = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns} cells"
-        raise DataError(
-            f"'{path}': record {(row.number or 1) - 1} has {cells}, the header has {width}; "
-            f"put quotes around cells that hold the delimiter, or {_HINT}"
-        )
+    refuse_ragged(ragged, path, len(header))

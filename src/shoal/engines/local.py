@@ -35,7 +35,7 @@ from shoal.manifest import Manifest, manifest_beside, manifest_of_file, verified
 from shoal.plan import Plan
 from shoal.publishing import notes
 from shoal.record_blocks import MIXED_BLOCK, MIXED_FROM, Blocking
-from shoal.release import plan_beside, refuse_output
+from shoal.saving import plan_beside, refuse_output
 from shoal.scale import BlockCost, block_records
 from shoal.scaling import Matrix
 from shoal.tables import Table, dialect_for, writable_kind

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.costs import by_type, percent
 from shoal.scaling import Matrix, Scale
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute
 
@@ -157,7 +158,7 @@ class Losses:
         for i, j in enumerate(at):
             counts = bool(total[i] > 0)
             rows[self.attributes[j].name] = {
-                "IL": _percent(squared[i], total[i]),
+                "IL": percent(squared[i], total[i]),
                 "mean_change": float((after[0][i] - before[0][i]) / np.sqrt(variance[i])) if counts else None,
                 "variance_ratio": float(after[1][i] / variance[i]) if counts else None,
                 "correlation_change": float(change[i].max()) if len(at) > 1 else None,
@@ -167,7 +168,7 @@ class Losses:
         return {
             "SSE": float(squared.sum()),
             "SST": float(total.sum()),
-            "IL": _percent(squared.sum(), total.sum()),
+            "IL": percent(squared.sum(), total.sum()),
             "correlation_change": float(change.max()) if len(at) > 1 else None,
             "attributes": rows,
         }
@@ -215,17 +216,7 @@ class Losses:
                 spread[j] = before @ (np.arange(len(before)) - median) ** 2 * unit[j]
         total = np.where(missing > n - missing, n - missing, spread + missing)
         squared = np.where(total > 0, named["squared"] * unit + named["lost"], 0.0)
-        by_type: dict[str, float | None] = {}
-        for j, attribute in enumerate(self.attributes):
-            rows[attribute.name]["IL"] = _percent(squared[j], total[j])
-            same = [i for i, each in enumerate(self.attributes) if each.type == attribute.type]
-            by_type[attribute.type] = _percent(squared[same].sum(), total[same].sum())
-        return {
-            "SSE": float(squared.sum()),
-            "SST": float(total.sum()),
-            "IL": _percent(squared.sum(), total.sum()),
-            "types": by_type,
-        }
+        return by_type(self.attributes, squared, total, rows)
 
 
 def _pairs(Z: Matrix) -> NDArray[np.float64]:
@@ -253,7 +244,3 @@ def _correlations(pairs: NDArray[np.float64]) -> Matrix:
     R: Matrix = np.divide(products - total * total.T / count, both, out=np.zeros_like(both), where=both > 0)
     np.fill_diagonal(R, 1.0)
     return R
-
-
-def _percent(squared: float, total: float) -> float | None:
-    return float(100 * squared / total) if total > 0 else None

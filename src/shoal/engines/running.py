@@ -11,7 +11,7 @@ from shoal.release import Release, protect
 from shoal.work import Progress
 
 
-def protect_files(
+def protect_to_file(
     plan: Plan,
     target: Path,
     overwrite: bool,

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.files import kind_of
+from shoal.tables.files import kind_of, refuse_endless
 from shoal.tables.names import check_names
 from shoal.tables.stored import Kind
 
@@ -112,6 +112,8 @@ def readable_kind(path: Path) -> Kind:
     if not path.exists():
         raise FileError(f"there is no file '{path}'")
     kind = "parquet" if path.is_dir() else kind_of(path)
+    if not path.is_dir():
+        refuse_endless(path)
     if kind not in STREAMED:
         raise FileError(
             f"'{path}' is of a kind that is read as a whole; convert it to Parquet or CSV, or protect it in memory, "

@@ -62,18 +62,34 @@ def _started(master: str) -> SparkSession:
     builder = builder.config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # What lies in the working folder, where a stranger's data may be, is no code of ours.
+        builder = builder.config("spark.executorEnv.PYTHONSAFEPATH", "1")
         # A machine may not know its own name.
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
         if cache := os.environ.get("NUMBA_CACHE_DIR"):  # the workers need not compile what is compiled
             builder = builder.config("spark.executorEnv.NUMBA_CACHE_DIR", cache)
     try:
-        started = builder.getOrCreate()
+        with _private_files() as mask:
+            started = builder.config("spark.hadoop.fs.permissions.umask-mode", f"{mask:03o}").getOrCreate()
     except (PySparkException, Py4JJavaError):
         raise ShoalError(
             f"Spark did not start on '{master}'; is the address right, and is this Java 17 or later?"
         ) from None
     started.sparkContext.setLogLevel("ERROR")
     return started
+
+
+@contextmanager
+def _private_files() -> Iterator[int]:
+    """Let what is started here make files that only their owner can read: Spark puts records into the system's folder.
+
+    Gives the mask that was set before; what is published follows it.
+    """
+    mask = os.umask(0o077)
+    try:
+        yield mask
+    finally:
+        os.umask(mask)
 
 
 @contextmanager

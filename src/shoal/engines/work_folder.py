@@ -146,6 +146,7 @@ def _locked(path: Path, output: Path) -> int | None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(handle).st_ino == path.lstat().st_ino:
+                _refuse_others(handle, path)
                 os.fchmod(handle, 0o700)
                 return handle
         except BlockingIOError:
@@ -153,7 +154,16 @@ def _locked(path: Path, output: Path) -> int | None:
             raise FileError(f"another run is writing '{output}'; wait for it, or stop it") from None
         except FileNotFoundError:
             pass
+        except FileError:
+            os.close(handle)
+            raise
         os.close(handle)  # the run before has just removed the folder that was locked
+
+
+def _refuse_others(handle: int, path: Path) -> None:
+    """Refuse a folder of somebody else, who could read what is put there, and choose what is resumed."""
+    if os.fstat(handle).st_uid != os.geteuid():
+        raise FileError(f"'{path}' belongs to another user; let them remove it, or choose another folder")
 
 
 def _key(plan: Plan, inputs: list[Path], rules: Sequence[Rule]) -> str:

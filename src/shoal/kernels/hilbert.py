@@ -37,7 +37,7 @@ def transpose(axes: Integers, bits: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def hilbert_places(cells: Integers, bits: int, watch: Integers) -> Integers:
+def hilbert_places(cells: Integers, bits: int) -> Integers:
     """Return the place of each cell (a row of coordinates of so many bits) along the curve, 62 bits to a column.
 
     The first column holds the highest bits.
@@ -46,8 +46,6 @@ def hilbert_places(cells: Integers, bits: int, watch: Integers) -> Integers:
     places = np.zeros((n, -(-bits * d // 62)), np.int64)
     axes = np.empty(d, np.int64)
     for i in range(n):
-        if watch[1] != 0:
-            return places
         for j in range(d):
             axes[j] = cells[i, j]
         transpose(axes, bits)

@@ -102,7 +102,7 @@ def insensitive_order(cells: Integers, bits: int = BITS) -> Integers:
 
     Insensitive to all data: whether a record comes before another depends on the two alone.
     """
-    places = hilbert_places(np.ascontiguousarray(cells), bits, np.zeros(2, np.int64))
+    places = hilbert_places(np.ascontiguousarray(cells), bits)
     return np.lexsort(places.T[::-1])
 
 

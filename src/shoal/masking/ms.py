@@ -6,14 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr
 
-from shoal.scaling import Matrix, standardize
+from shoal.scaling import Matrix, columns_near_one, finite_pair, standardize
 
 Column = NDArray[np.float64]
 
 # The least number of records, in all and for each attribute: see `muralidhar_sarathy`.
 LEAST_RECORDS, PER_ATTRIBUTE = 100, 10
-# Powers of two between which the largest value of an attribute lies: beyond, results could not be held in full.
-LARGEST_EXPONENT = 1000
 # An alpha of 1 would publish the original; the nearest that is offered instead.
 MOST = 0.99
 # What is smaller than this, in units of standard deviations, is the rounding error of a zero.
@@ -68,7 +66,8 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
        Data Privacy 1 (2008) 17-33; J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint
        UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009, section 4.1.
     """
-    X, Y, exponents = _near_one(X, Y)
+    X, Y = finite_pair(X, Y)
+    X, exponents = columns_near_one(X, "X")
     n = len(X)
     _refuse_few(n, X.shape[1], Y.shape[1])
     deviation = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
@@ -94,7 +93,8 @@ class Freedom(NamedTuple):
 
 def freedom(X: Matrix, Y: Matrix) -> Freedom:
     """Say where the data leave little for the noise of `muralidhar_sarathy`, which takes the same X and Y."""
-    X, Y, _ = _near_one(X, Y)
+    X, Y = finite_pair(X, Y)
+    X, _ = columns_near_one(X, "X")
     fit, R = _regression(X, Y)
     taken = np.column_stack([fit, _basis(R)])
     varies = np.ptp(X, axis=0) > 0
@@ -140,22 +140,6 @@ def admissible_near(alpha: ArrayLike, S: Matrix) -> Matrix:
     return found
 
 
-def _near_one(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix, NDArray[np.int32]]:
-    """Return both matrices as numbers near one, and the power of two that X was divided by."""
-    try:
-        X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("the values of X and Y must be numbers") from None
-    _refuse_what_is_no_number(X, Y)
-    exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
-    if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
-        raise ValueError(
-            f"column {int(np.argmax(beyond)) + 1} of X is too large or too small to be computed with; store it in"
-            " another unit"
-        )
-    return np.ldexp(X, -exponents), Y, exponents
-
-
 def _refuse_few(n: int, p: int, q: int) -> None:
     least = max(LEAST_RECORDS, PER_ATTRIBUTE * (p + q))
     if n < least:
@@ -172,15 +156,6 @@ def _regression(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
     R = _beside(fit, standardize(X))
     R[:, np.linalg.norm(R, axis=0) <= ROUNDING * np.sqrt(len(X))] = 0.0
     return fit, R
-
-
-def _refuse_what_is_no_number(X: Matrix, Y: Matrix) -> None:
-    if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
-        raise ValueError("X and Y must be matrices with the same number of records")
-    for name, given in (("X", X), ("Y", Y)):
-        if not np.isfinite(given).all():
-            record, column = np.argwhere(~np.isfinite(given))[0] + 1
-            raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
 
 
 def _in_deviations(alpha: ArrayLike, deviation: Column, exponents: NDArray[np.int32]) -> Matrix:

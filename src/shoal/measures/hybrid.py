@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.measures.loss import correlations, near_one
-from shoal.scaling import Matrix
+from shoal.scaling import Matrix, exponent_of
 
 Column = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -115,7 +115,7 @@ def _statistics(X: Matrix, names: Sequence[str]) -> dict[tuple[str, str, str | N
     R = correlations(X)
     found: dict[tuple[str, str, str | None], float] = {}
     for name, x in zip(names, X.T, strict=True):
-        unit = int(np.frexp(np.abs(x).max())[1])
+        unit = exponent_of(x)
         x = np.ldexp(x, -unit)
         found["mean", name, None] = _in_units(x.mean(), unit)
         found["variance", name, None] = _in_units(x.var(), 2 * unit)
@@ -170,7 +170,7 @@ def _largest(moved: Column, scale: Column) -> float:
 def _higher_moments(x: Column, after: Column, labels: Labels) -> dict[str, Any]:
     """Give what is not kept; what is too large or small for a number, in the units of the data, is infinite or 0."""
     unchanged = int((np.abs(after - x) <= SAME * np.abs(x)).sum())
-    unit = int(np.frexp(np.abs(x).max())[1])
+    unit = exponent_of(x)
     x, after = np.ldexp(x, -unit), np.ldexp(after, -unit)
     n, mean = len(x), x.mean()
     cubes = abs(((after - mean) ** 3).sum() - ((x - mean) ** 3).sum())

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.scaling import Matrix
+from shoal.scaling import Matrix, exponent_of
 
 PERCENTAGES = tuple(range(1, 11))
 
@@ -89,7 +89,7 @@ def _spread(y: NDArray[np.float64]) -> float:
     """Return the standard deviation (ddof 0), exactly 0 for a constant, at any magnitude."""
     if y.min() == y.max():
         return 0.0
-    _, exponent = np.frexp(np.abs(y).max())  # as in `standardize`: no square overflows or vanishes
+    exponent = exponent_of(y)
     return float(np.ldexp(np.ldexp(y, -exponent).std(), exponent))
 
 

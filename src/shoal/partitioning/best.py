@@ -10,6 +10,7 @@ import numpy.typing as npt
 from shoal.partitioning.crossing import group_errors
 from shoal.partitioning.cut import univariate
 from shoal.partitioning.mdav import mdav, within_range
+from shoal.partitioning.numbering import by_first_record
 from shoal.partitioning.refinement import Refined, refine
 from shoal.plan import Effort
 
@@ -61,7 +62,7 @@ def best(X: Matrix, k: int, *, effort: Effort | None = None, seed: int = 0, watc
     order = np.lexsort(X.T[::-1])
     labels = np.empty(len(X), np.int64)
     labels[order] = _searched(np.ascontiguousarray(X[order]), k, effort or Effort(), seed, watch)
-    return labels if (labels < 0).any() else _numbered(labels)
+    return labels if (labels < 0).any() else by_first_record(labels)
 
 
 def refined(
@@ -75,7 +76,7 @@ def refined(
     order = np.lexsort(X.T[::-1])  # so that the order in which records come does not matter
     found = np.empty(len(X), np.int64)
     found[order] = _refine(np.ascontiguousarray(X[order]), k, labels[order], effort, seed, watch).labels
-    return _numbered(found)
+    return by_first_record(found)
 
 
 def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> Labels:
@@ -136,9 +137,3 @@ def _recombined(X: Matrix, k: int, labels: Labels, end: float, seed: int, watch:
     if solved.optimal or watch[1] != 0 or left() < 0.2:
         return solved.labels
     return _refine(X, k, solved.labels, Effort(None, left()), seed + 1, watch).labels
-
-
-def _numbered(labels: Labels) -> Labels:
-    """Give groups their numbers by their first records."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]

@@ -7,8 +7,10 @@ import numpy as np
 
 from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.columns import MARGIN, column_generation, nearest_sums
+from shoal.partitioning.crossing import group_errors
 from shoal.partitioning.cut import univariate
 from shoal.partitioning.mdav import mdav
+from shoal.scaling import exponent_of
 
 PRICED = 20_000  # records up to which every round of pricing, O(n^2 d), takes seconds at most
 
@@ -61,8 +63,8 @@ def lower_bound(
         If column generation is due and HiGHS is not installed.
     """
     n = len(X)
-    peak = int(np.frexp(np.abs(X).max(initial=0.0))[1])
-    rows = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -peak)  # near one: squares neither overflow nor vanish
+    peak = exponent_of(X)
+    rows = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -peak)
     varying = rows[:, rows.min(axis=0) < rows.max(axis=0)]
     if n < 2 * k or varying.shape[1] == 0:
         best = Bound(squared_error(rows, np.zeros(n, np.int64)), "one group", complete=True)
@@ -79,12 +81,8 @@ def lower_bound(
 
 def squared_error(X: Floats, labels: Integers) -> float:
     """Return the SSE of a partition, less what rounding may have added."""
-    sizes = np.bincount(labels)
-    total = 0.0
-    for x in X.T:
-        centred = x - x.mean()  # once more by group: no digits are lost to a large offset
-        total += float(np.sum((centred - (np.bincount(labels, centred) / sizes)[labels]) ** 2))
-    return total * (1 - MARGIN)
+    centred = X - X.mean(axis=0)  # once more by group: no digits are lost to a large offset
+    return float(group_errors(centred, labels).sum()) * (1 - MARGIN)
 
 
 def nearest_neighbour_bound(X: Floats, k: int, watch: Integers | None = None) -> float:

@@ -24,8 +24,9 @@ import numpy as np
 
 from shoal.kernels.pricing import group_costs, price
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.cover import Cover, Groups, groups_of, joined, pooled, stopping
+from shoal.partitioning.cover import Cover, Groups, groups_of, joined, stopping
 from shoal.partitioning.neighbours import neighbours
+from shoal.scaling import exponent_of
 
 CONVERGED = 1e-5  # of the value of the relaxation: what is left of it is not worth the rounds it would take
 NEGATIVE = -1e-6  # a reduced cost, where the mean SSE of a record is about one
@@ -63,7 +64,6 @@ def column_generation(
     start: Integers,
     seconds: float = np.inf,
     watch: Integers | None = None,
-    pool: Groups | None = None,
 ) -> Columns:
     """Solve the linear relaxation of set partitioning over all groups of k to 2k - 1 records.
 
@@ -79,20 +79,18 @@ def column_generation(
         For how long at most; what is returned is valid at any time.
     watch
         Two integers shared with another thread: once the second is not zero, the search stops.
-    pool
-        Other groups to begin with.
     """
     with stopping(seconds, watch) as stop:
-        return Generation(X, k, start, pool, stop).run()
+        return Generation(X, k, start, stop).run()
 
 
 def unit(X: Floats, k: int, labels: Integers) -> tuple[Floats, int]:
     """Return X times the power of two that makes the mean SSE of a record about one, and the power's exponent."""
-    peak = np.frexp(np.abs(X).max(initial=0.0))[1]
+    peak = exponent_of(X)
     rows = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -peak)
     error = groups_of(rows, k, labels).costs.sum()
     power = int(np.frexp(len(X) / error)[1]) // 2 if error > 0 else 0
-    return np.ldexp(rows, power), power - int(peak)
+    return np.ldexp(rows, power), power - peak
 
 
 def nearest_sums(X: Floats, m: int, watch: Integers | None = None) -> Floats:
@@ -163,19 +161,16 @@ def first_duals(groups: Groups, share: Floats) -> Floats:
 class Generation:
     """One run of column generation, in data scaled so that the mean SSE of a record is about one."""
 
-    def __init__(self, X: Floats, k: int, start: Integers, pool: Groups | None, stop: Integers) -> None:
+    def __init__(self, X: Floats, k: int, start: Integers, stop: Integers) -> None:
         self.X, self.power = unit(X, k, start)
         self.k, self.stop = k, stop
         self.near = nearest_sums(self.X, 2 * k - 2, stop)
-        parts = [groups_of(self.X, k, start)]
-        self.cost = parts[0].costs.sum()
-        if pool is not None:
-            parts.append(Groups(pool.members, group_costs(self.X, pool.members)))
-        self.groups, _ = pooled(parts)
+        self.groups = groups_of(self.X, k, start)
+        self.cost = self.groups.costs.sum()
         self.cover = Cover(len(X), stop)
         self.cover.add(self.groups)
         self.bound = 0.0
-        self.duals = first_duals(parts[0], self.near[:, k - 1] / (2 * k))
+        self.duals = first_duals(self.groups, self.near[:, k - 1] / (2 * k))
 
     def run(self) -> Columns:
         """Alternate between the relaxation and pricing."""

@@ -5,6 +5,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from shoal.partitioning.numbering import contiguous
+
 
 def group_errors(X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return the sum of squared distances to the group mean, for each of the groups 0, 1, ..."""
@@ -50,8 +52,3 @@ def cross(
     second = np.bincount(component[len(errors) :], others, minlength=components)
     better = (second < first)[component[: len(errors)]]
     return contiguous(np.where(better[labels], len(errors) + other, labels))
-
-
-def contiguous(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Give groups the numbers 0, 1, ... in the order of their labels."""
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64, copy=False)

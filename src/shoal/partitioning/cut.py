@@ -6,15 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.cut import closing_costs, cut_by_scan, cut_for_each, cut_sorted, number_groups
+from shoal.scaling import within_squares
 
 # Up to this k a cycle is opened at the best of all places, which takes O(n k (d + k)); beyond, at its longest edge.
 OPENED_BEST_UP_TO = 32
-
-
-def near_one(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Scale X by a power of two, which changes no digit and no cut, where its squares would overflow or vanish."""
-    peak = max(X.max(), -X.min())
-    return X if 1e-100 < peak < 1e100 else np.ldexp(X, -np.frexp(peak)[1])
 
 
 def cut(
@@ -56,7 +51,7 @@ def cut(
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    line = near_one(np.take(np.asarray(X, dtype=np.float64), order, axis=0))
+    line = within_squares(np.take(np.asarray(X, dtype=np.float64), order, axis=0))
     is_sorted = line.shape[1] == 1 and bool(np.all(line[:-1] <= line[1:]))
     sizes = cut_sorted(line, k, watch) if is_sorted else cut_by_scan(line, k, watch)
     if watch[1] != 0:
@@ -97,7 +92,7 @@ def cut_each(
         openings = np.zeros(len(ks), np.int64)
     n = len(order)
     unrolled = np.r_[order, order[: openings.max()]]
-    line = near_one(np.take(np.asarray(X, dtype=np.float64), unrolled, axis=0))
+    line = within_squares(np.take(np.asarray(X, dtype=np.float64), unrolled, axis=0))
     sizes = cut_for_each(line, n, np.array(ks, dtype=np.int64), openings, watch)
     if watch[1] != 0:
         return {k: np.full(n, -1) for k in ks}
@@ -141,7 +136,9 @@ def best_openings(
         openings[longest] = longest_edge(X, cycle)
     if tried.size:
         small = np.array(ks, dtype=np.int64)[tried]
-        line = near_one(np.take(np.asarray(X, dtype=np.float64), np.r_[cycle, cycle[: 2 * small.max() - 2]], axis=0))
+        line = within_squares(
+            np.take(np.asarray(X, dtype=np.float64), np.r_[cycle, cycle[: 2 * small.max() - 2]], axis=0)
+        )
         costs = closing_costs(line, n, small, watch)
         openings[tried] = 0 if watch[1] != 0 else np.argmin(costs, axis=1)
     return openings
@@ -149,7 +146,7 @@ def best_openings(
 
 def longest_edge(X: npt.NDArray[np.float64], cycle: npt.NDArray[np.int64]) -> int:
     """Return the place in a cycle that is farthest from the place before it; the first on ties."""
-    line = near_one(np.take(np.asarray(X, dtype=np.float64), cycle, axis=0))
+    line = within_squares(np.take(np.asarray(X, dtype=np.float64), cycle, axis=0))
     return int(np.argmax(((line - np.roll(line, 1, axis=0)) ** 2).sum(axis=1)))
 
 

@@ -19,6 +19,7 @@ from shoal.kernels.diversity import (
 )
 from shoal.partitioning.methods import Labels, Watch
 from shoal.partitioning.mixed import within_range
+from shoal.partitioning.numbering import by_first_record
 from shoal.space import Space
 from shoal.words import counted
 
@@ -127,7 +128,7 @@ def merge_until(
        3098-3110.
     """
     _check(secrets, l, t, whole)
-    labels = _by_first_record(labels)
+    labels = by_first_record(labels)
     home = merge_groups(
         within_range(space),
         _attributes(secrets, whole),
@@ -137,7 +138,7 @@ def merge_until(
         inf if t is None else t,
         np.zeros(2, np.int64) if watch is None else watch,
     )
-    return _by_first_record(home[labels])
+    return by_first_record(home[labels])
 
 
 def t_first(
@@ -306,12 +307,6 @@ def _parts(codes: NDArray[np.int64], k: int, t: float) -> Parts:
 def _starts(labels: Labels) -> NDArray[np.int64]:
     """Return where the records of each group begin when they are sorted by group, and where the last ends."""
     return np.concatenate([[0], np.cumsum(np.bincount(labels))])
-
-
-def _by_first_record(labels: Labels) -> Labels:
-    """Give the groups numbers from 0, in the order of the lowest record index in each."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group]
 
 
 def _error(space: Space, labels: Labels) -> float:

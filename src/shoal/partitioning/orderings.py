@@ -1,7 +1,7 @@
 """Orderings: put the records of several attributes in a line, which the optimal cut then divides.
 
 An ordering is a function of X that returns a permutation: a projection by which records are sorted, a walk from record
-to record, a curve through space. The one that takes longest and serves best, `tour`, has a module of its own. Where to
+to record. The one that takes longest and serves best, `tour`, has a module of its own. Where to
 cut is not decided here but in `shoal.partitioning.cut`, which measures the loss in all the attributes, not along the
 line.
 """
@@ -9,14 +9,10 @@ line.
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.hilbert import hilbert_places
 from shoal.kernels.paths import nearest_next
-from shoal.partitioning.cut import cut, near_one
+from shoal.partitioning.cut import cut
 from shoal.partitioning.mdav import mdav
-from shoal.scaling import standardize
-
-HILBERT_BITS = 20  # of a coordinate on the curve: a millionth of the widest range
-HILBERT_AXES = 10
+from shoal.scaling import exponent_of, standardize, within_squares
 
 
 def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
@@ -124,7 +120,7 @@ def nearest_next_order(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] 
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    rows = np.ascontiguousarray(near_one(np.asarray(X, dtype=np.float64)))
+    rows = np.ascontiguousarray(within_squares(np.asarray(X, dtype=np.float64)))
     start = int(np.argmax(((rows - rows.mean(axis=0)) ** 2).sum(axis=1)))
     order: npt.NDArray[np.int64] = nearest_next(rows, np.arange(len(rows)), start, watch)
     return np.arange(len(rows)) if watch[1] != 0 else order
@@ -153,73 +149,25 @@ def mdav_order(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] 
     return np.argsort(mdav(X, k, watch), kind="stable")
 
 
-def hilbert_order(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Order records along a Hilbert curve, which fills space and never jumps [1]_. O(n (d + log n)).
-
-    Space is a cube as wide as the attribute of the widest range, in cells of a millionth of that. Records in the same
-    cell stand as they stand in X. A line of n records has log2(n) halvings to make: with more than ten attributes most
-    would never be looked at, so that the curve goes through the space of their first ten principal components instead.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    watch
-        Two integers shared with another thread; once the second is not zero, the search stops and records stand as
-        they stand in X.
-
-    Returns
-    -------
-    order
-        A permutation of 0..n-1.
-
-    References
-    ----------
-    .. [1] J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004) 381-387.
-    """
-    if watch is None:
-        watch = np.zeros(2, np.int64)
-    X = near_one(np.asarray(X, dtype=np.float64))
-    if X.shape[1] > HILBERT_AXES:
-        X = np.column_stack([score(X, w) for w in principal_axes(X).T[:HILBERT_AXES]])
-    above = X - X.min(axis=0)
-    width = above.max() or 1.0
-    cells = np.minimum(above / width * 2**HILBERT_BITS, 2**HILBERT_BITS - 1).astype(np.int64)
-    places = hilbert_places(cells, HILBERT_BITS, watch)
-    return np.lexsort(places.T[::-1])
-
-
 def principal_direction(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the unit vector w of the most variance: the first eigenvector of the covariance matrix of X."""
-    return principal_axes(X)[:, 0]
-
-
-def principal_axes(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the eigenvectors of the covariance matrix of X as columns, that of the most variance first."""
-    peak = np.abs(X).max(initial=0.0)
-    centred = np.ldexp(X, -np.frexp(peak)[1])  # near one, no digit touched: squares do not overflow
+    centred = np.ldexp(X, -exponent_of(X))
     centred -= centred.mean(axis=0)
     centred[:, X.min(axis=0) == X.max(axis=0)] = 0.0  # a mean may be a rounding error away from its constant
-    spread = np.abs(centred).max(initial=0.0)
-    centred = np.ldexp(centred, -np.frexp(spread)[1])  # nor do they vanish beside a large offset
-    axes: npt.NDArray[np.float64] = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]
+    centred = np.ldexp(centred, -exponent_of(centred))  # nor do squares vanish beside a large offset
+    w: npt.NDArray[np.float64] = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     # Not simply the largest: with two z-scored attributes both loadings are sqrt(1/2), and rounding would choose.
-    loading = np.argmax(np.abs(axes) >= np.abs(axes).max(axis=0) / 2, axis=0)
-    return np.where(axes[loading, np.arange(axes.shape[1])] < 0, -axes, axes)
+    loading = np.argmax(np.abs(w) >= np.abs(w).max() / 2)
+    return -w if w[loading] < 0 else w
 
 
 def line(X: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Sort records by their projection on w; equal ones stay as they stand in X."""
-    return np.argsort(score(X, w), kind="stable")
-
-
-def score(X: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Project records, less their mean, on w."""
+    """Sort records by their projection, less their mean, on w; equal ones stay as they stand in X."""
     peak = np.abs(X).max(initial=0.0)
     if peak > 1e300:
         X = X * 2.0**-64
     # One attribute after another, not X @ w: BLAS may add the same record differently in different rows.
-    total = np.zeros(len(X))
+    score = np.zeros(len(X))
     for j in np.flatnonzero(w):
-        total += (X[:, j] - X[:, j].mean()) * w[j]
-    return total
+        score += (X[:, j] - X[:, j].mean()) * w[j]
+    return np.argsort(score, kind="stable")

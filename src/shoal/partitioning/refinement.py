@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.partitioning.crossing import contiguous, cross, group_errors
+from shoal.partitioning.crossing import cross, group_errors
 from shoal.partitioning.neighbours import neighbours
-from shoal.partitioning.rounds import COLD, Labels, Land, Leg, Lists, Matrix, search_regions, search_side_by_side
+from shoal.partitioning.numbering import contiguous
+from shoal.partitioning.rounds import COLD, Labels, Land, Leg, Matrix, search_regions, search_side_by_side
+from shoal.scaling import exponent_of
 
 # Temperatures are in units of the mean squared distance to the k nearest neighbours.
 HOT = 0.5
@@ -70,7 +72,6 @@ def refine(
     k: int,
     labels: Labels,
     *,
-    near: Lists | None = None,
     steps: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
@@ -94,8 +95,6 @@ def refine(
         The least number of records in a group.
     labels
         The partition to begin with: groups of k to 2k - 1 records, or one group of them all if n < 2k.
-    near
-        Neighbours of each record, the nearest first, at least k; found here if not given.
     steps, seconds
         The budget: proposals in all, or wall time, that for neighbour lists included. One of the two. With steps, the
         result depends on nothing else than the arguments; with seconds, it also depends on the machine.
@@ -127,7 +126,7 @@ def refine(
     Z, exponent = _scaled(X)
     if len(X) < 2 * k or not Z.any():
         return Refined(labels, _error(Z, labels, exponent), 0, [])
-    land = _surveyed(Z, k, near)
+    land = _surveyed(Z, k)
     budget = _Budget(steps, seconds, start)
     best, optima = _search(land, k, labels, budget, seed, watch, searches)
     return Refined(best, _error(Z, best, exponent), budget.done, optima)
@@ -135,7 +134,7 @@ def refine(
 
 def _scaled(X: Matrix) -> tuple[Matrix, int]:
     """Return X about its medians, divided by a power of two that makes it at most 1 in size, and this power."""
-    exponent = int(np.frexp(max(X.max(initial=0.0), -X.min(initial=0.0)))[1]) + 1
+    exponent = exponent_of(X) + 1
     Z = np.ldexp(X, -exponent)
     return np.ascontiguousarray(Z - np.median(Z, axis=0)), exponent
 
@@ -146,10 +145,9 @@ def _error(Z: Matrix, labels: Labels, exponent: int) -> float:
         return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
 
 
-def _surveyed(Z: Matrix, k: int, near: Lists | None) -> Land:
+def _surveyed(Z: Matrix, k: int) -> Land:
     """Return the land of a search: usual around a record is the mean over its k nearest that are not equal to it."""
-    lists = neighbours(Z, max(NEIGHBOURS, 2 * k)) if near is None else near
-    near = np.ascontiguousarray(lists, dtype=np.int32)
+    near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, 2 * k)), dtype=np.int32)
     local, taken = np.zeros(len(Z)), np.zeros(len(Z), np.int64)
     for column in near.T:
         apart = ((Z - Z[column]) ** 2).sum(axis=1)

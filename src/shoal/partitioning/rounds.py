@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shoal.kernels.anneal import anneal, descend
 from shoal.kernels.refine import grouped, recentre
-from shoal.partitioning.crossing import contiguous
+from shoal.partitioning.numbering import contiguous
 from shoal.partitioning.regions import regions, within
 
 Labels = npt.NDArray[np.int64]

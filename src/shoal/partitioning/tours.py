@@ -5,8 +5,9 @@ import numpy.typing as npt
 
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
 from shoal.kernels.tour import shortened
-from shoal.partitioning.cut import best_openings, cut_each, longest_edge, near_one
+from shoal.partitioning.cut import best_openings, cut_each, longest_edge
 from shoal.partitioning.neighbours import neighbours
+from shoal.scaling import within_squares
 
 NEIGHBOURS = 10  # that a record may be joined to
 # Records that a move may turn round: all that it might up to 200,000 records. At 1,000,000 x 5, uniform, the moves take
@@ -56,7 +57,7 @@ def tour(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None)
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    points, point_of = distinct(near_one(np.asarray(X, dtype=np.float64)))
+    points, point_of = distinct(within_squares(np.asarray(X, dtype=np.float64)))
     cycle = short_cycle(points, watch)
     if watch[1] != 0:
         return np.arange(len(X))

@@ -36,6 +36,12 @@ _WIDTH, _BAR = 290, 19  # pixels
 _WRITTEN_OUT = 14  # attributes whose correlations are written into a heat map
 _PALE = 0.2  # a change of correlation that gets full colour, or the largest if that is more
 _NAMED = 8  # points of a curve that get a label
+_LONG = 24  # characters of an axis label; the middle of a longer one is left out, for names often differ at their ends
+_SHORTENED = (
+    f"length(datum.label) > {_LONG} ? slice(datum.label, 0, {_LONG // 2 - 1}) + '…' + "
+    f"slice(datum.label, -{_LONG // 2}) : datum.label"
+)
+_TITLE = 44  # characters of a title, likewise
 RISKS = {
     "reidentification": "records found, quasi-identifiers known as published (%)",
     "linked": "records found, quasi-identifiers known as they were (%)",
@@ -64,7 +70,10 @@ def distribution_chart(shown: Distribution) -> alt.LayerChart:
     narrow = base.transform_filter("datum.when === 'after'").mark_bar(height=(_BAR - 4) // 2)
     return _styled(
         alt.layer(wide, narrow).properties(
-            width=_WIDTH, height=_BAR * len(shown.labels), title=shown.name, description=distribution_text(shown)
+            width=_WIDTH,
+            height=_BAR * len(shown.labels),
+            title=_shortened(shown.name),
+            description=distribution_text(shown),
         )
     )
 
@@ -108,8 +117,8 @@ def correlations_chart(names: Sequence[str], change: Matrix) -> alt.LayerChart:
     ]
     most = max(_PALE, *(abs(row["change"]) for row in rows))
     base = _chart(rows).encode(
-        x=alt.X("two:N", sort=list(names), title=None, axis=alt.Axis(labelAngle=-35)),
-        y=alt.Y("one:N", sort=list(names), title=None),
+        x=alt.X("two:N", sort=list(names), title=None, axis=alt.Axis(labelAngle=-35, labelExpr=_SHORTENED)),
+        y=alt.Y("one:N", sort=list(names), title=None, axis=alt.Axis(labelExpr=_SHORTENED)),
     )
     scale = alt.Scale(domain=[-most, 0, most], range=[FELL, "#f4f5f6", ROSE], interpolate="rgb")
     cells = base.mark_rect(stroke="white").encode(color=alt.Color("change:Q", scale=scale, legend=None))
@@ -142,7 +151,8 @@ def map_chart(rows: Sequence[Row], knee: Row | None, risk: str = "reidentificati
     named = [point for point, row in zip(points, shown, strict=True) if row["k"] in _named(rows, knee)]
     at_knee = [point for point, row in zip(points, shown, strict=True) if knee is not None and _same(row, knee)]
     order = alt.Order("loss:Q")
-    x, y = alt.X("loss:Q", title="loss, IL (%)"), alt.Y("risk:Q", title=RISKS[risk])
+    x = alt.X("loss:Q", title="loss, IL (%)", axis=alt.Axis(tickCount=10))
+    y = alt.Y("risk:Q", title=RISKS[risk])
     several = len(methods) > 1
     legend = alt.Legend(title=None, orient="top") if several else None
     colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=_cycled(_COLOURS, methods)), legend=legend)
@@ -207,6 +217,11 @@ def _styled(chart: alt.LayerChart | alt.FacetChart) -> alt.LayerChart:
         .configure_legend(labelColor=INK, labelFontSize=11, symbolOpacity=1)
     )  # fmt: skip
     return styled
+
+
+def _shortened(name: str) -> str:
+    """Leave out the middle of a name that is too long for a title."""
+    return name if len(name) <= _TITLE else f"{name[: _TITLE // 2 - 1]}…{name[-_TITLE // 2 :]}"
 
 
 def _named(rows: Sequence[Row], knee: Row | None) -> set[int]:

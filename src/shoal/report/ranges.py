@@ -14,6 +14,7 @@ from shoal.tables.attributes import Attribute, Codes
 _TO = "\N{EN DASH}"  # between the ends of a range
 _TAIL = 0.05  # of the records at each end are in an open range
 _STEPS = 10  # between the tails, about
+_MOST_SIZES = 12  # of groups that are told apart
 # Borders of dates and moments, the finest first.
 _CALENDAR = [
     *((1, "s"), (10, "s"), (1, "m"), (10, "m"), (1, "h"), (6, "h"), (1, "D"), (7, "D"), (1, "M"), (3, "M")),
@@ -123,14 +124,14 @@ def _number_text(value: float, step: float) -> str:
     return f"{value:.{max(1, 1 + math.ceil(math.log10(max(abs(value), step) / step)))}g}"
 
 
-def size_ranges(sizes: NDArray[np.int64], most: int = 12) -> tuple[list[str], list[int]]:
+def size_ranges(sizes: NDArray[np.int64]) -> tuple[list[str], list[int]]:
     """Count groups by their size: every size while these are few, else ranges that double in width after the first."""
     low, high = int(sizes.min()), int(sizes.max())
-    width = 1 if high - low < most else max(1, low // 5)
+    width = 1 if high - low < _MOST_SIZES else max(1, low // 5)
     edges = [low]
     while edges[-1] <= high:
         edges.append(edges[-1] + width)
-        if high - low >= most and len(edges) > 5:
+        if high - low >= _MOST_SIZES and len(edges) > 5:
             width *= 2
     counts = np.histogram(sizes, edges)[0]
     labels = [f"{a:,}" if b == a + 1 else f"{a:,} {_TO} {b - 1:,}" for a, b in pairwise(edges)]

@@ -4,22 +4,18 @@ from typing import Any
 
 from shoal.partitioning.methods import choose
 from shoal.plan import Plan
-from shoal.words import counted
+from shoal.words import RISKS, counted
 
 Summary = dict[str, Any]
 
-RISK_ROWS = {
-    "uniques": ("Records unlike any other", "Nobody else has their combination of quasi-identifiers; 0 is safe."),
-    "smallest": (
-        "Records in the smallest group",
-        "The worst case: an intruder cannot tell these apart; at least k is safe.",
-    ),
-    "real_k": ("Records in a group on average, k'", "Records that share their quasi-identifiers; higher is safer."),
-    "reidentification": (
-        "Records an intruder links right, on average",
-        "Of one who knows all quasi-identifiers of somebody as they are published: 100 / k'; lower is safer.",
-    ),
+_RISK_WORDS = {
+    "uniques": "Nobody else has their combination of quasi-identifiers; 0 is safe.",
+    "smallest": "The worst case: an intruder cannot tell these apart; at least k is safe.",
+    "real_k": "Records that share their quasi-identifiers; higher is safer.",
+    "reidentification": "Of one who knows all quasi-identifiers of somebody as they are published: 100 / k'; lower is "
+    "safer.",
 }
+RISK_ROWS = {name: (said[0].upper() + said[1:], _RISK_WORDS[name]) for name, said in RISKS.items()}
 LOSS_WORDS = {
     "IL": "SSE / SST, the squared differences to the original over those to the mean: 0 % changes nothing, at 100 % "
     "every record publishes the mean; lower is better.",

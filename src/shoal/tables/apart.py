@@ -23,7 +23,8 @@ def read_apart(path: Path, kind: StatisticsKind) -> pa.Table:
     """Read a file of a statistics package; nothing but a table or a sentence comes out of it."""
     with path.open("rb"):  # who may not read it is told so by this process
         pass
-    command = [sys.executable, "-m", "shoal.tables.apart", str(path), kind]
+    # -P: what lies in the working folder, where a stranger's data may be, is no code of ours
+    command = [sys.executable, "-P", "-m", "shoal.tables.apart", str(path), kind]
     child = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if child.returncode == 0:
         return pa.ipc.open_stream(pa.py_buffer(child.stdout)).read_all()

@@ -1,10 +1,8 @@
 """CSV files in: every cell is read as text, types follow from all records, and the spelling is kept."""
 
-import csv as pycsv
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -12,8 +10,9 @@ import pyarrow.csv as pacsv
 from shoal.errors import DataError
 from shoal.plan import Csv
 from shoal.tables.arrow import Array
-from shoal.tables.cells import find_decimal, infer, is_like_name, one_chunk, without_words
+from shoal.tables.cells import find_decimal, infer, one_chunk, without_words
 from shoal.tables.characters import to_utf8
+from shoal.tables.csv_rows import cutting, header_of, refuse_ragged, refuse_record_as_header, refuse_stray_quote
 from shoal.tables.dialect import Dialect, check_options, find_dialect
 from shoal.tables.names import check_names
 from shoal.tables.numbers import find_disguised, find_spoiled
@@ -21,7 +20,6 @@ from shoal.tables.quoting import first_stray_quote
 from shoal.tables.table import Table
 
 _BLOCK = 1 << 24
-_HINT = "say how the file is written with the csv options (delimiter, quote)"
 
 
 def read_csv(path: Path, csv: Csv) -> Table:
@@ -46,17 +44,13 @@ def read_csv(path: Path, csv: Csv) -> Table:
     if not data.strip():
         raise DataError(f"'{path}' is empty")
     dialect = find_dialect(data, csv)
-    _check_quotes(data, dialect, path)
+    if stray := first_stray_quote(data, dialect.delimiter, dialect.quote, dialect.escape):
+        refuse_stray_quote(stray, 0, path)
     columns = _columns(data, dialect, path)
     present = {name: without_words(cells, csv.missing) for name, cells in columns.items()}
     dialect = replace(dialect, decimal=csv.decimal or find_decimal(list(present.values()), dialect.delimiter))
     values = {name: infer(cells, dialect.decimal) for name, cells in present.items()}
-    for position, (name, column) in enumerate(values.items(), start=1):
-        if is_like_name(column, name, dialect.decimal):
-            raise DataError(
-                f"'{path}': the first row looks like a record, in column {position} at least; the first row must name "
-                "the columns, and a year or another number needs a letter in such a name, as in y2019"
-            )
+    refuse_record_as_header(values.items(), dialect.decimal, path)
     native = pa.table(values)
     return Table(
         native=native,
@@ -77,27 +71,13 @@ def _is_plain(values: Array, cells: Array, dialect: Dialect) -> bool:
     return values is cells or (pa.types.is_integer(values.type) and values.cast(cells.type).equals(cells))
 
 
-def _check_quotes(data: bytes, dialect: Dialect, path: Path) -> None:
-    stray = first_stray_quote(data, dialect.delimiter, dialect.quote, dialect.escape)
-    if stray is None:
-        return
-    where = f"record {stray.record}" if stray.record else "the header"
-    what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
-    raise DataError(f"'{path}': {where} {what}; double the quotes inside a cell, or {_HINT}")
-
-
 def _columns(data: bytes, dialect: Dialect, path: Path) -> dict[str, Array]:
     """Give the columns as text by name: a cell with nothing in it is null, one with two quotes is an empty text."""
     width = _width(data, dialect, path)
     rows, ragged = _parse(data, dialect, width, use_threads=True)
     if ragged:
         # with threads nobody counts the rows
-        _, ragged = _parse(data, dialect, width, use_threads=False)
-        row = min(ragged, key=lambda row: row.number or 0)
-        raise DataError(
-            f"'{path}': record {(row.number or 1) - 1} has {_cells(row.actual_columns)}, the header has {width}; "
-            f"put quotes around cells that hold the delimiter, or {_HINT}"
-        )
+        refuse_ragged(_parse(data, dialect, width, use_threads=False)[1], path, width)
     names = [cell.as_py() or "" for cell in (column[0] for column in rows.columns)]
     check_names(names, f"'{path}'")
     if rows.num_rows == 1:
@@ -108,40 +88,15 @@ def _columns(data: bytes, dialect: Dialect, path: Path) -> dict[str, Array]:
 def _width(data: bytes, dialect: Dialect, path: Path) -> int:
     """Count the cells of the header."""
     lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader = pycsv.reader(
-        lines,
-        delimiter=dialect.delimiter,
-        quotechar=dialect.quote,
-        doublequote=dialect.escape is None,
-        escapechar=dialect.escape,
-    )
-    try:
-        return len(next(row for row in reader if row))
-    except (pycsv.Error, StopIteration):
-        raise DataError(f"'{path}': the header cannot be read; {_HINT}") from None
+    return len(header_of(lines, dialect, path))
 
 
 def _parse(
     data: bytes, dialect: Dialect, width: int, *, use_threads: bool, block: int = _BLOCK
 ) -> tuple[pa.Table, list[pacsv.InvalidRow]]:
     """Cut the text into cells, header and all; rows of another width come back beside the table."""
-    ragged: list[pacsv.InvalidRow] = []
-
-    def note(row: pacsv.InvalidRow) -> Literal["skip"]:
-        ragged.append(row)
-        return "skip"
-
     names = [str(i) for i in range(width)]
-    parsing = pacsv.ParseOptions(
-        delimiter=dialect.delimiter,
-        quote_char=dialect.quote,
-        double_quote=dialect.escape is None,
-        escape_char=dialect.escape or False,
-        newlines_in_values=True,
-        # in a file of one column, an empty line is a record without a value
-        ignore_empty_lines=width > 1,
-        invalid_row_handler=note,
-    )
+    parsing, ragged = cutting(dialect, width)
     converting = pacsv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         null_values=[""],
@@ -157,7 +112,3 @@ def _parse(
             raise
         # a record longer than a block
         return _parse(data, dialect, width, use_threads=use_threads, block=len(data) + 1)
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"

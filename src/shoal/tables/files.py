@@ -143,7 +143,14 @@ def _readable(path: Path) -> Kind:
     kind = kind_of(path)
     if not path.exists():
         raise FileError(f"there is no file '{path}'")
+    refuse_endless(path)
     return kind
+
+
+def refuse_endless(path: Path) -> None:
+    """Refuse pipes and devices: they cannot be read twice, and some never end."""
+    if not path.is_file():
+        raise FileError(f"'{path}' is a pipe or a device; save what it gives in a file first")
 
 
 def _read_parquet(path: Path) -> pa.Table:

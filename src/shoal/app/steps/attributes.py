@@ -11,27 +11,48 @@ _MEANINGS = (
     "Masked: what somebody outside may know of a person or business, such as age or town. Confidential: what nobody is "
     "to learn of them; it stays as it is, hidden among the group. Dropped: names and numbers that identify."
 )
+_ON_SCREEN = 50  # attributes at a time: a browser is slow with thousands of fields
 
 
 def show(view: View) -> None:
     """List the attributes with their formats; roles and types are changed by a click."""
     view.heading("What are the attributes?", _MEANINGS)
+    profiles = view.work.profiles
+    screens = -(-len(profiles) // _ON_SCREEN)
+    view.screen = min(view.screen, screens)
+    shown = profiles[(view.screen - 1) * _ON_SCREEN : view.screen * _ON_SCREEN]
     with ui.element("div").classes("shoal-scroll"), ui.element("table").classes("shoal-table"):
         with ui.element("thead"), ui.element("tr"):
-            for title in ("Attribute", "Format", "Missing", "Role", "Type", "Weight", ""):
+            for title in ("Attribute", "Format", "Missing", "Role", "Type", "Weight"):
                 with ui.element("th").props('scope="col"'):
                     ui.label(title)
         with ui.element("tbody"):
-            for profile in view.work.profiles:
+            for profile in shown:
                 _row(view, profile)
+    if screens > 1:
+        _screens(view, screens)
     ui.label(
-        "Formats: 9 is a digit, A and a are letters. Weight: how much an attribute counts when records are compared."
+        "Formats: 9 is a digit, A and a are letters, * is a rare sign. Weight: how much an attribute counts when "
+        "records are compared."
     ).classes("text-secondary text-caption")
-    for profile in view.work.profiles:
+    for profile in shown:
         if profile["doubt"]:
             ui.label(f"{profile['doubt']}; here it is taken for {profile['type']}.").classes("text-negative")
     with ui.row():
         ui.button("Next: protection", on_click=lambda: view.go(2)).props("no-caps")
+
+
+def _screens(view: View, screens: int) -> None:
+    """Let turn to the other attributes."""
+
+    def turn(to: int) -> None:
+        view.screen = to
+        view.seen = -1  # of this window alone
+
+    with ui.row().classes("items-center"):
+        pages = ui.pagination(1, screens, value=view.screen, direction_links=True, on_change=lambda e: turn(e.value))
+        pages.props('max-pages=7 aria-label="Screens of attributes"')
+        ui.label(f"{len(view.work.profiles):,} attributes, {_ON_SCREEN} at a time")
 
 
 def _row(view: View, profile: dict[str, Any]) -> None:
@@ -41,8 +62,7 @@ def _row(view: View, profile: dict[str, Any]) -> None:
     def chosen(field: dict[str, Any], value: Any) -> None:
         field[name] = value
         view.work.changed()
-        levels.set_visibility(choices.types[name] == "ordinal" and not profile["numeric"])
-        weight.set_visibility(choices.roles[name] == "quasi")
+        suit()
 
     def weighs(value: float | None) -> None:
         choices.attribute_weights.pop(name, None)
@@ -50,34 +70,40 @@ def _row(view: View, profile: dict[str, Any]) -> None:
             choices.attribute_weights[name] = value
         view.work.changed()
 
+    def suit() -> None:
+        """Ask for what goes with the role and the type, and for nothing else."""
+        levels.set_visibility(choices.types[name] == "ordinal" and not profile["numeric"])
+        weight.set_visibility(choices.roles[name] == "quasi")
+
     with ui.element("tr"):
         with ui.element("th").props('scope="row"'):
-            ui.label(name)
+            ui.label(name).classes("shoal-name")
         with ui.element("td"):
             ui.label(profile["format"]).style("font-family: monospace")
         with ui.element("td"):
-            ui.label(f"{profile['missing']:,}" if profile["missing"] else "")
+            ui.label(f"{profile['missing']:,}" if profile["missing"] else "").classes("shoal-missing")
         with ui.element("td"):
             role = ui.select(ROLES, value=choices.roles[name], on_change=lambda e: chosen(choices.roles, e.value))
-            role.props(f'dense options-dense outlined aria-label="Role of {_quoted(name)}"').style("min-width: 13rem")
+            _named(role, f"Role of {name}", "min-width: 13rem")
         with ui.element("td"):
             type_ = ui.select([*TYPES], value=choices.types[name], on_change=lambda e: chosen(choices.types, e.value))
-            type_.props(f'dense options-dense outlined aria-label="Type of {_quoted(name)}"').style("min-width: 9rem")
+            _named(type_, f"Type of {name}", "min-width: 9rem")
+            levels = ui.input(
+                placeholder='levels in order: low, "middle, or so", high',
+                value=choices.levels.get(name, ""),
+                on_change=lambda e: chosen(choices.levels, e.value),
+            )
+            _named(levels, f"Levels of {name}", "min-width: 16rem")
         with ui.element("td"):
             weight = ui.number(
                 value=choices.attribute_weights.get(name, 1), min=0, step=1, on_change=lambda e: weighs(e.value)
             )
-            weight.props(f'dense outlined aria-label="Weight of {_quoted(name)}"').style("width: 5rem")
-        with ui.element("td"):
-            levels = ui.input(
-                placeholder="levels in order, by commas",
-                value=choices.levels.get(name, ""),
-                on_change=lambda e: chosen(choices.levels, e.value),
-            ).props(f'dense outlined aria-label="Levels of {_quoted(name)}"')
-    levels.set_visibility(choices.types[name] == "ordinal" and not profile["numeric"])
-    weight.set_visibility(choices.roles[name] == "quasi")
+            _named(weight, f"Weight of {name}", "width: 5rem").tooltip("Weight")
+    suit()
 
 
-def _quoted(name: str) -> str:
-    """Give a name that may stand in a property."""
-    return name.replace('"', "'").replace("\\", "/")
+def _named(field: ui.element, label: str, style: str) -> ui.element:
+    """Give a field the name by which it is read aloud; any sign may be in it."""
+    field.props("dense options-dense outlined").style(style)
+    field.props["aria-label"] = label
+    return field

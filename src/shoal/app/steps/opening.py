@@ -19,13 +19,9 @@ def show(view: View) -> None:
 
     async def uploaded(event: events.UploadEventArguments) -> None:
         try:
-            path = view.work.place(event.file.name)
-            await event.file.save(path)
+            view.work.open(await view.work.receive(event.file.name, event.file.save))
         except ShoalError as error:
-            view.work.problems = [str(error)]
-            view.redraw()
-        else:
-            view.work.open(path)
+            view.say(str(error))
 
     above = ui.row()
     upload = (
@@ -40,6 +36,7 @@ def show(view: View) -> None:
         .props(f'accept="{",".join(KINDS)}" flat bordered')
         .classes("w-full")
     )
+    upload.on("failed", lambda: _failed(view), args=[])
     with above:
         choose = view.action("Choose a file", lambda: None)
         choose.on("click", js_handler=f"() => runMethod({upload.id}, 'pickFiles', [])")
@@ -59,11 +56,14 @@ def _survey(view: View) -> None:
 
 
 def _rejected(view: View) -> None:
-    view.work.problems = [
+    view.say(
         f"The file was not taken: it must be of a kind that is listed below, and have at most {_size(view.limit)}. "
-        "Larger files are for the command line: shoal protect --memory."
-    ]
-    view.redraw()
+        "Larger files are for the command line: shoal protect."
+    )
+
+
+def _failed(view: View) -> None:
+    view.say("The file did not arrive; perhaps there is no room for it on the machine of the page. Try again.")
 
 
 def _size(limit: int) -> str:

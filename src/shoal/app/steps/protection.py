@@ -1,15 +1,17 @@
 """Step 3: choose k by moving along the risk-utility map, and how groups are formed."""
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import events, ui
 
-from shoal.app.choices import ENDINGS, METHODS
+from shoal.app.choices import ENDINGS, METHODS, sentences
 from shoal.app.view import View
 from shoal.errors import PlanError, ShoalError
 from shoal.plan import Plan
 
 _ACCENT, _INK, _QUIET = "#0b6b74", "#1d2329", "#9aa3ab"
+_RULES = 10_000_000  # bytes of a file of rules
 
 
 def show(view: View) -> None:
@@ -19,31 +21,35 @@ def show(view: View) -> None:
         "Records are put into groups of at least k similar ones, and each group publishes one representative. A larger "
         "k is safer and costs more.",
     )
-    _k(view)
+    with ui.column().classes("w-full") as view.place_of_k:
+        _k(view)
     _options(view)
     with ui.row().classes("items-center"):
-        view.action("Protect", lambda: _protect(view))
+        view.action("Protect", lambda: _begin(view, view.work.protect))
         ui.select(
             ENDINGS, value=view.work.choices.ending, label="Write as", on_change=lambda e: _set(view, "ending", e.value)
         ).props("dense outlined").style("min-width: 8rem")
 
 
-def _protect(view: View) -> None:
-    """Begin, unless the plan itself is wrong."""
+def _begin(view: View, work: Callable[[], None]) -> None:
+    """Begin some work, unless the plan itself is wrong."""
     try:
         Plan(**view.work.choices.options())
     except PlanError as error:
-        view.work.problems = [f"{field}: {what}" for field, what in error.problems]
-        view.redraw()
+        view.say(*sentences(error))
     else:
-        view.work.protect()
+        work()
 
 
 def _set(view: View, name: str, value: Any) -> None:
+    """Take down a choice; what was measured of another is no longer true."""
     setattr(view.work.choices, name, value)
     view.work.release = None
-    if name not in ("k", "ending"):
+    if name not in ("k", "ending") and view.work.map is not None:
         view.work.map = None
+        view.place_of_k.clear()
+        with view.place_of_k:
+            _k(view)
 
 
 def _k(view: View) -> None:
@@ -54,7 +60,7 @@ def _k(view: View) -> None:
             ui.number("k", value=choices.k, min=2, step=1, precision=0).props("outlined dense").style("width: 6rem")
         )
         if found is None:
-            view.action("Draw the risk-utility map", view.work.draw_map, main=False)
+            view.action("Draw the risk-utility map", lambda: _begin(view, view.work.draw_map), main=False)
             ui.label("what every k would cost and risk").classes("text-secondary")
     if found is None:
         number.on_value_change(lambda e: _set(view, "k", int(e.value or 0)))
@@ -137,11 +143,12 @@ def _described(found: dict[str, Any]) -> str:
 def _meaning(found: dict[str, Any], k: int) -> str:
     """Say what a k would cost and risk."""
     rows = [row for row in found["rows"] if row["k"] == k]
-    knee = found["knee"] is not None and found["knee"]["k"] == k
-    end = " Beyond here a larger k costs more than it protects (the knee)." if knee else ""
     if not rows:
         return f"k = {k} is not on the map; the release will tell what it costs."
-    row = rows[0]
+    row, knee = rows[0], (found["knee"] or {}).get("k")
+    end = "" if knee is None else f" The knee, beyond which a larger k costs more than it protects, is at k = {knee}."
+    if knee == k:
+        end = " This is the knee: beyond it a larger k costs more than it protects."
     return (
         f"k = {k} loses {row['IL'] or 0:.2f} % of the information, and an intruder who knows all masked attributes of "
         f"somebody finds the record with {row['reidentification']:.1f} % probability.{end}"
@@ -164,33 +171,29 @@ def _table(found: dict[str, Any]) -> None:
 
 def _options(view: View) -> None:
     """Offer what few need."""
-    choices = view.work.choices
-    names = [profile["name"] for profile in view.work.profiles]
-    kept = [name for name in names if choices.roles[name] not in ("quasi", "identifier")]
+    choices, kept = view.work.choices, view.work.choices.kept
 
     def select(label: str, field: str, options: Any, *, several: bool = False) -> None:
         ui.select(
             options,
             label=label,
-            value=getattr(choices, field),
+            value=_offered(getattr(choices, field), options),
             multiple=several,
             on_change=lambda e: _set(view, field, e.value),
-        ).props("outlined dense options-dense").classes("col-12 col-sm-5")
+        ).props("outlined dense options-dense" + (" use-chips" if several else "")).classes("col-12 col-sm-5")
 
-    with ui.expansion("Method, missing values").classes("w-full"), ui.element("div").classes("row q-gutter-sm"):
+    with view.part("Method, missing values"), ui.element("div").classes("row q-gutter-sm"):
         select("Method", "method", METHODS)
-        ui.input(
+        budget = ui.input(
             "Budget of best, such as 60s or 5000000 steps", value=choices.budget,
             on_change=lambda e: _set(view, "budget", _steps(e.value)),
         ).props("outlined dense").classes("col-12 col-sm-5")  # fmt: skip
+        budget.bind_visibility_from(choices, "method", value="best")
         select("Missing values", "missing", _MISSING)
         ui.checkbox("Whole numbers stay whole", value=choices.round, on_change=lambda e: _set(view, "round", e.value))
-    with (
-        ui.expansion("Blocks, strata, weights, diversity").classes("w-full"),
-        ui.element("div").classes("row q-gutter-sm"),
-    ):
+    with view.part("Blocks, strata, weights, diversity"), ui.element("div").classes("row q-gutter-sm"):
         select("Attribute blocks", "blocks", _BLOCKS)
-        select("Strata, whose combinations are never mixed", "strata", kept, several=True)
+        select("Strata: never mixed in a group", "strata", kept, several=True)
         select("Strata below k", "small_strata", _SMALL)
         select("Survey weights", "weights", {"": "none"} | {name: name for name in kept})
         ui.number(
@@ -201,7 +204,7 @@ def _options(view: View) -> None:
             "t: how far groups may be from the file", value=choices.t, min=0, max=1, step=0.05,
             on_change=lambda e: _set(view, "t", e.value),
         ).props("outlined dense clearable").classes("col-12 col-sm-5")  # fmt: skip
-    with ui.expansion("Rules that the data must go on obeying").classes("w-full"):
+    with view.part("Rules that the data must go on obeying"):
         _rules(view)
 
 
@@ -220,6 +223,13 @@ _SMALL = {"error": "refuse", "merge": "merge", "suppress": "leave out"}
 _BROKEN = {"fail": "refuse", "keep": "publish all the same", "exclude": "leave out"}
 
 
+def _offered(chosen: Any, options: Any) -> Any:
+    """Give what was chosen, as far as it is still offered: roles may have changed since."""
+    if isinstance(chosen, list):
+        return [each for each in chosen if each in options]
+    return chosen if chosen in options else ""
+
+
 def _steps(text: str) -> str:
     """Take 'steps' for what it says: a bare number."""
     return text.removesuffix("steps").strip()
@@ -231,21 +241,19 @@ def _rules(view: View) -> None:
 
     async def uploaded(event: events.UploadEventArguments) -> None:
         try:
-            path = view.work.place(event.file.name)
-            await event.file.save(path)
+            view.work.take_rules(await view.work.receive(event.file.name, event.file.save))
         except ShoalError as error:
-            view.work.problems = [str(error)]
+            view.say(str(error))
         else:
-            _set(view, "edits_file", str(path))
-        view.redraw()
+            view.say()
 
     def without() -> None:
-        _set(view, "edits_file", "")
+        view.work.take_rules(None)
         view.redraw()
 
-    if choices.edits_file:
+    if choices.edits_file is not None:
         with ui.row().classes("items-center"):
-            ui.label(f"Rules of {choices.edits_file.rsplit('/', 1)[-1]}")
+            ui.label(f"Rules of {choices.edits_file.name}")
             ui.button("Without it", on_click=without).props("flat no-caps")
     else:
         ui.textarea(
@@ -254,7 +262,12 @@ def _rules(view: View) -> None:
             on_change=lambda e: _set(view, "edits", e.value),
         ).props("outlined autogrow").classes("w-full")
         ui.upload(
-            label="or a file of rules (Schematron, text)", on_upload=uploaded, auto_upload=True, max_files=1
+            label="or a file of rules (Schematron, text)",
+            on_upload=uploaded,
+            on_rejected=lambda: view.say("The rules were not taken: it must be one file, .sch, .xml or .txt."),
+            auto_upload=True,
+            max_files=1,
+            max_file_size=_RULES,
         ).props('accept=".sch,.xml,.txt" flat bordered')
     ui.select(
         _BROKEN, label="Original records that break a rule", value=choices.edits_original,

@@ -26,8 +26,12 @@ def show(view: View) -> None:
                 link = ui.button(label, on_click=lambda _, what=what: ui.navigate.to(f"/download/{what}"))
                 link.props("no-caps" + ("" if what == "masked" else " outline")).tooltip(path.name)
                 ui.label(meaning).classes("text-caption text-secondary")
-    if "html" in found:
-        ui.html(found["html"], sanitize=False).classes("shoal-result shoal-scroll")
+    ui.html(found["html"], sanitize=False).classes("shoal-result shoal-scroll")
+    if not found["html"]:
+        ui.label(
+            "The file is too large for the memory that is free here, and was protected in blocks; of such files there "
+            "is neither a report nor a picture."
+        )
     if found["pictures"]:
         ui.html("<h3>Before and after</h3>", sanitize=False)
         with ui.row().classes("shoal-pictures w-full"):
@@ -36,10 +40,9 @@ def show(view: View) -> None:
     _again(found["command"], found["code"])
 
 
-def _again(command: str | None, code: str) -> None:
+def _again(command: str, code: str) -> None:
     """Show how to do the same without the page."""
     with ui.expansion("Do the same on the command line or in Python", value=False).classes("w-full"):
-        ui.code(command or "shoal protect --plan masked.csv.plan.toml --output again.csv", language="bash").classes(
-            "w-full"
-        )
+        ui.label("Put the original, the plan and a file of rules, if there is one, into the folder where you do it.")
+        ui.code(command, language="bash").classes("w-full")
         ui.code(code, language="python").classes("w-full")

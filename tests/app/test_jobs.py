@@ -1,0 +1,110 @@
+"""Jobs: their order in line, and workers that are cancelled, killed or hang."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from shoal.app import jobs
+from shoal.app.jobs import Job, Line
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="workers are stopped by signals")
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "small.csv").write_text("age,town\n" + "".join(f"{age},a\n" for age in range(3000)))
+    return str(tmp_path / "small.csv")
+
+
+async def until(happens, seconds=60):
+    """Wait for something that happens in another process."""
+    async with asyncio.timeout(seconds):
+        while not happens():
+            await asyncio.sleep(0.01)
+
+
+async def at_work(job):
+    """Wait until a worker has the job, and stop it there."""
+    await until(lambda: job.state == "running")
+    os.kill(job._process.pid, signal.SIGSTOP)
+    return job._process
+
+
+def test_first_come_first_served_and_whoever_waits_may_leave(table):
+    async def talk():
+        ended = []
+        first, second, third = (Job("inspect", {"path": table}, ended.append) for _ in range(3))
+        line = Line(at_once=1)
+        for job in (first, second, third):
+            line.submit(job)
+        process = await at_work(first)
+        assert [line.before(job) for job in (first, second, third)] == [0, 0, 1]
+        second.cancel()
+        assert (second.state, line.before(third)) == ("cancelled", 0)
+        os.kill(process.pid, signal.SIGCONT)
+        await until(lambda: len(ended) == 3)
+        assert ended == [second, first, third]
+        assert [job.state for job in ended] == ["cancelled", "done", "done"]
+        assert third.found["records"] == 3000
+        await line.close()
+
+    asyncio.run(talk())
+
+
+def test_a_killed_worker_is_said_in_a_sentence_and_the_next_job_runs(table):
+    async def talk():
+        ended = []
+        killed, another = (Job("inspect", {"path": table}, ended.append) for _ in range(2))
+        line = Line(at_once=1)
+        line.submit(killed)
+        process = await at_work(killed)
+        spare = await line._spare
+        spare.kill()  # the one that is kept ready, too
+        await spare.wait()
+        process.kill()
+        await until(lambda: killed.state == "failed")
+        assert killed.problems == [jobs._KILLED]
+        line.submit(another)
+        await until(lambda: another.state == "done")
+        await line.close()
+
+    asyncio.run(talk())
+
+
+def test_a_worker_that_hangs_is_killed_when_its_job_is_cancelled(table, monkeypatch):
+    monkeypatch.setattr(jobs, "_GRACE", 0.3)
+
+    async def talk():
+        ended, gone = [], []
+        options = {"k": 3, "quasi": ["age"], "method": "best", "budget": "10min", "input": table, "output": "out.csv"}
+        job = Job("protect", {"folder": ".", "options": options}, ended.append)
+        line = Line(at_once=1)
+        line.submit(job)
+        await until(lambda: job.step == "partition")
+        process = await at_work(job)
+        job.cancel()
+        job.afterwards(lambda: gone.append(process.returncode))
+        assert ended == [job]
+        await until(lambda: gone)
+        assert gone == [-signal.SIGKILL]
+        await line.close()
+        assert (await line._spare).returncode is not None
+
+    asyncio.run(talk())
+
+
+def test_no_worker_no_job_but_a_sentence(table, monkeypatch):
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+
+    async def talk():
+        ended = []
+        line = Line(at_once=1)
+        for _ in range(2):
+            line.submit(Job("inspect", {"path": table}, ended.append))
+        await until(lambda: len(ended) == 2)
+        assert [job.problems for job in ended] == [[jobs._FAILED]] * 2
+        await line.close()
+
+    asyncio.run(talk())
