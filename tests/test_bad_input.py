@@ -126,7 +126,8 @@ def typed(bad: Bad, folder: Path, monkeypatch, capsys) -> tuple[int, str]:
     )
     with pytest.raises(SystemExit) as exit_:
         cli.main()
-    return exit_.value.code or 0, capsys.readouterr().err
+    said = capsys.readouterr().err.splitlines(keepends=True)
+    return exit_.value.code or 0, "".join(line for line in said if "compiles" not in line)  # on a fresh machine
 
 
 def test_the_page_has_every_kind_and_no_other():
