@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.app.conftest import serving
-from tests.app.test_browser import downloaded, upload
 
 SESSIONS = 50
 MIB = 2**20
@@ -29,6 +28,11 @@ def memory(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (FileNotFoundError, ProcessLookupError):
         return 0
+
+
+def press(page, name: str) -> None:
+    """Press a button without waiting until it stands still: fifty windows in one browser take long to draw."""
+    page.get_by_role("button", name=name, exact=True).dispatch_event("click")
 
 
 @pytest.mark.slow
@@ -55,23 +59,26 @@ def test_fifty_sessions_at_once(chromium, tmp_path):
         watcher.start()
         pages = []
         for _ in range(SESSIONS):
-            page = chromium.new_context(viewport={"width": 700, "height": 600}, accept_downloads=True).new_page()
+            # Fifty moving bars would be more work for one browser than the page is for its server.
+            context = chromium.new_context(
+                viewport={"width": 700, "height": 600}, accept_downloads=True, reduced_motion="reduce"
+            )
+            page = context.new_page()
             page.set_default_timeout(600_000)
             page.goto(served.link)
             page.get_by_role("button", name="Choose a file").wait_for()
             pages.append(page)
         before = memory(served.process.pid)
         for who, page in enumerate(pages):
-            upload(page, tmp_path / f"{who}.parquet")
+            page.locator("input[type=file]").first.set_input_files(tmp_path / f"{who}.parquet")
         for page in pages:
-            page.get_by_role("button", name="Next: protection").click()
+            press(page, "Next: protection")
         for page in pages:
-            page.get_by_label("k", exact=True).fill("10")
-            page.get_by_role("button", name="Protect", exact=True).click()
+            press(page, "Protect")
         waiting = sum(page.get_by_text("before you").count() for page in pages)
         for who, page in enumerate(pages):
             page.get_by_role("heading", name="Before and after").wait_for()
-            masked = pq.read_table(downloaded(page, "Masked file", tmp_path))
+            masked = pq.read_table(pa.BufferReader(page.context.request.get(f"{page.url}download/masked").body()))
             assert masked.column_names == [f"mine_{who:02}", "age"]
             others = [other for other in range(SESSIONS) if f"mine_{other:02}" in page.content() and other != who]
             assert others == []

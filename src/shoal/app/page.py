@@ -40,6 +40,7 @@ h2:focus { outline: none }
 .shoal-pictures svg { max-width: 100%; height: auto }
 .shoal-result table { border-collapse: collapse; margin: 0.75rem 0 }
 .shoal-result td, .shoal-result th { padding: 0.1rem 0.9rem 0.1rem 0; text-align: left; vertical-align: top }
+@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important } }
 :focus-visible { outline: 3px solid #a8481c; outline-offset: 2px }
 """
 
