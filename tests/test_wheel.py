@@ -55,7 +55,7 @@ def built(folder: Path) -> tuple[bytes, bytes]:
 @pytest.fixture(scope="module")
 def builds(tmp_path_factory):
     """Two builds, in two folders."""
-    pytest.importorskip("hatchling")
+    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
     folder = tmp_path_factory.mktemp("builds")
     return built(folder / "here"), built(folder / "elsewhere" / "deep")
 

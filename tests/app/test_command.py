@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("nicegui")
+pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 import httpx
 from websockets.exceptions import InvalidStatus

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("nicegui")
+pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, UPLOAD, plain, with_tls
 

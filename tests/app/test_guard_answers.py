@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-pytest.importorskip("nicegui")
+pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, LIMIT, SECRET, UPLOAD, plain, with_tls
 

@@ -79,7 +79,7 @@ def test_a_worker_that_hangs_is_killed_when_its_job_is_cancelled(table, monkeypa
     async def talk():
         ended, gone = [], []
         options = {"k": 3, "quasi": ["age"], "method": "best", "budget": "10min", "input": table, "output": "out.csv"}
-        job = Job("protect", {"folder": ".", "options": options}, ended.append)
+        job = Job("protect", {"options": options}, ended.append)
         line = Line(at_once=1)
         line.submit(job)
         await until(lambda: job.step == "partition")

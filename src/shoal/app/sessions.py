@@ -127,7 +127,7 @@ class Work:
         target = self.target
         target.parent.mkdir(mode=0o700)
         options = {**self.choices.options(), "input": str(self.file), "output": str(target)}
-        self._start("protect", {"folder": str(target.parent), "options": options}, self._protected)
+        self._start("protect", {"options": options}, self._protected)
 
     def _protected(self, found: dict[str, Any]) -> None:
         self.release, self.step = found, 3
@@ -140,16 +140,8 @@ class Work:
 
     def downloads(self) -> dict[str, Path]:
         """Give the files that may be taken away, by what they are."""
-        if self.release is None:
-            return {}
-        target = self.target
-        files = {
-            "masked": target,
-            "report": target.parent / "report.html",
-            "plan": target.with_name(f"{target.name}.plan.toml"),
-            "manifest": target.with_suffix(".manifest.json"),
-        }
-        return {what: path for what, path in files.items() if path.is_file()}
+        files = {} if self.release is None else self.release["files"]
+        return {what: self.target.with_name(name) for what, name in files.items()}
 
     def changed(self) -> None:
         """Note that a choice was changed: what was measured of another is no longer true."""

@@ -26,6 +26,7 @@ from shoal.tables.attributes import NUMBERS, infer_type
 from shoal.work import Progress, interruptible
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
+REPORT = "report.html"
 SAMPLED = 20_000  # records that the map is drawn from; of more, a sample
 
 Found = dict[str, Any]
@@ -74,7 +75,7 @@ def _is_plain(table: Table, plan: Plan) -> bool:
     return all(type_ in NUMBERS and not table.column(name).null_count for name, type_ in types.items())
 
 
-def protect(folder: str, options: dict[str, Any], progress: Progress) -> Found:
+def protect(options: dict[str, Any], progress: Progress) -> Found:
     """Protect a session's file: everything to look at and to download."""
     from shoal.engines.choice import engine_for
     from shoal.engines.running import protect_in_memory, protect_to_file
@@ -84,7 +85,7 @@ def protect(folder: str, options: dict[str, Any], progress: Progress) -> Found:
     if engine_for(plan) != "memory":
         protect_to_file(plan, target, True, False, "stop", None, progress)
         return {"html": "", "pictures": [], **_again(target)}
-    release = protect_in_memory(plan, target, True, "stop", Path(folder) / "report.html", progress)
+    release = protect_in_memory(plan, target, True, "stop", target.with_name(REPORT), progress)
     progress("look", 0, 1)
     from shoal.report.pages import before_and_after, release_html
 
@@ -92,16 +93,23 @@ def protect(folder: str, options: dict[str, Any], progress: Progress) -> Found:
 
 
 def _again(target: Path) -> Found:
-    """Say how to do it again: for whoever takes the plan along, and has all files in one folder."""
+    """Name the files, and say how to do it again: for whoever takes the plan along, and has all in one folder."""
+    from shoal.manifest import manifest_beside
     from shoal.report.commands import file_name, protect_code, protect_command
+    from shoal.saving import plan_beside
 
-    path = target.with_name(f"{target.name}.plan.toml")
+    path = plan_beside(target)
     done = Plan.load(path)
     names = {field: getattr(done, field) for field in ("input", "output", "edits")}
     plan = done.updated(**{field: file_name(each) for field, each in names.items() if isinstance(each, str)})
     path.write_text(plan.to_toml(), encoding="utf-8")
     from_plan = shlex.join(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
-    return {"command": protect_command(plan) or from_plan, "code": protect_code(plan)}
+    files = {"masked": target, "report": target.with_name(REPORT), "plan": path, "manifest": manifest_beside(target)}
+    return {
+        "files": {what: each.name for what, each in files.items() if each.is_file()},
+        "command": protect_command(plan) or from_plan,
+        "code": protect_code(plan),
+    }
 
 
 TASKS: dict[str, Callable[..., Found]] = {
@@ -143,8 +151,6 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
 
     try:
         return {"found": interruptible(lambda shown: work(**task, progress=shown), progress)}
-    except MissingExtra as error:
-        return {"problems": [str(error)]}
     except PlanError as error:
         return {"problems": sentences(error)}
     except ShoalError as error:

@@ -157,7 +157,11 @@ def _meaning(found: dict[str, Any], k: int) -> str:
 
 def _table(found: dict[str, Any]) -> None:
     """Give the map as figures."""
-    sample = f", on a sample of {found['records']:,} records; the whole file loses less" if found["sampled"] else ""
+    sample = (
+        f", on a sample of {found['records']:,} records; the whole file loses less, as a rule"
+        if found["sampled"]
+        else ""
+    )
     with ui.expansion(f"The map as a table (by {found['rows'][0]['method']}{sample})").classes("w-full"):
         columns = {"k": "k", "IL": "loss, IL (%)", "reidentification": "records found (%)", "groups": "groups"}
         ui.table(

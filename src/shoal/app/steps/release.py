@@ -18,7 +18,7 @@ def show(view: View) -> None:
     if found is None:
         view.heading("Nothing here yet", "Choose the protection first, then press Protect.")
         return
-    view.heading("The release", "It was verified before it was written: every group has at least k records.")
+    view.heading("The release", "It was verified before it was written.")
     with ui.row().classes("w-full"):
         for what, path in view.work.downloads().items():
             label, meaning = _DOWNLOADS[what]
