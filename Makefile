@@ -51,7 +51,7 @@ test-minimum: $(COMPLETE)
 	.venv-minimum/bin/pip install --quiet $$($(BIN)/python tools/minimum.py)
 	.venv-minimum/bin/pip install --quiet --no-deps --editable .
 	NUMBA_CACHE_DIR=.venv-minimum/numba .venv-minimum/bin/pytest -m "not slow" \
-	  tests/golden tests/test_release.py tests/test_formats.py tests/test_cli.py tests/report/test_reports.py
+	  tests/golden tests/test_release.py tests/tables/test_formats.py tests/cli/test_cli.py tests/report/test_reports.py
 
 # Known vulnerabilities, and the bill of materials; what looks for them does not belong into the environment that is looked at.
 audit: $(COMPLETE)

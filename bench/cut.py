@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.partitioning.cut import cut
+from shoal.partitioning.optimal_cut import cut
 
 
 def seconds(work: Callable[[], object]) -> float:

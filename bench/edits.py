@@ -43,12 +43,12 @@ from bench.scatter import Series, scatter
 from lxml import etree, isoschematron
 
 import shoal
-import shoal.editing
-import shoal.edits.righting
-import shoal.verify
+import shoal.edits.apply
+import shoal.edits.repair
+import shoal.pipeline.verify
 from shoal import measures
-from shoal.edits.evaluation import Records, each_broken, near
-from shoal.edits.reading import read_rules
+from shoal.edits.evaluate import Records, each_broken, near
+from shoal.edits.load import read_rules
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 WHAT = ["score", "violations", "loss", "scale"]
@@ -291,10 +291,10 @@ FIRM_RULES = [
 ]
 # Where rules take time in a run.
 STEPS = {
-    "evaluating": shoal.editing.obedience,
-    "splitting": shoal.editing.parted,
-    "righting": shoal.edits.righting.righted,
-    "verifying": shoal.verify._disobeyed,
+    "evaluating": shoal.edits.apply.obedience,
+    "splitting": shoal.edits.apply.parted,
+    "righting": shoal.edits.repair.righted,
+    "verifying": shoal.pipeline.verify._disobeyed,
 }
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import shoal
 from shoal.aggregation import aggregate
-from shoal.aggregation.hybrid import microhybrid
-from shoal.aggregation.ipso import least_k
+from shoal.masking.ipso import least_k
+from shoal.masking.microhybrid import microhybrid
 from shoal.measures import distance_linkage, variations
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -19,11 +19,11 @@ import numpy as np
 from bench.mdav import form
 from numba import njit
 
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 from shoal.partitioning.mixed import mdav_mixed
-from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 
 
-def mixed_records(n: int, categories: int = 20) -> Space:
+def mixed_records(n: int, categories: int = 20) -> EncodedMatrix:
     """Draw four continuous attributes, two ordinal of seven levels and three nominal; one value in fifty is missing."""
     rng = np.random.default_rng(0)
     kinds = np.array([MEAN] * 4 + [MEDIAN, CONVEX_MEDIAN] + [MODE] * 3)
@@ -34,11 +34,11 @@ def mixed_records(n: int, categories: int = 20) -> Space:
     codes = (categories * rng.beta(1, 2, size=(n, 3))).astype(np.int64)
     values = np.hstack([numbers, places, codes]) * steps
     values[rng.random(values.shape) < 0.02] = np.nan
-    return Space(values, kinds, np.ones(len(kinds)), steps, levels)
+    return EncodedMatrix(values, kinds, np.ones(len(kinds)), steps, levels)
 
 
 @njit(cache=True)
-def measure(space: Space, alive: np.ndarray, point: np.ndarray, distance: np.ndarray) -> int:
+def measure(space: EncodedMatrix, alive: np.ndarray, point: np.ndarray, distance: np.ndarray) -> int:
     """Measure every remaining record from a point; return the farthest."""
     farthest = -1
     for i in range(alive.shape[0]):
@@ -59,7 +59,7 @@ def measure(space: Space, alive: np.ndarray, point: np.ndarray, distance: np.nda
 
 
 @njit(cache=True)
-def average(space: Space, alive: np.ndarray, point: np.ndarray) -> None:
+def average(space: EncodedMatrix, alive: np.ndarray, point: np.ndarray) -> None:
     """Compute the average of the remaining records from all of them."""
     for j in range(point.shape[0]):
         kind, frequency = space.kinds[j], np.zeros(max(space.levels[j], 1), np.int64)
@@ -89,7 +89,7 @@ def average(space: Space, alive: np.ndarray, point: np.ndarray) -> None:
 
 
 @njit(cache=True)
-def textbook(space: Space, k: int) -> np.ndarray:
+def textbook(space: EncodedMatrix, k: int) -> np.ndarray:
     """MDAV-generic as printed: the average, every distance and every group by a pass over all records."""
     n, d = space.values.shape
     alive, labels = np.ones(n, np.bool_), np.full(n, -1)

@@ -34,11 +34,11 @@ import numpy as np
 
 from shoal import measures
 from shoal.aggregation.representatives import aggregate
+from shoal.kernels.standardize import standardize
 from shoal.masking import mic1d
 from shoal.measures.loss import own_range_sse
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.orderings import line, pca, principal_direction, zscores
-from shoal.scaling import standardize
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from bench.samples import DISTRIBUTIONS, distributed
 
-from shoal.partitioning.mdav import mdav
-from shoal.scale import (
+from shoal.blocking import (
     RecordBlocks,
     block_records,
     in_memory,
@@ -32,8 +31,9 @@ from shoal.scale import (
     two_d_tree,
     univariate_blocks,
 )
-from shoal.scale.cost import sse
-from shoal.scaling import standardize
+from shoal.blocking.cost import sse
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.mdav import mdav
 
 WAYS = ["whole", "univariate", "2^d-tree", "k-d, default", "k-d, small", "k-d, repaired"]
 MEMORY = 10**9

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.engines import written
+from bench.backends import written
 
 import shoal
 

@@ -14,10 +14,10 @@ import shoal.kernels
 _KERNELS = [f"shoal.kernels.{module.name}" for module in pkgutil.iter_modules(shoal.kernels.__path__)]
 
 with atheris.instrument_imports(include=["shoal"], exclude=_KERNELS):
-    import shoal.edits.reading
+    import shoal.edits.load
+    import shoal.evidence.edits
     import shoal.release
-    import shoal.rulebook
-    import shoal.tables.excel
+    import shoal.tables.excel.reading
     import shoal.tables.xml
     from fuzz.targets import TARGETS
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 
 from fuzz.oracle import Finding, file_of, refuse_leftovers, sentence_or
 from shoal import Plan, rules
-from shoal.edits.plain import parse_rule
-from shoal.edits.reading import read_rules
+from shoal.edits.load import read_rules
+from shoal.edits.plain_text import parse_rule
 from shoal.edits.xpath import parse_test
 
 # The attributes that the seeds speak of.

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 
 
 def squared_distance(a: np.ndarray, b: np.ndarray) -> float:
@@ -324,7 +324,7 @@ def variations(X: np.ndarray, Y: np.ndarray) -> dict[str, float]:
     return parts
 
 
-def mixed_distance(space: Space, a: list[float], b: list[float]) -> float:
+def mixed_distance(space: EncodedMatrix, a: list[float], b: list[float]) -> float:
     """Squared distance by the type of each attribute, added in attribute order; a missing value is NaN."""
     total = 0.0
     for x, y, kind, weight in zip(a, b, space.kinds.tolist(), space.weights.tolist(), strict=True):
@@ -345,7 +345,7 @@ def convex_median(places: list[int]) -> int:
     return line[(len(line) - 1) // 2]
 
 
-def average_record(space: Space, alive: list[int]) -> list[float]:
+def average_record(space: EncodedMatrix, alive: list[int]) -> list[float]:
     """Mean, lower median, convex median or mode of the values present; missing where most records miss it."""
     average = []
     for j, kind in enumerate(space.kinds.tolist()):
@@ -364,7 +364,7 @@ def average_record(space: Space, alive: list[int]) -> list[float]:
     return average
 
 
-def mdav_mixed(space: Space, k: int) -> np.ndarray:
+def mdav_mixed(space: EncodedMatrix, k: int) -> np.ndarray:
     """MDAV-generic with distances and averages by the type of each attribute, groups in the order they are formed."""
     rows = space.values.tolist()
     alive = list(range(len(rows)))

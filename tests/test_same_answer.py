@@ -12,8 +12,9 @@ from tests.golden.cases import CASES, RECORDS, answer, table
 from tests.golden.test_golden import assert_golden
 
 import shoal
-from shoal.engines import csv_source, local
+from shoal.backends.file import run as local
 from shoal.plan import Plan
+from shoal.tables.csv import pieces as csv_source
 
 NUMBERS = ["income", "hours", "height"]
 MIXED = ["income", "hours", "town", "born"]

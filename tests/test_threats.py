@@ -17,13 +17,13 @@ import pytest
 from tests.planted import CONFIDENTIAL, QUASI, planted_table
 
 import shoal
-from shoal.engines.local import protect_file
-from shoal.engines.source import readable_kind
-from shoal.engines.work_folder import forget, work_folder
+from shoal.backends.file.checkpoint import forget, work_folder
+from shoal.backends.file.run import protect_file
 from shoal.errors import FileError
+from shoal.pipeline.verify import class_sizes
 from shoal.plan import Plan
 from shoal.tables import open_table, write_table
-from shoal.verify import class_sizes
+from shoal.tables.stream_reading import readable_kind
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="devices and pipes of Linux")
 

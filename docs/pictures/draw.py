@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 import vl_convert
 
 import shoal
-from shoal.demo import CONFIDENTIAL, QUASI, TYPES, WEIGHTS, run
-from shoal.work import quiet
+from shoal.cli.demo import run
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, WEIGHTS
+from shoal.parallel import quiet
 
 FOLDER = Path(__file__).parent
 

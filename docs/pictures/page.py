@@ -13,8 +13,8 @@ from typing import IO
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from shoal.demo import run
-from shoal.work import quiet
+from shoal.cli.demo import run
+from shoal.parallel import quiet
 
 HERE = Path(__file__).parent
 WIDTHS = {"wide": 1100, "narrow": 400}

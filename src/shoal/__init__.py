@@ -10,22 +10,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.assessment import assess
-    from shoal.checking import check
-    from shoal.engines.local import protect_file
+    from shoal.backends.file.run import protect_file
     from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
     from shoal.estimator import Microaggregation
+    from shoal.evidence.assess import assess
+    from shoal.evidence.check import check
+    from shoal.evidence.edits import rules
+    from shoal.evidence.sweep import Sweep, sweep
     from shoal.partitioning import partition
     from shoal.plan import Plan
     from shoal.release import Release, protect
-    from shoal.rulebook import rules
-    from shoal.sweeping import Sweep, sweep
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "assess": "assessment",
-    "check": "checking",
+    "assess": "evidence.assess",
+    "check": "evidence.check",
     "CheckFailed": "errors",
     "DataError": "errors",
     "FileError": "errors",
@@ -37,10 +37,10 @@ _HOMES = {
     "Plan": "plan",
     "Release": "release",
     "protect": "release",
-    "protect_file": "engines.local",
-    "rules": "rulebook",
-    "Sweep": "sweeping",
-    "sweep": "sweeping",
+    "protect_file": "backends.file.run",
+    "rules": "evidence.edits",
+    "Sweep": "evidence.sweep",
+    "sweep": "evidence.sweep",
 }
 
 __all__ = [

@@ -9,29 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
-from shoal.costs import costs
-from shoal.editing import explained
-from shoal.encoding import encode_all, numbers
-from shoal.errors import MissingExtra, PlanError
-from shoal.grouping import Certificate, Partitions
+from shoal.backends.choose import engine_for
+from shoal.backends.file.checkpoint import forget
+from shoal.blocking.record_blocks import Blocking
+from shoal.edits.apply import explained
+from shoal.errors import FileError, MissingExtra, PlanError
+from shoal.parallel import Progress, quiet
+from shoal.pipeline.aggregate import notes, on_seed, put_right, representatives, restored, unchanged
+from shoal.pipeline.encode import encode_all, numbers
+from shoal.pipeline.loss import costs
+from shoal.pipeline.partition import Certificate, Partitions
+from shoal.pipeline.prepare import AnyPath, Prepared, asked, prepared
+from shoal.pipeline.roles import survey_weights
+from shoal.pipeline.save import save
+from shoal.pipeline.strata import Strata
+from shoal.pipeline.verify import Diversity, Promise, exposure, verify
 from shoal.plan import Plan
-from shoal.preparing import AnyPath, Prepared, asked, prepared
-from shoal.publishing import notes, on_seed, put_right, representatives, restored, unchanged
-from shoal.record_blocks import Blocking
-from shoal.roles import survey_weights
-from shoal.saving import save
-from shoal.strata import Strata
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import Codes
-from shoal.tables.steady import steady
-from shoal.verify import Diversity, Promise, exposure, verify
-from shoal.work import Progress, quiet
+from shoal.tables.unchanged import steady
 
 if TYPE_CHECKING:
     from altair import LayerChart
 
-    from shoal.hybrids import Hybrid
+    from shoal.pipeline.hybrid import Hybrid
 
 Labels = NDArray[np.int64]
 
@@ -142,8 +144,8 @@ def _masked(
 
 def _hybrid_release(ready: Prepared, progress: Progress) -> "Release":
     """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
-    from shoal.hybrid_checks import verify_hybrid
-    from shoal.hybrids import hybrid_data, random_numbers
+    from shoal.pipeline.hybrid import hybrid_data, random_numbers
+    from shoal.pipeline.verify_hybrid import verify_hybrid
 
     plan, original, attributes, strata = ready.plan, ready.original, ready.attributes, ready.strata
     rng = random_numbers(attributes, plan)
@@ -164,7 +166,7 @@ def _hybrid_release(ready: Prepared, progress: Progress) -> "Release":
 
 def _private_release(ready: Prepared, progress: Progress) -> "Release":
     """Publish noisy means in the order of their groups; which record is in which group goes no further than here."""
-    from shoal.private import in_rows, on_privacy, private_data
+    from shoal.pipeline.private import in_rows, on_privacy, private_data
 
     plan, original = ready.plan, ready.original
     private = private_data(ready.attributes, plan)
@@ -194,6 +196,55 @@ def _promise(plan: Plan, columns: dict[str, Array], strata: Strata, rescaled: di
     )
 
 
+def protect_to_file(
+    plan: Plan,
+    target: Path,
+    overwrite: bool,
+    resume: bool,
+    on_interrupt: Literal["stop", "keep"],
+    page: Path | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Protect the plan's input, write the release to `target` and its report to `page`, and return the summary."""
+    engine = engine_for(plan)
+    if resume and engine != "local":
+        raise PlanError([("resume", "applies to files that are too large for memory; this one is not")])
+    if on_interrupt != "stop" and engine in ("local", "spark"):
+        raise PlanError([("on_interrupt", "does not apply to files that are too large for memory; --resume goes on")])
+    if page is not None and engine in ("local", "spark"):
+        raise PlanError([("report", "is made of files that fit into memory; this one does not")])
+    if engine == "spark":
+        from shoal.backends.spark.files import protect_files
+
+        return protect_files(plan, overwrite=overwrite, progress=progress).summary()
+    if engine == "local":
+        from shoal.backends.file.run import protect_file
+
+        return protect_file(plan, overwrite=overwrite, resume=resume, progress=progress).summary()
+    return protect_in_memory(plan, target, overwrite, on_interrupt, page, progress).summary()
+
+
+def protect_in_memory(
+    plan: Plan,
+    target: Path,
+    overwrite: bool,
+    on_interrupt: Literal["stop", "keep"],
+    page: Path | None,
+    progress: Progress,
+) -> "Release":
+    """Protect a file that fits into memory: release, file, report."""
+    forget(target)
+    release = protect(plan=plan, progress=progress, on_interrupt=on_interrupt)
+    progress("write", 0, 1)
+    release.save(target, overwrite)
+    if page is not None:
+        try:
+            release.report(page, overwrite)
+        except FileError as error:
+            raise FileError(f"{error}; the masked file is complete, '{target}'") from None
+    return release
+
+
 @dataclass(frozen=True)
 class Release:
     """A protected table with the evidence that it is what it claims to be.
@@ -213,7 +264,7 @@ class Release:
     certificate : Certificate, optional
         How far from the optimum the partition is at most, where that was asked for and could be proved.
     privacy : dict, optional
-        With epsilon: the sensitivity and the noise, all public (see `shoal.private.figures`).
+        With epsilon: the sensitivity and the noise, all public (see `shoal.pipeline.private.figures`).
     """
 
     plan: Plan
@@ -255,7 +306,7 @@ class Release:
         return len(self._source) - len(self._published)
 
     def loss(self) -> dict[str, Any]:
-        """Measure what the release costs its users: see `shoal.costs.costs`."""
+        """Measure what the release costs its users: see `shoal.pipeline.loss.costs`."""
         attributes = [each for each in encode_all(self._original, self.plan) if each.name in self.plan.changed]
         published = [attribute.read(self._published.column(attribute.name)) for attribute in attributes]
         return costs(attributes, published, survey_weights(self._original, self.plan.weights))
@@ -298,7 +349,7 @@ class Release:
         }
 
     def _evidence(self, hybrid: "Hybrid") -> dict[str, Any]:
-        from shoal.hybrids import evidence
+        from shoal.pipeline.hybrid import evidence
 
         return evidence(self._original, self._published, self.plan, hybrid)
 

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import MissingExtra, PlanError
+from shoal.parallel import Progress, quiet
 from shoal.plan import Plan
-from shoal.work import Progress, quiet
 
 try:
     import pandas  # noqa: F401 - Spark's Arrow functions ask for it
@@ -16,9 +16,9 @@ try:
 except ImportError:
     raise MissingExtra("shoal.spark", "spark") from None
 
-from shoal.engines import spark as _engine
-from shoal.engines.spark import SparkRelease
-from shoal.engines.spark_files import protect_files
+from shoal.backends.spark import dataframe as _engine
+from shoal.backends.spark.dataframe import SparkRelease
+from shoal.backends.spark.files import protect_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

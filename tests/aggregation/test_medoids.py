@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.aggregation import medoids
-from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 
 LEVELS = 4
 KINDS = np.array([MEAN, MEDIAN, CONVEX_MEDIAN, MODE])
@@ -27,7 +27,7 @@ records = st.lists(
 
 def unpacked(drawn):
     rows, labels, weights = (np.array(part) for part in zip(*drawn, strict=True))
-    space = Space(rows * STEPS, KINDS, COLUMN_WEIGHTS, STEPS, OF_LEVELS)
+    space = EncodedMatrix(rows * STEPS, KINDS, COLUMN_WEIGHTS, STEPS, OF_LEVELS)
     return space, np.unique(labels, return_inverse=True)[1], weights
 
 
@@ -89,7 +89,9 @@ def test_a_weight_counts_as_so_many_records(drawn):
 
 def test_a_medoid_belongs_to_its_group_and_costs_least():
     rng = np.random.default_rng(0)
-    plain = Space(rng.normal(size=(60, 3)), np.full(3, MEAN), np.ones(3), np.ones(3), np.zeros(3, dtype=np.int64))
+    plain = EncodedMatrix(
+        rng.normal(size=(60, 3)), np.full(3, MEAN), np.ones(3), np.ones(3), np.zeros(3, dtype=np.int64)
+    )
     labels = rng.integers(0, 5, 60)
     for label, found in enumerate(medoids(plain, labels)):
         assert labels[found] == label
@@ -99,5 +101,7 @@ def test_a_medoid_belongs_to_its_group_and_costs_least():
 
 
 def test_two_records_publish_the_lower_one():
-    plain = Space(np.array([[0.3], [0.1]]), np.array([MEAN]), np.ones(1), np.ones(1), np.zeros(1, dtype=np.int64))
+    plain = EncodedMatrix(
+        np.array([[0.3], [0.1]]), np.array([MEAN]), np.ones(1), np.ones(1), np.zeros(1, dtype=np.int64)
+    )
     assert medoids(plain, np.zeros(2, dtype=np.int64)).tolist() == [1]

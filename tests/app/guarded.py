@@ -8,9 +8,9 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocketDisconnect
 
-from shoal.app.address import Address
-from shoal.app.guard import Guard
-from shoal.app.tokens import Tokens
+from shoal.app.security.address import Address
+from shoal.app.security.middleware import Guard
+from shoal.app.security.tokens import Tokens
 
 LIMIT = 3 << 20
 UPLOAD = "/_nicegui/client/3f2a/upload/7"

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.demo import CONFIDENTIAL, QUASI, survey
+from shoal.datasets import CONFIDENTIAL, QUASI, survey
 from shoal.tables import open_table, write_table
 
 

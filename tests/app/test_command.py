@@ -20,12 +20,12 @@ import httpx
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from shoal.app.folder import private_folder
+from shoal.app.private_folder import private_folder
 from shoal.app.serve import _keep_to
-from shoal.cli_app import app
+from shoal.cli.app import app
 from shoal.errors import FileError, PlanError
 
-HOLD = "from shoal.app.folder import private_folder as p\nwith p() as f: print(f, flush=True); input()"
+HOLD = "from shoal.app.private_folder import private_folder as p\nwith p() as f: print(f, flush=True); input()"
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, UPLOAD, plain, with_tls
 
-from shoal.app.address import Address
-from shoal.app.tokens import IDLE, TRIES
+from shoal.app.security.address import Address
+from shoal.app.security.tokens import IDLE, TRIES
 
 
 @pytest.fixture

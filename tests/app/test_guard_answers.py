@@ -10,7 +10,7 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, LIMIT, SECRET, UPLOAD, plain, with_tls
 
-from shoal.app.guard import SMALL
+from shoal.app.security.middleware import SMALL
 
 
 @pytest.fixture

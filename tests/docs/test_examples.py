@@ -18,10 +18,10 @@ import pytest
 from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks
 
 from shoal.cli import main
-from shoal.demo import run
+from shoal.cli.demo import run
+from shoal.parallel import quiet
 from shoal.plan import Plan
 from shoal.tables import open_table, write_table
-from shoal.work import quiet
 
 WIDTH = 100  # of the screen that the outputs in the pages were printed on
 # Commands that stand in the text, indented, and need what is not here; blocks with a fence say so themselves.

@@ -3,7 +3,7 @@
 import pytest
 from tree_samples import DOMAIN, FIGURES, GOVERNS, LINEAR, PRODUCT, VALUES, number, plus, rule, times
 
-from shoal.edits.classes import classify
+from shoal.edits.classify import classify
 from shoal.edits.expressions import (
     And,
     Arithmetic,

@@ -32,7 +32,7 @@ from tree_samples import (
     values,
 )
 
-from shoal.edits.evaluation import Records, each_broken, holds, near, value, violations
+from shoal.edits.evaluate import Records, each_broken, holds, near, value, violations
 from shoal.edits.expressions import (
     And,
     Arithmetic,

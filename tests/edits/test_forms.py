@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tree_samples import GOVERNS, LINEAR, PRODUCT, SIGNS, cells, columns, conditions, number, plus, times
 
-from shoal.edits.evaluation import Records, holds, value
+from shoal.edits.evaluate import Records, holds, value
 from shoal.edits.expressions import (
     And,
     Arithmetic,
@@ -24,7 +24,7 @@ from shoal.edits.expressions import (
     Variable,
     attributes_of,
 )
-from shoal.edits.forms import Linear, Product, clauses, dependent, linear, product
+from shoal.edits.normal_forms import Linear, Product, clauses, dependent, linear, product
 
 A, B, C, D = (Missing(name) for name in "abcd")
 X, Y, Z = (number(name) for name in "xyz")

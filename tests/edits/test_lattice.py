@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.edits.lattice import Equality, Tick, put_right, tick_of
+from shoal.edits.controlled_rounding import Equality, Tick, put_right, tick_of
 from shoal.errors import DataError
 
 UNITS = {"integers": 1, "dyadic": 8, "decimals": 100}

@@ -20,7 +20,7 @@ from shoal.edits.expressions import (
     Text,
     Variable,
 )
-from shoal.edits.plain import parse_rule
+from shoal.edits.plain_text import parse_rule
 from shoal.errors import PlanError
 
 A, B, C = Variable("a"), Variable("b"), Variable("c")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.census_edits import FIGURES, census_with_edits
 
 import shoal
-import shoal.publishing
-from shoal.edits.keeping import Table, keeping
-from shoal.edits.reading import read_rules
-from shoal.edits.righting import righted
+import shoal.pipeline.aggregate
+from shoal.edits.load import read_rules
+from shoal.edits.repair import righted
 from shoal.edits.spelling import as_read_by_digits, is_plain
+from shoal.edits.strategy import Table, keeping
 
 KINDS = {
     "ints": lambda rng, n: rng.integers(0, 50, n),
@@ -313,7 +313,7 @@ def test_ordinary_sums_need_no_record_of_their_own():
 
 def test_the_rules_of_the_paper_need_no_record_of_their_own(reference_file, tmp_path, monkeypatch):
     found = []
-    monkeypatch.setattr(shoal.publishing, "righted", lambda *given: found.append(righted(*given)) or found[-1])
+    monkeypatch.setattr(shoal.pipeline.aggregate, "righted", lambda *given: found.append(righted(*given)) or found[-1])
     path = tmp_path / "figures.sch"
     path.write_text(FIGURES)
     for k in (4, 25):

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from shoal.edits.expressions import Comparison, Missing, Number, Or, Variable
-from shoal.edits.reading import read_rules
+from shoal.edits.load import read_rules
 from shoal.errors import FileError, PlanError
 
 SCHEMA = '<pattern name="{}"><rule context="Record"><assert test="V1 = 1"/></rule></pattern>'

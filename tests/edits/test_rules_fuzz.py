@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shoal.edits.plain import parse_rule
-from shoal.edits.reading import read_rules
+from shoal.edits.load import read_rules
+from shoal.edits.plain_text import parse_rule
 from shoal.edits.schematron import read_schematron
 from shoal.edits.xpath import parse_test
 from shoal.errors import FileError, PlanError

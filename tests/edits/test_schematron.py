@@ -8,7 +8,7 @@ from naive_rules import holds
 from tests.census_edits import FIGURES
 
 from shoal.edits.expressions import And, Arithmetic, Comparison, InOriginal, Missing, Not, Number, Or, Variable
-from shoal.edits.reading import read_rules
+from shoal.edits.load import read_rules
 from shoal.edits.schematron import read_schematron
 from shoal.errors import FileError, PlanError
 

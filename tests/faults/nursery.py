@@ -24,7 +24,7 @@ import pyarrow as pa
 SECRET = "4711 Secret Street"  # what a library might put into the words of an error
 _SECONDS = 120  # then a run hangs
 _SPARE = 1 << 30  # bytes that a run has left when its memory is limited
-_LOADED = ("pandas", "shoal.cli", "shoal.engines.running", "shoal.engines.local", "shoal.report", "shoal.screen")
+_LOADED = ("pandas", "shoal.cli", "shoal.release", "shoal.backends.file.run", "shoal.report", "shoal.cli.display")
 
 
 def serve() -> None:
@@ -113,7 +113,7 @@ def _in_function(place: str, fault: Callable[[], None]) -> None:
 
 def _at_progress(step: str, fault: Callable[[], None]) -> None:
     """Put a fault where a step first shows progress."""
-    from shoal.screen import Bar
+    from shoal.cli.display import Bar
 
     real, seen = Bar.__call__, []
 

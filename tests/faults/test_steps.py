@@ -5,15 +5,15 @@ from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line,
 
 # Where a step does its work: see `tests.faults.nursery`.
 IN_MEMORY = {
-    "read": "shoal.preparing:open_table",
-    "encode": "shoal.preparing:space_of",
-    "partition": "shoal.grouping:grouped",  # in a thread of its own
+    "read": "shoal.pipeline.prepare:open_table",
+    "encode": "shoal.pipeline.prepare:space_of",
+    "partition": "shoal.pipeline.partition:grouped",  # in a thread of its own
     "aggregate": "shoal.release:representatives",
     "verify": "shoal.release:verify",
-    "write": "shoal.saving:write_table:after",
-    "verify on disk": "shoal.saving:verify_written",
+    "write": "shoal.pipeline.save:write_table:after",
+    "verify on disk": "shoal.pipeline.save:verify_written",
     "plan": "shoal.plan:Plan.to_toml",
-    "manifest": "shoal.saving:manifest_of_file",
+    "manifest": "shoal.pipeline.save:manifest_of_file",
     "name": "shoal.tables.atomic:_sync_folder",
     "report": "shoal.report.writing:written_whole",
 }
@@ -22,12 +22,12 @@ LARGE = {
     "measure": "measure",
     "divide": "divide",
     "sort": "sort",
-    "partition": "shoal.engines.frame:Frame.mask",  # in a thread of its own
+    "partition": "shoal.pipeline.masker:Frame.mask",  # in a thread of its own
     "cost": "cost",
     "write": "write",
     "verify": "verify",
     "plan": "shoal.plan:Plan.to_toml",
-    "manifest": "shoal.engines.local:manifest_of_file",
+    "manifest": "shoal.backends.file.run:manifest_of_file",
     "name": "shoal.tables.atomic:_sync_folder",
 }
 WHERE = [("memory", step) for step in IN_MEMORY] + [("large", step) for step in LARGE]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.exact import add_record, digit_range, mean_of, sum_of
+from shoal.kernels.exact_sum import add_record, digit_range, mean_of, sum_of
 
 doubles = st.floats(min_value=-1e300, max_value=1e300)
 

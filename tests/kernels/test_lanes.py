@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from shoal.kernels.lanes import (
+from shoal.kernels.simd import (
     LANES,
     farthest_bounds,
     lanes_at_least,

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from shoal.kernels import lanes, mixed_lanes, plain_lanes
-from shoal.kernels.lanes import LANES
-from shoal.space import MODE
+from shoal.kernels import mixed_lanes, plain_lanes
+from shoal.kernels import simd as lanes
+from shoal.kernels.encoded import MODE
+from shoal.kernels.simd import LANES
 
 EXTREMES = ["smallest", "largest"]
 MASKS = ["lanes_at_most", "lanes_at_least", "lanes_below", "lanes_above"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.masking.ms import admissible_near, freedom, muralidhar_sarathy
+from shoal.masking.muralidhar_sarathy import admissible_near, freedom, muralidhar_sarathy
 
 ALPHAS = [0, 0.4, 0.95, [0.5, 0.55, 0.6], [[0.4, 0.001, 0], [0, 0.5, 0], [0.0005, 0, 0.3]]]
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from samples import matrices
-from shoal.scaling import standardize
+from shoal.kernels.standardize import standardize
 
 MIC1D_COLUMNS = [1, 5, 6, 2, 11, 12, 3, 7, 8]  # AGI STATETAX TAXINC EMCONTRB WSALVAL ERNVAL FEDTAX POTHVAL INTVAL
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
+from shoal.kernels.standardize import standardize
 from shoal.measures import loss, missing_shares, nominal_loss, ordinal_loss, squared_loss, total
-from shoal.scaling import standardize
-from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 
 LEVELS = 5
 KINDS = np.array([MEAN, MEDIAN, CONVEX_MEDIAN, MODE])
@@ -23,12 +23,12 @@ files = st.lists(st.tuples(row, row, st.integers(1, 3).map(float)), min_size=1, 
 
 
 def space_of(rows):
-    return Space(rows * STEPS, KINDS, COLUMN_WEIGHTS, STEPS, OF_LEVELS)
+    return EncodedMatrix(rows * STEPS, KINDS, COLUMN_WEIGHTS, STEPS, OF_LEVELS)
 
 
 def plain(Z):
     d = Z.shape[1]
-    return Space(Z, np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, dtype=np.int64))
+    return EncodedMatrix(Z, np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, dtype=np.int64))
 
 
 def squared_distance(x, y, j):
@@ -117,7 +117,7 @@ def test_among_numbers_the_loss_is_the_classical_one(reference, name):
 def test_an_attribute_without_weight_costs_nothing():
     rows = np.array([[0.0], [3.0], [np.nan]])
     for kind in (MEDIAN, CONVEX_MEDIAN):
-        nothing = Space(rows * 0, np.array([kind]), np.zeros(1), np.zeros(1), np.array([4]))
+        nothing = EncodedMatrix(rows * 0, np.array([kind]), np.zeros(1), np.zeros(1), np.array([4]))
         assert total(nothing).tolist() == [0]
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from linkage_samples import MIC1D_COLUMNS, masked_pairs
 
 import naive
+from shoal.kernels.standardize import standardize
 from shoal.masking.mic1d import mic1d
 from shoal.measures import distance_linkage, distance_linkage_average, probabilistic_linkage
-from shoal.scaling import standardize
 
 
 @given(masked_pairs())

@@ -21,7 +21,7 @@ from shoal.measures import (
     risk_book,
     score,
 )
-from shoal.measures.subsets import intruder_subsets, published_classes
+from shoal.measures.equivalence_classes import intruder_subsets, published_classes
 
 
 @given(matrices())

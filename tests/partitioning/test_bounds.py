@@ -15,10 +15,10 @@ import naive
 from samples import loss, matrices
 from shoal.errors import MissingExtra
 from shoal.kernels.pricing import price
-from shoal.partitioning.bounds import lower_bound, nearest_neighbour_bound
-from shoal.partitioning.columns import column_generation, nearest_sums
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.certificate import lower_bound, nearest_neighbour_bound
+from shoal.partitioning.column_generation import column_generation, nearest_sums
 from shoal.partitioning.mdav import mdav
-from shoal.scaling import standardize
 
 STILL = np.zeros(2, np.int64)
 

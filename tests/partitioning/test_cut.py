@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
-from shoal.kernels.cut import cut_by_scan, cut_sorted, group_sse, number_groups, set_post, start_at
-from shoal.partitioning.cut import cut, univariate
+from shoal.kernels.optimal_cut import cut_by_scan, cut_sorted, group_sse, number_groups, set_post, start_at
+from shoal.partitioning.optimal_cut import cut, univariate
 
 ROUNDING = 1 + Fraction(1, 10**12)
 

@@ -10,22 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 from shoal.measures import l_diversity, t_closeness
 from shoal.partitioning.diversity import Secret, diverse, merge_until, satisfied, t_first
 from shoal.partitioning.mixed import mdav_mixed
-from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 
 # No earth mover's distance of a few records is as near to these as rounding, so that it cannot decide.
 CLOSE = [1e-7, 0.05 + 1e-7, 0.1 + 1e-7, 0.25 + 1e-7, 0.5 + 1e-7]
 
 
-def plain(X: np.ndarray) -> Space:
+def plain(X: np.ndarray) -> EncodedMatrix:
     d = X.shape[1]
-    return Space(np.ascontiguousarray(X, float), np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, np.int64))
+    return EncodedMatrix(
+        np.ascontiguousarray(X, float), np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, np.int64)
+    )
 
 
 @st.composite
-def spaces(draw: st.DrawFn, most: int = 40) -> Space:
+def spaces(draw: st.DrawFn, most: int = 40) -> EncodedMatrix:
     """Attributes of all types, with ties, duplicates and missing values; or numbers only."""
     n, d = draw(st.integers(2, most)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -39,7 +41,9 @@ def spaces(draw: st.DrawFn, most: int = 40) -> Space:
     ]
     values = np.stack(columns, axis=1)
     values[rng.random((n, d)) < draw(st.sampled_from([0.0, 0.2, 0.7]))] = np.nan
-    return Space(values[rng.integers(0, n, n)] if draw(st.booleans()) else values, kinds, weights, steps, levels)
+    return EncodedMatrix(
+        values[rng.integers(0, n, n)] if draw(st.booleans()) else values, kinds, weights, steps, levels
+    )
 
 
 @st.composite
@@ -58,7 +62,7 @@ def partitions(draw: st.DrawFn, n: int) -> np.ndarray:
     return np.unique(rng.integers(0, draw(st.integers(1, n)), n), return_inverse=True)[1]
 
 
-def naive_distance(space: Space, a: np.ndarray, b: np.ndarray) -> float:
+def naive_distance(space: EncodedMatrix, a: np.ndarray, b: np.ndarray) -> float:
     total = 0.0
     for j in range(len(a)):
         if math.isnan(a[j]) or math.isnan(b[j]):
@@ -70,7 +74,7 @@ def naive_distance(space: Space, a: np.ndarray, b: np.ndarray) -> float:
     return total
 
 
-def naive_average(space: Space, members: list[int]) -> np.ndarray:
+def naive_average(space: EncodedMatrix, members: list[int]) -> np.ndarray:
     average = []
     for j, kind in enumerate(space.kinds):
         column = sorted(float(space.values[i, j]) for i in members if not math.isnan(space.values[i, j]))
@@ -131,7 +135,7 @@ def naive_merge(space, groups, secrets, l, t) -> tuple[list[list[int]], bool]:  
     return groups, tied
 
 
-def naive_t_first(space: Space, k: int, secret: Secret, t: float) -> list[list[int]]:
+def naive_t_first(space: EncodedMatrix, k: int, secret: Secret, t: float) -> list[list[int]]:
     """Algorithm 3 of Soria-Comas et al. (2015), before groups that fail are merged."""
     n = len(secret.codes)
     k = max(k, math.ceil(n / (2 * (n - 1) * t + 1)))
@@ -175,7 +179,7 @@ def naive_t_first(space: Space, k: int, secret: Secret, t: float) -> list[list[i
     return groups
 
 
-def naive_error(space: Space, labels: np.ndarray) -> float:
+def naive_error(space: EncodedMatrix, labels: np.ndarray) -> float:
     total = 0.0
     for g in set(labels.tolist()):
         members = np.flatnonzero(labels == g).tolist()

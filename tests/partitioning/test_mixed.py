@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 import naive
 from samples import matrices
-from shoal.kernels.mixed import average_record, take_away, tally_all
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
+from shoal.kernels.mixed_average import average_record, take_away, tally_all
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.mixed import mdav_mixed
-from shoal.space import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, Space
 
 
-def space_of(*columns: tuple[list[float], int, int]) -> Space:
+def space_of(*columns: tuple[list[float], int, int]) -> EncodedMatrix:
     """A space of columns given as places, categories or numbers, with their kind and number of levels; weights 1."""
     kinds = np.array([kind for _, kind, _ in columns])
     levels = np.array([count for _, _, count in columns])
     ordinal = (kinds == MEDIAN) | (kinds == CONVEX_MEDIAN)
     steps = 1.0 / np.where(ordinal, levels, 1)
     values = np.column_stack([np.array(column, float) for column, _, _ in columns])
-    return Space(np.ascontiguousarray(values * steps), kinds, np.ones(len(columns)), steps, levels)
+    return EncodedMatrix(np.ascontiguousarray(values * steps), kinds, np.ones(len(columns)), steps, levels)
 
 
 @st.composite
-def spaces(draw: st.DrawFn, most: int = 60) -> Space:
+def spaces(draw: st.DrawFn, most: int = 60) -> EncodedMatrix:
     """Spaces with what breaks a search: ties, lattices, duplicates, constants, missing values and records, weights."""
     n, d = draw(st.integers(1, most)), draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -56,7 +56,7 @@ def spaces(draw: st.DrawFn, most: int = 60) -> Space:
         values = values[rng.integers(0, max(1, n // 3), n)]
     if draw(st.booleans()):
         values[rng.random(n) < 0.1] = np.nan
-    return Space(np.ascontiguousarray(values), kinds, weights, steps, levels)
+    return EncodedMatrix(np.ascontiguousarray(values), kinds, weights, steps, levels)
 
 
 @settings(max_examples=300)
@@ -100,7 +100,7 @@ def test_the_mode_among_ten_thousand_categories_is_the_naive_one_as_records_leav
             assert average.tolist() == naive.average_record(space, alive)
 
 
-def average_of(space: Space) -> list[float]:
+def average_of(space: EncodedMatrix) -> list[float]:
     average = np.empty(space.values.shape[1])
     average_record(tally_all(space), space, len(space.values), average)
     return average.tolist()
@@ -127,14 +127,14 @@ def test_the_average_is_missing_only_if_more_records_miss_the_value_than_have_it
 def test_in_a_plain_space_the_groups_are_those_of_mdav(X, data):
     k = data.draw(st.integers(1, min(len(X), 8)))
     d = X.shape[1]
-    space = Space(X, np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, np.int64))
+    space = EncodedMatrix(X, np.full(d, MEAN), np.ones(d), np.ones(d), np.zeros(d, np.int64))
     assert space.plain
     assert mdav_mixed(space, k).tolist() == mdav(X, k).tolist()
 
 
 def test_in_a_plain_space_of_twenty_thousand_records_the_groups_are_those_of_mdav():
     X = np.random.default_rng(0).normal(size=(20_000, 3))
-    space = Space(X, np.full(3, MEAN), np.ones(3), np.ones(3), np.zeros(3, np.int64))
+    space = EncodedMatrix(X, np.full(3, MEAN), np.ones(3), np.ones(3), np.zeros(3, np.int64))
     assert np.array_equal(mdav_mixed(space, 3), mdav(X, 3))
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import naive
 from samples import loss, matrices
-from shoal.partitioning.cut import univariate
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.orderings import line, pca, principal_direction, zscores
-from shoal.scaling import standardize
 
 ORDERINGS = {"pca": pca, "zscores": zscores}
 

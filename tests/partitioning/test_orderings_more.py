@@ -6,15 +6,15 @@ from bench.samples import distributed
 from hypothesis import given
 
 from samples import loss, matrices
-from shoal.partitioning.cut import cut
+from shoal.kernels.standardize import standardize
 from shoal.partitioning.mdav import mdav
+from shoal.partitioning.optimal_cut import cut
 from shoal.partitioning.orderings import (
     mdav_order,
     nearest_next_order,
     principal_order,
     zscore_order,
 )
-from shoal.scaling import standardize
 
 ORDERINGS = {
     "principal": principal_order,

@@ -12,11 +12,11 @@ from test_bounds import KINDS, optimum, small
 import naive
 from samples import loss, matrices
 from shoal.errors import MissingExtra
-from shoal.partitioning.columns import column_generation
-from shoal.partitioning.cover import Groups, groups_of, pooled
+from shoal.partitioning.column_generation import column_generation
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.orderings import pca
 from shoal.partitioning.recombination import recombine, solve_over_columns
+from shoal.partitioning.set_partitioning import Groups, groups_of, pooled
 
 ROUNDING = 1 + 1e-9
 

@@ -11,6 +11,7 @@ from tests.kernels.test_anneal import random_labels
 from tests.naive import all_partitions, exact_cost
 from tests.samples import loss, matrices
 
+from shoal.kernels.standardize import standardize
 from shoal.partitioning import refinement, rounds
 from shoal.partitioning.crossing import cross, group_errors
 from shoal.partitioning.mdav import mdav
@@ -18,7 +19,6 @@ from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.numbering import contiguous
 from shoal.partitioning.refinement import refine
 from shoal.partitioning.regions import regions, within
-from shoal.scaling import standardize
 
 
 def sizes(labels: np.ndarray) -> np.ndarray:

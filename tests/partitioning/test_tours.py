@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import naive
 from samples import loss, matrices
-from shoal.partitioning.cut import OPENED_BEST_UP_TO, best_openings, cut, cut_each, longest_edge, univariate
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.optimal_cut import OPENED_BEST_UP_TO, best_openings, cut, cut_each, longest_edge, univariate
 from shoal.partitioning.sweep import sweep_cuts
 from shoal.partitioning.tours import tour, tour_cut
-from shoal.scaling import standardize
 
 ROUNDING = 1 + 1e-12
 

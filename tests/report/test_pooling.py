@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.report.bins import moment_ranges, number_ranges, size_ranges
 from shoal.report.distributions import distribution, level_text, pooled, pooled_rare, told_apart
-from shoal.report.ranges import moment_ranges, number_ranges, size_ranges
 from shoal.tables import Table
 from shoal.tables.attributes import encode
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from shoal.tables.dataframes import adopt
 from shoal.tables.files import kind_of, open_table, write_table
-from shoal.tables.frames import adopt
-from shoal.tables.labels import Labels, with_file_label, with_labels
-from shoal.tables.statistics_reading import read_statistics
-from shoal.tables.stored import STATISTICS
+from shoal.tables.stat.labels import Labels, with_file_label, with_labels
+from shoal.tables.stat.reading import read_statistics
+from shoal.tables.storage import STATISTICS
 from shoal.tables.table import Table
 
 KINDS = ["sav", "zsav", "por", "dta", "xpt"]

@@ -89,7 +89,7 @@ def test_no_record_is_lost_or_merged_over_an_apostrophe(rows, delimiter, end, nu
 
 KILLED = """
 import os, signal, sys, duckdb
-import shoal.tables.dialect as dialect
+import shoal.tables.csv.dialect as dialect
 from shoal.tables import open_table
 class Killer:
     def __enter__(self): return self
@@ -115,6 +115,6 @@ def test_kill_9_leaves_nothing_of_the_original_behind(tmp_path):
 def test_systems_without_nameless_files_use_a_folder_that_goes(opened, monkeypatch, tmp_path):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    monkeypatch.setattr("shoal.tables.dialect.sys.platform", "darwin")
+    monkeypatch.setattr("shoal.tables.csv.dialect.sys.platform", "darwin")
     assert opened("a|b\n1|2\n").names == ["a", "b"]
     assert list((tmp_path / "tmp").iterdir()) == []

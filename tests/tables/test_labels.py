@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
-from shoal.tables.labels import (
+from shoal.tables.stat.labels import (
     Labels,
     file_label_of,
     labels_of,

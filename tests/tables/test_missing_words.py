@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shoal.errors import DataError, PlanError
 from shoal.plan import Csv, Plan
 from shoal.tables import open_table, write_table
-from shoal.tables.cells import looks_missing
+from shoal.tables.text_values import looks_missing
 
 WORDS = ["?", "NA", "n/a", "-9", "a,b", 'x"y', "keine Angabe", "ø"]
 CELLS = st.sampled_from([*WORDS, "", " ? ", "1", "2.50", "x", "-9.0"])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from surveys import KINDS, labelled, opened, survey, there_and_back
 
 from shoal.tables.files import open_table, write_table
-from shoal.tables.labels import Labels, file_label_of, labels_of, letters_of, tagged
-from shoal.tables.stored import stored, stored_type, unkept
+from shoal.tables.stat.labels import Labels, file_label_of, labels_of, letters_of, tagged
+from shoal.tables.storage import stored, stored_type, unkept
 from shoal.tables.table import Table
 
 

@@ -18,7 +18,7 @@ from surveys import KINDS, labelled, opened, survey, there_and_back
 
 from shoal.errors import DataError, FileError, MissingExtra, ShoalError
 from shoal.tables.files import kind_of, open_table, writable_kind, write_table
-from shoal.tables.labels import Labels
+from shoal.tables.stat.labels import Labels
 from shoal.tables.table import Table
 
 

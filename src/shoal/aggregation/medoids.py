@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation.members import Column, Labels, counted, starts_of
+from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.groups import least_distant
-from shoal.space import MODE, Space
 
 
-def medoids(space: Space, labels: Labels, weights: Column | None = None) -> NDArray[np.int64]:
+def medoids(space: EncodedMatrix, labels: Labels, weights: Column | None = None) -> NDArray[np.int64]:
     """Find in each group the record with the least sum of squared distances to the members.
 
     Published in place of all members, no record of the group costs less squared error: that is why distances are
@@ -17,7 +17,7 @@ def medoids(space: Space, labels: Labels, weights: Column | None = None) -> NDAr
 
     Parameters
     ----------
-    space : Space
+    space : EncodedMatrix
         The records; distances are its own.
     labels : (n,) array of int
         The group of each record, numbered from 0 without gaps.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.aggregation.members import Column
-from shoal.scaling import exponent_of
+from shoal.kernels.standardize import exponent_of
 
 
 class Rescaling(NamedTuple):

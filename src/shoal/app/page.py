@@ -8,7 +8,8 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from nicegui import app, ui
 
 from shoal.app.sessions import Store, Work
-from shoal.app.steps import attributes, opening, protection, release
+from shoal.app.steps import attributes, protection, release
+from shoal.app.steps import file as opening
 from shoal.app.view import View
 
 STEPS = {

@@ -12,8 +12,8 @@ from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
 from shoal.tables.attributes import infer_type, without_declared
-from shoal.tables.cells import decoded
-from shoal.tables.kinds import has_text, inner, is_number, is_text
+from shoal.tables.dtypes import has_text, inner, is_number, is_text
+from shoal.tables.text_values import decoded
 
 Role = str  # quasi, confidential, identifier or other
 

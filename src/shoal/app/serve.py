@@ -13,14 +13,14 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.app.folder import private_folder
+from shoal.app.private_folder import private_folder
 from shoal.errors import FileError, MissingExtra, PlanError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from shoal.app.guard import Guard
-    from shoal.app.tokens import Tokens
+    from shoal.app.security.middleware import Guard
+    from shoal.app.security.tokens import Tokens
 
 _STOPS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends that is closed
 
@@ -80,12 +80,12 @@ def _serve(
         import nicegui  # noqa: F401 - whatever follows needs it
     except ImportError:
         raise MissingExtra("shoal app", "app") from None
-    from shoal.app.address import Address
-    from shoal.app.guard import Guard
     from shoal.app.logs import keep_quiet
     from shoal.app.page import register
+    from shoal.app.security.address import Address
+    from shoal.app.security.middleware import Guard
+    from shoal.app.security.tokens import Tokens
     from shoal.app.sessions import Store
-    from shoal.app.tokens import Tokens
 
     address = Address(host, listening.getsockname()[1], secure=certificate is not None)
     sessions = folder / "sessions"
@@ -134,7 +134,7 @@ def run(
     """Run the server until it is asked to stop."""
     import uvicorn
 
-    from shoal.app.guard import SMALL
+    from shoal.app.security.middleware import SMALL
 
     class Server(uvicorn.Server):
         """Says when it is ready, and leaves signals to whoever cleans up after it."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from typing import Any
 
-from shoal.app.choices import Choices
+from shoal.app.form import Choices
 from shoal.app.jobs import Job, Line
 from shoal.errors import FileError
 

@@ -8,8 +8,8 @@ from nicegui import ui
 
 from shoal.app.jobs import Job
 from shoal.app.sessions import Work
-from shoal.screen import STEPS
-from shoal.words import counted
+from shoal.parallel import STEPS
+from shoal.text import counted
 
 _STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
 

@@ -17,13 +17,13 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from shoal.app.choices import sentences
+from shoal.app.form import sentences
 from shoal.app.profile import profiles
 from shoal.errors import MissingExtra, PlanError, ShoalError
+from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
 from shoal.tables import Table, open_table
 from shoal.tables.attributes import NUMBERS, infer_type
-from shoal.work import Progress, interruptible
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
 REPORT = "report.html"
@@ -41,19 +41,19 @@ def inspect(path: str, progress: Progress) -> Found:
 
 def survey(path: str, progress: Progress) -> Found:
     """Write the demonstration's survey, and look at it; its roles are known."""
-    from shoal import demo
+    from shoal import datasets
     from shoal.tables import write_table
 
-    write_table(open_table(demo.survey()), path, "csv")
+    write_table(open_table(datasets.survey()), path, "csv")
     found = inspect(path, progress)
     for each in found["profiles"]:
-        each["role"] = "confidential" if each["name"] in demo.CONFIDENTIAL else "quasi"
-    return {**found, "types": demo.TYPES, "attribute_weights": demo.WEIGHTS}
+        each["role"] = "confidential" if each["name"] in datasets.CONFIDENTIAL else "quasi"
+    return {**found, "types": datasets.TYPES, "attribute_weights": datasets.WEIGHTS}
 
 
 def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Found:
     """Measure what every k would cost and risk, on a sample of a large file."""
-    from shoal.sweeping import sweep
+    from shoal.evidence.sweep import sweep
 
     plan = Plan(**options)
     table = open_table(path, plan.csv).to_arrow()
@@ -77,8 +77,8 @@ def _is_plain(table: Table, plan: Plan) -> bool:
 
 def protect(options: dict[str, Any], progress: Progress) -> Found:
     """Protect a session's file: everything to look at and to download."""
-    from shoal.engines.choice import engine_for
-    from shoal.engines.running import protect_in_memory, protect_to_file
+    from shoal.backends.choose import engine_for
+    from shoal.release import protect_in_memory, protect_to_file
 
     plan = Plan(**options)
     target = Path(plan.output or "")
@@ -94,9 +94,9 @@ def protect(options: dict[str, Any], progress: Progress) -> Found:
 
 def _again(target: Path) -> Found:
     """Name the files, and say how to do it again: for whoever takes the plan along, and has all in one folder."""
-    from shoal.manifest import manifest_beside
-    from shoal.report.commands import file_name, protect_code, protect_command
-    from shoal.saving import plan_beside
+    from shoal.pipeline.manifest import manifest_beside
+    from shoal.pipeline.save import plan_beside
+    from shoal.plan.commands import file_name, protect_code, protect_command
 
     path = plan_beside(target)
     done = Plan.load(path)
@@ -136,8 +136,8 @@ def main() -> None:
 
 def _load() -> None:
     """Load what most tasks need while nobody waits for it."""
-    import shoal.engines.running
-    import shoal.sweeping
+    import shoal.evidence.sweep
+    import shoal.release
 
     with contextlib.suppress(MissingExtra):
         import shoal.report  # noqa: F401 - so that it is there

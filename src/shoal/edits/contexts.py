@@ -8,7 +8,7 @@ from elementpath import XPathToken
 
 from shoal.edits.expressions import And, Condition
 from shoal.edits.grammar import Parsed
-from shoal.edits.refusing import refuse
+from shoal.edits.messages import refuse
 from shoal.edits.xpath import RECORD, Let, Place, condition_of
 
 

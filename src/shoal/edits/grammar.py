@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from elementpath import ElementPathError, XPath2Parser, XPathToken
 from elementpath.tdop import Parser
 
-from shoal.edits.refusing import refuse, refuse_long, refuse_parts
+from shoal.edits.messages import refuse, refuse_long, refuse_parts
 
 
 class _Parser(XPath2Parser):

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.edits.demands import Tie
-from shoal.edits.evaluation import Records, holds
+from shoal.edits.evaluate import Records, holds
 from shoal.edits.expressions import Comparison, Condition, attributes_of
+from shoal.edits.requirements import Tie
 
 Codes = NDArray[np.float64]
 Labels = NDArray[np.int64]

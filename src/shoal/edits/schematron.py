@@ -21,9 +21,9 @@ from lxml import etree
 from shoal.edits.contexts import Context, read_context
 from shoal.edits.expressions import Condition, Or, Rule
 from shoal.edits.grammar import Parsed, parse, speaks_of_itself
-from shoal.edits.markup import read_markup
+from shoal.edits.messages import MOST_PARTS, gathered, refuse_large, refuse_parts, refuse_whole
 from shoal.edits.naming import with_unique_names
-from shoal.edits.refusing import MOST_PARTS, gathered, refuse_large, refuse_parts, refuse_whole
+from shoal.edits.safe_xml import read_markup
 from shoal.edits.xpath import OUTSIDE, Let, Place, condition_of, negated
 from shoal.errors import FileError, PlanError
 

@@ -31,7 +31,7 @@ from shoal.edits.expressions import (
     Variable,
 )
 from shoal.edits.grammar import Parsed, parse
-from shoal.edits.refusing import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_parts
+from shoal.edits.messages import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_parts
 
 _MOST_STEPS = 10_000  # tokens looked at for one test: variables of variables could go on without end
 _DEEPEST = 200  # tokens within one another

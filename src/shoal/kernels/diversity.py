@@ -6,14 +6,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.blocks import copy_point, offer
-from shoal.kernels.closeness import ordered_distances
-from shoal.kernels.lanes import LANES
+from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.mdav_mixed import pack_remaining, scan
-from shoal.kernels.mixed import Tally, average_record, count_record, settle, take_away, tally_all
+from shoal.kernels.mixed_average import Tally, average_record, count_record, settle, take_away, tally_all
 from shoal.kernels.mixed_lanes import mixed_distances
+from shoal.kernels.packed_records import copy_point, offer
+from shoal.kernels.simd import LANES
+from shoal.kernels.t_closeness import ordered_distances
 from shoal.kernels.types import Floats, Integers
-from shoal.space import MODE, Space
 
 # Groups as far from the file are ties, whatever rounding says: distances are compared in units of this size.
 UNIT = 1e-12
@@ -104,7 +104,7 @@ def _severity(attributes: Attributes, members: Integers, least: int, t: float) -
 
 
 @njit(cache=True, nogil=True)
-def _empty_tally(space: Space) -> Tally:
+def _empty_tally(space: EncodedMatrix) -> Tally:
     """Return a tally of no records that has room for the sum of all."""
     tally = tally_all(space)
     for i in range(space.values.shape[0]):
@@ -113,7 +113,7 @@ def _empty_tally(space: Space) -> Tally:
 
 
 @njit(cache=True, nogil=True)
-def _centre(space: Space, tally: Tally, members: Integers, point: Floats) -> None:
+def _centre(space: EncodedMatrix, tally: Tally, members: Integers, point: Floats) -> None:
     """Write the average record of a group; the tally is empty before and after."""
     for i in members:
         count_record(tally, space, i, 1)
@@ -143,7 +143,13 @@ def _worst(severity: Floats) -> int:
 
 @njit(cache=True, nogil=True)
 def merge_groups(
-    space: Space, attributes: Attributes, order: Integers, start: Integers, least: int, t: float, watch: Integers
+    space: EncodedMatrix,
+    attributes: Attributes,
+    order: Integers,
+    start: Integers,
+    least: int,
+    t: float,
+    watch: Integers,
 ) -> Integers:
     """Return for each group the lowest of those it is merged with; see `shoal.partitioning.diversity.merge_until`.
 
@@ -196,7 +202,7 @@ def merge_groups(
 
 
 @njit(cache=True, nogil=True)
-def squared_error(space: Space, order: Integers, start: Integers) -> float:
+def squared_error(space: EncodedMatrix, order: Integers, start: Integers) -> float:
     """Return the sum of the squared distances of the records to the average record of their group."""
     tally = _empty_tally(space)
     point, distance = np.empty(space.values.shape[1]), np.empty(LANES)
@@ -234,7 +240,7 @@ def _heaps(parts: Parts) -> _Heaps:
 
 @njit(cache=True, nogil=True)
 def _find_nearest(
-    space: Space, blocks: Floats, record: Integers, point: Floats, parts: Parts, heaps: _Heaps, distance: Floats
+    space: EncodedMatrix, blocks: Floats, record: Integers, point: Floats, parts: Parts, heaps: _Heaps, distance: Floats
 ) -> None:
     """Fill the heaps with the records of each pool that are nearest to a point, and sort them, the nearest first."""
     limit = np.full(heaps.size.shape[0], np.inf)
@@ -293,7 +299,7 @@ def _one_of_each(parts: Parts, heaps: _Heaps, group: Integers) -> int:
 
 
 @njit(cache=True, nogil=True)
-def groups_across(space: Space, parts: Parts, watch: Integers) -> Integers:
+def groups_across(space: EncodedMatrix, parts: Parts, watch: Integers) -> Integers:
     """Return the labels of groups with one record of each part; see `shoal.partitioning.diversity.t_first`.
 
     `parts` is used up. No squared distance may overflow.

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.mixed import convex, median_level
+from shoal.kernels.mixed_average import convex, median_level
 from shoal.kernels.types import Floats, Integers
 
 
@@ -85,8 +85,8 @@ def least_distant(
 ) -> Integers:
     """Return the place of each group's member with the least weighted sum of squared distances to all; the first wins.
 
-    Distances are those of `shoal.space.Space`; columns are of `numbers` or of categories. Every pair is measured once,
-    and each member's sum runs over the others in their order.
+    Distances are those of `EncodedMatrix`; columns are of `numbers` or of categories. Every pair is
+    measured once, and each member's sum runs over the others in their order.
     """
     result = np.empty(starts.size - 1, np.int64)
     for g in range(result.size):

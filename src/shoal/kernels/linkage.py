@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import Blocks, pack
-from shoal.kernels.lanes import LANES, lanes_at_most, lowest_lane, nearest_bounds, squared_distances
-from shoal.kernels.tree import Search, fit_boxes, new_search, push, sort_compactly
+from shoal.kernels.kd_tree import Search, fit_boxes, new_search, push, sort_compactly
+from shoal.kernels.packed_records import Blocks, pack
+from shoal.kernels.simd import LANES, lanes_at_most, lowest_lane, nearest_bounds, squared_distances
 from shoal.kernels.types import Floats, Integers
 
 

@@ -7,12 +7,12 @@ missing value is as far from every value, so that distances have no triangle ine
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import copy_point, offer
-from shoal.kernels.lanes import LANES, lowest_lane
-from shoal.kernels.mixed import average_record, take_away, tally_all
+from shoal.kernels.encoded import EncodedMatrix
+from shoal.kernels.mixed_average import average_record, take_away, tally_all
 from shoal.kernels.mixed_lanes import lanes_above, lanes_below, mixed_distances
+from shoal.kernels.packed_records import copy_point, offer
+from shoal.kernels.simd import LANES, lowest_lane
 from shoal.kernels.types import Floats, Integers
-from shoal.space import Space
 
 
 @njit(cache=True, nogil=True)
@@ -39,7 +39,13 @@ def pack_remaining(values: Floats, labels: Integers, count: int, place: Integers
 
 @njit(cache=True, nogil=True)
 def scan(
-    blocks: Floats, record: Integers, point: Floats, space: Space, near: Floats, nearest: Integers, distance: Floats
+    blocks: Floats,
+    record: Integers,
+    point: Floats,
+    space: EncodedMatrix,
+    near: Floats,
+    nearest: Integers,
+    distance: Floats,
 ) -> int:
     """Fill the heap of the records nearest to a point, and return the farthest record.
 
@@ -68,7 +74,7 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def mdav_generic(space: Space, k: int, watch: Integers) -> Integers:
+def mdav_generic(space: EncodedMatrix, k: int, watch: Integers) -> Integers:
     """Return the labels of MDAV-generic; see `shoal.partitioning.mixed`. No squared distance may overflow."""
     n, d = space.values.shape
     tally = tally_all(space)

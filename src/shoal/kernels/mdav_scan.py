@@ -7,9 +7,9 @@ record farthest from the mean needs no scan (`farthest_from_centre`), so that a 
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import Blocks, copy_point, erase, farthest_from_mean, offer, pack, remaining, restart
-from shoal.kernels.exact import add_record, digit_range, mean_of, sum_of
-from shoal.kernels.lanes import LANES, lanes_at_least, lanes_at_most, lowest_lane, squared_distances
+from shoal.kernels.exact_sum import add_record, digit_range, mean_of, sum_of
+from shoal.kernels.packed_records import Blocks, copy_point, erase, farthest_from_mean, offer, pack, remaining, restart
+from shoal.kernels.simd import LANES, lanes_at_least, lanes_at_most, lowest_lane, squared_distances
 from shoal.kernels.types import Floats, Integers
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import copy_point, farthest_from_mean, pack, remaining, restart
-from shoal.kernels.exact import add_record, digit_range, mean_of, sum_of
-from shoal.kernels.lanes import LANES
-from shoal.kernels.tree import farthest_in_tree, fit_boxes, nearest_in_tree, new_search, remove, sort_compactly
+from shoal.kernels.exact_sum import add_record, digit_range, mean_of, sum_of
+from shoal.kernels.kd_tree import farthest_in_tree, fit_boxes, nearest_in_tree, new_search, remove, sort_compactly
+from shoal.kernels.packed_records import copy_point, farthest_from_mean, pack, remaining, restart
+from shoal.kernels.simd import LANES
 from shoal.kernels.types import Floats, Integers
 
 

@@ -1,6 +1,6 @@
 """Eight records at a time where attributes are of several types and values may be missing.
 
-As in `shoal.kernels.lanes`, every lane sees the additions of the plain loop in the same order. A value that is NaN is a
+As in `shoal.kernels.simd`, every lane sees the additions of the plain loop in the same order. A value that is NaN is a
 missing one here; whether a lane is dead is told by a row of its own, before those of the attributes: 0, or NaN if dead.
 """
 
@@ -9,8 +9,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from shoal.kernels.lanes import _VECTOR, LANES, _constant, _data, _load, _mask, _splat, _store, cgutils, intrinsic
-from shoal.space import MODE
+from shoal.kernels.encoded import MODE
+from shoal.kernels.simd import _VECTOR, LANES, _constant, _data, _load, _mask, _splat, _store, cgutils, intrinsic
 
 
 def _squared_differences(builder: Any, values: Any, coordinate: Any, weight: Any) -> Any:
@@ -31,7 +31,7 @@ def _present(builder: Any, values: Any, weight: Any) -> Any:
 
 @intrinsic
 def mixed_distances(_: Any, blocks: Any, position: Any, point: Any, kinds: Any, weights: Any, out: Any) -> Any:
-    """Write the squared distances, as `shoal.space.Space` defines them, from a point to the eight records of a block.
+    """Write the squared distances, as in `EncodedMatrix`, from a point to the eight records of a block.
 
     What a column is, and whether the point misses its value, is the same for all blocks: the branches cost little.
     """

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
-from shoal.kernels.blocks import pack
-from shoal.kernels.tree import fit_boxes, nearest_in_tree, new_search, remove, sort_compactly
+from shoal.kernels.kd_tree import fit_boxes, nearest_in_tree, new_search, remove, sort_compactly
+from shoal.kernels.packed_records import pack
 from shoal.kernels.types import Floats, Integers
 
 

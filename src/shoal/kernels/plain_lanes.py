@@ -1,4 +1,4 @@
-"""The vector operations of `shoal.kernels.lanes` and `mixed_lanes` in plain Python, one twin for each, by name.
+"""The vector operations of `shoal.kernels.simd` and `mixed_lanes` in plain Python, one twin for each, by name.
 
 They stand in where numba compiles nothing (``NUMBA_DISABLE_JIT=1``), so that a debugger can step through every kernel
 and tests can see that the compiled ones give the same answer, bit by bit: numpy adds lane by lane, in the same order.
@@ -6,8 +6,8 @@ and tests can see that the compiled ones give the same answer, bit by bit: numpy
 
 import numpy as np
 
+from shoal.kernels.encoded import MODE
 from shoal.kernels.types import Floats, Integers
-from shoal.space import MODE
 
 LANES = 8
 ROUNDING = 1e-11  # relative; a sum over a hundred attributes is off by less than 1e-13

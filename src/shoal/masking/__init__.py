@@ -1,7 +1,18 @@
 """Methods that are not partition + aggregate: a matrix in, the masked matrix out."""
 
 from shoal.masking.insensitive import private_means
+from shoal.masking.ipso import ipso, least_k
 from shoal.masking.mic1d import mic1d
-from shoal.masking.ms import admissible_near, muralidhar_sarathy
+from shoal.masking.microhybrid import microhybrid, redraw
+from shoal.masking.muralidhar_sarathy import admissible_near, muralidhar_sarathy
 
-__all__ = ["admissible_near", "mic1d", "muralidhar_sarathy", "private_means"]
+__all__ = [
+    "admissible_near",
+    "ipso",
+    "least_k",
+    "mic1d",
+    "microhybrid",
+    "muralidhar_sarathy",
+    "private_means",
+    "redraw",
+]

@@ -1,18 +1,18 @@
 """Loss and risk: pure functions of arrays."""
 
-from shoal.measures.book import in_bounds, loss_book
-from shoal.measures.by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
+from shoal.measures.certainty_penalty import gcp, ncp
+from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
 from shoal.measures.diversity import l_diversity, t_closeness
+from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset
 from shoal.measures.fellegi_sunter import probabilistic_linkage
 from shoal.measures.hybrid import preservation, subdomains
-from shoal.measures.interval import interval_disclosure_rank, interval_disclosure_sd
-from shoal.measures.linkage import distance_linkage, distance_linkage_average
+from shoal.measures.interval_disclosure import interval_disclosure_rank, interval_disclosure_sd
 from shoal.measures.loss import loss, own_range_sse
-from shoal.measures.probabilistic import pil
-from shoal.measures.propensity import pmse
-from shoal.measures.ranges import gcp, ncp
+from shoal.measures.loss_book import in_bounds, loss_book
+from shoal.measures.loss_by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
+from shoal.measures.pil import pil
+from shoal.measures.pmse import pmse
 from shoal.measures.risk import MOST_RECORDS, diversity_book, exposure, risk_book, score
-from shoal.measures.subsets import published_classes, real_k, real_k_by_subset
 from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
 __all__ = [

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.closeness import ordered_distances
+from shoal.kernels.t_closeness import ordered_distances
 
 
 def l_diversity(classes: NDArray[np.int64], column_codes: NDArray[Any]) -> dict[str, float]:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.linkage import count_patterns, link_by_weight
-from shoal.measures.linkage import some_records
-from shoal.measures.subsets import published_classes
-from shoal.scaling import Matrix, standardize
+from shoal.kernels.standardize import Matrix, standardize
+from shoal.measures.distance_linkage import some_records
+from shoal.measures.equivalence_classes import published_classes
 
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.standardize import Matrix, exponent_of
 from shoal.measures.loss import correlations, near_one
-from shoal.scaling import Matrix, exponent_of
 
 Column = NDArray[np.float64]
 Labels = NDArray[np.int64]

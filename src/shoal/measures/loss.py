@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.scaling import Matrix, standardize
+from shoal.kernels.standardize import Matrix, standardize
 
 Column = NDArray[np.float64]
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.standardize import Matrix
+from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
 from shoal.measures.diversity import l_diversity, t_closeness
+from shoal.measures.equivalence_classes import MOST_SUBSETS, published_classes, real_k, real_k_by_subset
 from shoal.measures.fellegi_sunter import probabilistic_linkage
-from shoal.measures.interval import interval_disclosure_rank, interval_disclosure_sd
-from shoal.measures.linkage import distance_linkage, distance_linkage_average
-from shoal.measures.subsets import MOST_SUBSETS, published_classes, real_k, real_k_by_subset
-from shoal.scaling import Matrix
+from shoal.measures.interval_disclosure import interval_disclosure_rank, interval_disclosure_sd
 
 # What `risk_book` spends: records x subsets whose classes are counted, records x attributes x subsets that are linked.
 MOST_LABELS = 100_000_000

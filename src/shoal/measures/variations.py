@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.standardize import Matrix, standardize
 from shoal.measures.loss import correlations, near_one, on_one_scale
-from shoal.scaling import Matrix, standardize
 
 # What is smaller than this, beside what it is made of, is the rounding error of a sum that is zero.
 ROUNDING = 1e-12

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from shoal.scaling import standardize
+from shoal.kernels.standardize import standardize
 
 
 def choose_blocks(X: npt.NDArray[np.float64], size: int, how: str) -> list[list[int]]:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.partitioning.crossing import group_errors
-from shoal.partitioning.cut import univariate
 from shoal.partitioning.mdav import mdav, within_range
 from shoal.partitioning.numbering import by_first_record
+from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.refinement import Refined, refine
 from shoal.plan import Effort
 
@@ -122,7 +122,7 @@ def _has_columns(n: int, k: int, effort: Effort) -> bool:
 
 def _recombined(X: Matrix, k: int, labels: Labels, end: float, seed: int, watch: Labels) -> Labels:
     """Refine, generate columns, choose from all groups that were met, and refine the choice while time lasts."""
-    from shoal.partitioning.columns import column_generation
+    from shoal.partitioning.column_generation import column_generation
     from shoal.partitioning.recombination import solve_over_columns
 
     def left() -> float:

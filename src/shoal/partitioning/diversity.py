@@ -17,11 +17,11 @@ from shoal.kernels.diversity import (
     merge_groups,
     squared_error,
 )
+from shoal.kernels.encoded import EncodedMatrix
 from shoal.partitioning.methods import Labels, Watch
 from shoal.partitioning.mixed import within_range
 from shoal.partitioning.numbering import by_first_record
-from shoal.space import Space
-from shoal.words import counted
+from shoal.text import counted
 
 # How many records of the whole file have each value of a confidential attribute.
 Frequencies = NDArray[np.int64]
@@ -85,7 +85,7 @@ def satisfied(
 
 
 def merge_until(
-    space: Space,
+    space: EncodedMatrix,
     labels: Labels,
     secrets: Sequence[Secret],
     l: int | None,  # noqa: E741
@@ -102,7 +102,7 @@ def merge_until(
 
     Parameters
     ----------
-    space : Space
+    space : EncodedMatrix
         The quasi-identifiers.
     labels : (n,) array of int64
         The groups to begin with.
@@ -142,7 +142,7 @@ def merge_until(
 
 
 def t_first(
-    space: Space,
+    space: EncodedMatrix,
     k: int,
     secret: Secret,
     t: float,
@@ -167,7 +167,7 @@ def t_first(
 
     Parameters
     ----------
-    space : Space
+    space : EncodedMatrix
         The quasi-identifiers.
     k : int
         The least number of records in a group.
@@ -200,7 +200,7 @@ def t_first(
 
 
 def diverse(
-    space: Space,
+    space: EncodedMatrix,
     k: int,
     labels: Labels,
     secrets: Sequence[Secret],
@@ -217,7 +217,7 @@ def diverse(
 
     Parameters
     ----------
-    space : Space
+    space : EncodedMatrix
         The quasi-identifiers.
     k : int
         The least number of records in a group.
@@ -309,5 +309,5 @@ def _starts(labels: Labels) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.bincount(labels))])
 
 
-def _error(space: Space, labels: Labels) -> float:
+def _error(space: EncodedMatrix, labels: Labels) -> float:
     return float(squared_error(within_range(space), np.argsort(labels, kind="stable"), _starts(labels)))

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, PlanError
+from shoal.kernels.standardize import Matrix
+from shoal.kernels.standardize import standardize as scale
 from shoal.plan import AttributeType, Effort, Plan
-from shoal.scaling import Matrix
-from shoal.scaling import standardize as scale
 
 BEST_UP_TO = 50_000  # records: half a minute on two cores, where no budget is given
 BEST_K = 30  # larger groups take a search much longer
@@ -84,7 +84,7 @@ def _partitioner(method: str, gain: float | None) -> Partitioner:
 
             return vmdav if gain is None else partial(vmdav, gain=gain)
         case "univariate":
-            from shoal.partitioning.cut import univariate
+            from shoal.partitioning.optimal_cut import univariate
 
             return univariate
         case "pca" | "zscores":

@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.mdav_mixed import mdav_generic
-from shoal.space import MODE, Space
 
 
-def within_range(space: Space) -> Space:
+def within_range(space: EncodedMatrix) -> EncodedMatrix:
     """Return a space in which no squared distance overflows; a power of two changes no comparison.
 
     Weights can then become so small that they lose digits or vanish: missing values and categories count for nothing
@@ -28,10 +28,10 @@ def within_range(space: Space) -> Space:
     )
 
 
-def mdav_mixed(space: Space, k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def mdav_mixed(space: EncodedMatrix, k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """Partition records by MDAV-generic [1]_: groups of k, the last of up to 2k - 1.
 
-    The algorithm of `shoal.partitioning.mdav.mdav` with the distances of `Space`; in a plain one, the groups are the
+    The algorithm of `shoal.partitioning.mdav.mdav` with distances of `EncodedMatrix`; on a plain one, groups are the
     same. The average record is, attribute by attribute, the mean, the median, the convex median [2]_ or the mode of the
     values present; it misses a value that more records miss than have. Of several categories that are as frequent, the
     mode is the one with the lowest number; medians are lower medians. Ties go to the lowest record index.

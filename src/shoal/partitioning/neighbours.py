@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.scale_nearest import nearest_points
+from shoal.kernels.kd_nearest import nearest_points
 from shoal.partitioning.mdav import within_range
 
 

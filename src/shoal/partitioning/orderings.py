@@ -2,17 +2,17 @@
 
 An ordering is a function of X that returns a permutation: a projection by which records are sorted, a walk from record
 to record. The one that takes longest and serves best, `tour`, has a module of its own. Where to
-cut is not decided here but in `shoal.partitioning.cut`, which measures the loss in all the attributes, not along the
-line.
+cut is not decided here but in `shoal.partitioning.optimal_cut`, which measures the loss in all the attributes, not
+along the line.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.paths import nearest_next
-from shoal.partitioning.cut import cut
+from shoal.kernels.standardize import exponent_of, standardize, within_squares
 from shoal.partitioning.mdav import mdav
-from shoal.scaling import exponent_of, standardize, within_squares
+from shoal.partitioning.optimal_cut import cut
 
 
 def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
@@ -34,7 +34,7 @@ def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None 
     k
         The least number of records in a group.
     watch
-        As for `shoal.partitioning.cut.cut`.
+        As for `shoal.partitioning.optimal_cut.cut`.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def zscores(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | N
     k
         The least number of records in a group.
     watch
-        As for `shoal.partitioning.cut.cut`.
+        As for `shoal.partitioning.optimal_cut.cut`.
 
     Returns
     -------

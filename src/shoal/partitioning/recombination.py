@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from shoal.kernels.pricing import group_costs
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.columns import Columns, nearest_sums, search, unit
-from shoal.partitioning.cover import Cover, Groups, groups_of, pooled, stopping
+from shoal.partitioning.column_generation import Columns, nearest_sums, search, unit
+from shoal.partitioning.set_partitioning import Cover, Groups, groups_of, pooled, stopping
 
 BATCH = 2000  # groups that are put into one model, where the components are smaller
 HALVINGS = 12  # after which there may be too many groups of no reduced cost at all, as among equal records

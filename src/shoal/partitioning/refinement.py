@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.standardize import exponent_of
 from shoal.partitioning.crossing import cross, group_errors
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.numbering import contiguous
 from shoal.partitioning.rounds import COLD, Labels, Land, Leg, Matrix, search_regions, search_side_by_side
-from shoal.scaling import exponent_of
 
 # Temperatures are in units of the mean squared distance to the k nearest neighbours.
 HOT = 0.5

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from shoal.partitioning.cut import best_openings, cut_each
+from shoal.partitioning.optimal_cut import best_openings, cut_each
 from shoal.partitioning.tours import tour
 
 

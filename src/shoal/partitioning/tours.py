@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
+from shoal.kernels.standardize import within_squares
 from shoal.kernels.tour import shortened
-from shoal.partitioning.cut import best_openings, cut_each, longest_edge
 from shoal.partitioning.neighbours import neighbours
-from shoal.scaling import within_squares
+from shoal.partitioning.optimal_cut import best_openings, cut_each, longest_edge
 
 NEIGHBOURS = 10  # that a record may be joined to
 # Records that a move may turn round: all that it might up to 200,000 records. At 1,000,000 x 5, uniform, the moves take

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.vmdav_tree import vmdav_tree
+from shoal.kernels.vmdav import vmdav_tree
 from shoal.partitioning.mdav import within_range
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.report.ranges import Ranges, moment_ranges, number_ranges
+from shoal.report.bins import Ranges, moment_ranges, number_ranges
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
 
 Counts = NDArray[np.int64]

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import MissingExtra
-from shoal.manifest import sha256_of, software
-from shoal.report import wording
-from shoal.report.commands import plan_text, protect_command, sweep_command
-from shoal.report.evidence import (
+from shoal.pipeline.manifest import sha256_of, software
+from shoal.plan.commands import plan_text, protect_command, sweep_command
+from shoal.report import text as wording
+from shoal.report.charts import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
+from shoal.report.figures import (
     Masked,
     at_risk,
     correlation_change,
@@ -17,9 +18,8 @@ from shoal.report.evidence import (
     others,
     treatments,
 )
-from shoal.report.pictures import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
 from shoal.tables.attributes import NUMBERS
-from shoal.words import counted
+from shoal.text import counted
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -28,8 +28,8 @@ except ImportError:
     raise MissingExtra("a report", "report") from None
 
 if TYPE_CHECKING:
+    from shoal.evidence.sweep import Sweep
     from shoal.release import Release
-    from shoal.sweeping import Sweep
 
 
 def release_report(release: "Release", *, records_at_risk: bool = False, saved: Path | None = None) -> str:
@@ -130,7 +130,7 @@ def _can_be_drawn(sweep: "Sweep") -> bool:
 
 
 def _is_plain(release: "Release", masked: Masked) -> bool:
-    """Tell whether the method saw nothing but numbers: as in `shoal.settle.chosen`."""
+    """Tell whether the method saw nothing but numbers: as in `shoal.pipeline.resolve.chosen`."""
     seen = [attribute for attribute, _ in masked.pairs(release.plan.masked)]
     gaps = release.plan.missing == "group" and any(attribute.missing.any() for attribute in seen)
     return not gaps and all(attribute.type in NUMBERS for attribute in seen)

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, PlanError
+from shoal.report.charts import RISKS, correlations_chart, distribution_chart, map_chart, sizes_chart
 from shoal.report.distributions import distribution
-from shoal.report.evidence import Masked, correlation_change, group_sizes, least
-from shoal.report.pictures import RISKS, correlations_chart, distribution_chart, map_chart, sizes_chart
+from shoal.report.figures import Masked, correlation_change, group_sizes, least
 
 if TYPE_CHECKING:
     from altair import LayerChart
 
+    from shoal.evidence.sweep import Sweep
     from shoal.release import Release
-    from shoal.sweeping import Sweep
 
 
 def plot_sizes(release: "Release", block: int = 1) -> "LayerChart":

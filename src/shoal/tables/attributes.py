@@ -13,12 +13,12 @@ from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import decoded, first_not_date, without_views
 from shoal.tables.decode import decode_numbers
-from shoal.tables.kinds import inner, is_number, is_text
-from shoal.tables.labels import user_missing
+from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import to_floats, what_it_is
+from shoal.tables.stat.labels import user_missing
 from shoal.tables.table import Table
+from shoal.tables.text_values import decoded, first_not_date, without_views
 
 Codes = NDArray[np.float64]
 Level = str | bool | int | float

@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.apart import read_apart
 from shoal.tables.atomic import in_words
-from shoal.tables.csv_reading import read_csv
-from shoal.tables.csv_writing import write_csv
-from shoal.tables.frames import adopt
+from shoal.tables.csv.reading import read_csv
+from shoal.tables.csv.writing import write_csv
+from shoal.tables.dataframes import adopt
 from shoal.tables.numbers import find_disguised, find_spoiled
-from shoal.tables.statistics_writing import write_statistics
-from shoal.tables.stored import STATISTICS, Kind, plain_dictionaries
+from shoal.tables.stat.subprocess import read_apart
+from shoal.tables.stat.writing import write_statistics
+from shoal.tables.storage import STATISTICS, Kind, plain_dictionaries
 from shoal.tables.table import Table
 
 KINDS: dict[str, Kind] = {
@@ -115,7 +115,7 @@ def _read(path: Path, kind: Kind) -> pa.Table:
     if kind in STATISTICS:
         return read_apart(path, kind)
     if kind == "excel":
-        from shoal.tables.excel import read_excel
+        from shoal.tables.excel.reading import read_excel
 
         return read_excel(path)
     if kind == "xml":
@@ -205,7 +205,7 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
         elif kind == "arrow":
             _write_arrow(table.to_arrow(), path)
         elif kind == "excel":
-            from shoal.tables.excel import write_excel
+            from shoal.tables.excel.reading import write_excel
 
             write_excel(table.to_arrow(), path)
         elif kind == "xml":

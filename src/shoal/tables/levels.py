@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array, ChunkedArray
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import decoded, one_chunk
+from shoal.tables.text_values import decoded, one_chunk
 
 
 def keep_in_arrow(table: pa.Table, keep: NDArray[np.bool_]) -> pa.Table:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import (
+from shoal.tables.dataframes import column_of, first_odd_object
+from shoal.tables.dtypes import is_number, is_text
+from shoal.tables.text_values import (
     count_numbers,
     decoded,
     first_not_number,
@@ -20,8 +22,6 @@ from shoal.tables.cells import (
     looks_infinite,
     looks_missing,
 )
-from shoal.tables.frames import column_of, first_odd_object
-from shoal.tables.kinds import is_number, is_text
 
 _OTHER = "give it another type, or another role"
 _FILL = "fill it, or say with missing what is to be done"

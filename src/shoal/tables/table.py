@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
-from shoal.tables.cells import coarsest, render
-from shoal.tables.dialect import Dialect
-from shoal.tables.frames import column_of, rebuild, to_arrow
-from shoal.tables.kinds import has_text
-from shoal.tables.labels import Labels, labels_of
+from shoal.tables.csv.dialect import Dialect
+from shoal.tables.dataframes import column_of, rebuild, to_arrow
+from shoal.tables.dtypes import has_text
+from shoal.tables.equality import same_values
 from shoal.tables.numbers import numeric_names, to_matrix
-from shoal.tables.sameness import same_values
+from shoal.tables.stat.labels import Labels, labels_of
+from shoal.tables.text_values import coarsest, render
 
 
 @dataclass(frozen=True, eq=False, repr=False)

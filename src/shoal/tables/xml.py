@@ -23,11 +23,11 @@ from lxml import etree
 from shoal.errors import DataError, FileError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.cells import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render
-from shoal.tables.frames import column_of
-from shoal.tables.kinds import has_text, inner, is_text
+from shoal.tables.dataframes import column_of
+from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.markup import NO_CHARACTER, escaped
 from shoal.tables.names import check_names
+from shoal.tables.text_values import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render
 
 _KEY = b"shoal.xml"
 _BLOCK = 1 << 20

@@ -4,7 +4,7 @@ from typing import Any
 
 from nicegui import ui
 
-from shoal.app.choices import ROLES, TYPES
+from shoal.app.form import ROLES, TYPES
 from shoal.app.view import View
 
 _MEANINGS = (

@@ -5,7 +5,7 @@ from typing import Any
 
 from nicegui import events, ui
 
-from shoal.app.choices import ENDINGS, METHODS, sentences
+from shoal.app.form import ENDINGS, METHODS, sentences
 from shoal.app.view import View
 from shoal.errors import PlanError, ShoalError
 from shoal.plan import Plan

@@ -1,0 +1,1 @@
+"""Files larger than memory on this machine."""

@@ -1,0 +1,129 @@
+"""The release as a file, written piece by piece: Parquet, Arrow or CSV."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.kernels.standardize import Matrix
+from shoal.pipeline.masker import Frame
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.csv.dialect import Dialect
+from shoal.tables.csv.pieces import CsvSource
+from shoal.tables.csv.writing import csv_lines, refuse_misread, with_word
+from shoal.tables.dataframes import rebuild
+from shoal.tables.dtypes import has_text, inner
+from shoal.tables.storage import Kind, plain_dictionaries
+from shoal.tables.stream_reading import Source
+from shoal.tables.text_values import decoded, one_chunk
+
+Write = Callable[[pa.Table], None]
+
+
+def published_schema(source: Source, frame: Frame) -> pa.Schema:
+    """Give the columns that are published: identifiers are gone, masked attributes have their types."""
+    masked: dict[str, Array] = {name: pa.array([], type_) for name, type_ in frame.types.items()}
+    schema: pa.Schema = rebuild(source.schema.empty_table(), masked, frame.plan.identifiers).schema
+    return schema
+
+
+def originals(source: Source, kind: Kind, names: list[str], rows: int) -> Iterator[pa.Table]:
+    """Read the original once more; from CSV to CSV as it is spelt, so that what is not masked stays as it is."""
+    if isinstance(source, CsvSource) and kind == "csv":
+        return source.texts(names, rows)
+    return source.pieces(names, rows)
+
+
+def release_pieces(
+    pieces: Iterator[pa.Table],
+    published: Iterator[Matrix],
+    frame: Frame,
+    schema: pa.Schema,
+    used: Mapping[str, NDArray[np.bool_]],
+) -> Iterator[pa.Table]:
+    """Put what is published in the place of what was there, piece by piece.
+
+    Parameters
+    ----------
+    pieces, published
+        The columns that stay, or are replaced; and the codes that are published, for the same records.
+    frame, schema
+        Of the release.
+    used
+        Which levels or categories are published at all: others are no part of a dictionary.
+    """
+    for piece, codes in zip(pieces, published, strict=True):
+        columns = frame.decode(codes)
+        for attribute in frame.attributes:
+            if attribute.type != "ordinal" and isinstance(attribute.stored, pa.DictionaryType):
+                levels = attribute.levels.filter(pa.array(used[attribute.name]))  # type: ignore[union-attr]
+                columns[attribute.name] = _in_one_dictionary(columns[attribute.name], levels)
+        names = schema.names
+        yield pa.table({name: columns.get(name, one_chunk(piece.column(name))) for name in names})
+
+
+def _in_one_dictionary(column: Array, levels: Array) -> Array:
+    """Give all pieces of a column the same dictionary."""
+    kind: Any = column.type
+    places = pc.index_in(decoded(column), value_set=levels).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(places, levels, ordered=kind.ordered)
+
+
+@contextmanager
+def written(path: Path, kind: Kind, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Iterator[Write]:
+    """Give what writes pieces of a release to a private file, which is complete afterwards."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        if kind == "parquet":
+            schema = plain_dictionaries(schema.empty_table()).schema
+            _refuse_unheld(schema)
+            with pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as parquet:
+                yield lambda piece: parquet.write_table(plain_dictionaries(piece).cast(schema), max(1, len(piece)))
+        elif kind == "arrow":
+            options = pa.ipc.IpcWriteOptions(compression="zstd")
+            with pa.ipc.new_file(file, schema, options=options) as arrow:
+                yield lambda piece: _write_arrow(arrow, piece.cast(schema))
+        else:
+            yield _csv_writer(file, schema, masked, dialect)
+
+
+def _refuse_unheld(schema: pa.Schema) -> None:
+    for field in schema:
+        try:
+            pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
+        except pa.ArrowException:
+            raise DataError(f"column '{field.name}' is of type {field.type}, which Parquet cannot hold") from None
+
+
+def _write_arrow(writer: pa.ipc.RecordBatchFileWriter, piece: pa.Table) -> None:
+    try:
+        writer.write_table(piece.combine_chunks())
+    except pa.ArrowInvalid:  # a file has one dictionary for all its batches
+        raise DataError("a column has other categories in other pieces of the file; write Parquet, not Arrow") from None
+
+
+def _csv_writer(file: BinaryIO, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Write:
+    for field in schema:
+        if not has_text(field.type):
+            raise DataError(f"column '{field.name}' is of type {inner(field.type)}; CSV cannot hold it, Parquet can")
+    file.write(csv_lines([pa.array([name]) for name in schema.names], dialect))
+    records = 0
+
+    def write(piece: pa.Table) -> None:
+        nonlocal records
+        columns = []
+        for name in schema.names:
+            column = one_chunk(piece.column(name))
+            refuse_misread(column, name, dialect.decimal, records)
+            columns.append(with_word(column, name, dialect) if name in masked else column)
+        file.write(csv_lines(columns, dialect))
+        records += len(piece)
+
+    return write

@@ -1,0 +1,93 @@
+"""What a tree of record blocks knows: the block of a cell, and so of any record."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocking.cells import CellTree, Integers
+from shoal.kernels.standardize import Matrix
+
+
+@dataclass(frozen=True)
+class RecordBlocks:
+    """Record blocks, as unions of cells.
+
+    Attributes
+    ----------
+    tree : CellTree
+        The cells.
+    block : (m,) array of int64
+        The block of each node of the tree; -1 for inner nodes.
+    sizes : (b,) array of int64
+        How many records each block has.
+    leaves : int
+        How many cells with records there were before any were put together.
+    crowded : int
+        How many blocks have more records than asked for because these cannot be told apart: they lie in one place, or
+        too few others lie beside it. They are partitioned like any other, but need more memory.
+    """
+
+    tree: CellTree
+    block: Integers
+    sizes: Integers
+    leaves: int
+    crowded: int
+
+    def assign(self, X: Matrix) -> Integers:
+        """Return the block of each record, 0, 1, ...; X may be any part of the records that made the tree."""
+        blocks: Integers = self.block[self.tree.leaf_of(X)]
+        return blocks
+
+
+def united(tree: CellTree, counts: Integers, block: NDArray[np.integer], crowded: int) -> RecordBlocks:
+    """Put the leaves of a tree together to blocks, numbered by the first of their leaves."""
+    _, first, inverse = np.unique(block, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    by_leaf = rank[inverse]
+    number, leaves = tree.leaves()
+    by_node = np.where(number >= 0, by_leaf[number], -1)
+    sizes = np.zeros(len(first), np.int64)
+    np.add.at(sizes, by_leaf, counts)
+    return RecordBlocks(tree, by_node, sizes, leaves, crowded)
+
+
+@dataclass(frozen=True)
+class PartBlocks:
+    """Record blocks of parts, numbered one part after the other.
+
+    Attributes
+    ----------
+    within
+        The blocks of each part; None if it is one.
+    records
+        How many each part has.
+    """
+
+    within: list[RecordBlocks | None]
+    records: list[int]
+
+    @property
+    def _sizes(self) -> list[Integers]:
+        pairs = zip(self.within, self.records, strict=True)
+        return [np.array([count]) if blocks is None else blocks.sizes for blocks, count in pairs]
+
+    @property
+    def sizes(self) -> Integers:
+        """How many records each block has."""
+        return np.concatenate(self._sizes)
+
+    @property
+    def crowded(self) -> int:
+        """How many blocks have more records than asked for: see `RecordBlocks`."""
+        return sum(blocks.crowded for blocks in self.within if blocks is not None)
+
+    def assign(self, X: Matrix, parts: Integers) -> Integers:
+        """Return the block of each record, of which X is the outline and `parts` the number of its part."""
+        blocks = (np.cumsum([0, *map(len, self._sizes)])[:-1])[parts]
+        for part in np.unique(parts):
+            within = self.within[part]
+            if within is not None:
+                blocks[parts == part] += within.assign(X[parts == part])
+        return blocks

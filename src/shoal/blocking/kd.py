@@ -1,0 +1,78 @@
+"""Balanced k-d blocks: the default, as large as memory allows."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocking.blocks import RecordBlocks, united
+from shoal.blocking.cells import Gather, Integers, contents, grow
+from shoal.errors import PlanError
+
+_CELLS_A_BLOCK = 64  # a block's size is within a 64th of the half that was aimed at
+
+
+def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
+    """Halve the records across their widest attribute until no block has more than `most`.
+
+    As in a k-d tree [1]_ a block is divided at the median of the attribute in which its records vary most, so blocks
+    are compact and of about the same size. An exact median would need the records of a block in order. Here the
+    records are first counted in small cells, none with more than a 64th of a block, and a median is taken over the
+    cells, each of which goes to one side as a whole, according to its centroid. The cells are known from a few passes
+    that add integers, so the blocks are the same whether the records lie in memory, in a file or on a cluster. Equal
+    records share a cell, and so a block.
+
+    Where too many records lie in one place a block may stay larger: see `RecordBlocks.crowded`.
+
+    Parameters
+    ----------
+    gather
+        The records: standardised attributes.
+    k
+        The least number of records in a block.
+    most
+        The most records in a block.
+
+    References
+    ----------
+    .. [1] J. L. Bentley, "Multidimensional binary search trees used for associative searching", Communications of the
+       ACM 18 (1975) 509-517.
+    """
+    if most < 2 * k:
+        raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
+    tree = grow(gather, max(1, most // _CELLS_A_BLOCK), whole_levels=False)
+    inside = gather(partial(contents, tree))
+    centroids = inside.centroids(tree)
+    block = np.empty(len(inside.counts), np.int64)
+    pieces, formed, crowded = [np.arange(len(block))], 0, 0
+    while pieces:
+        cells = pieces.pop()
+        records = int(inside.counts[cells].sum())
+        # A 64th is kept free for what medians over whole cells are off, or a block just above `most` would be halved.
+        parts = -(-records * _CELLS_A_BLOCK // (most * (_CELLS_A_BLOCK - 1)))
+        halves = _halves(inside.counts[cells], centroids[cells], k, parts) if records > most else None
+        if halves is None:
+            crowded += records > most
+            block[cells] = formed
+            formed += 1
+        else:
+            pieces += [cells[half] for half in halves]
+    return united(tree, inside.counts, block, crowded)
+
+
+def _halves(
+    counts: Integers, centroids: NDArray[np.float64], least: int, parts: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Divide cells across their widest attribute, at the median if the number of blocks to come of them is even.
+
+    None if no cut leaves `least` records on both sides.
+    """
+    weights = counts / counts.sum()
+    spread = weights @ (centroids - weights @ centroids) ** 2
+    order = np.argsort(centroids[:, np.argmax(spread)], kind="stable")
+    below = np.cumsum(counts[order])[:-1]
+    possible = np.flatnonzero((below >= least) & (counts.sum() - below >= least))
+    if len(possible) == 0:
+        return None
+    cut = possible[np.argmin(np.abs(parts * below[possible] - parts // 2 * counts.sum()))] + 1
+    return order[:cut], order[cut:]

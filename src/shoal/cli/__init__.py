@@ -1,0 +1,119 @@
+"""The commands. Each builds a plan, calls what Python users call, and shows the result."""
+
+import contextlib
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.text import Text
+from typer.exceptions import TyperException
+
+from shoal.cli.app import app as app_command
+from shoal.cli.check import assess_command, check_command
+from shoal.cli.edits import edits_command
+from shoal.cli.options import Json
+from shoal.cli.output import print_json, stderr, stdout
+from shoal.cli.protect import protect_command
+from shoal.cli.sweep import sweep_command
+from shoal.errors import CheckFailed, ShoalError
+
+app = typer.Typer(
+    name="shoal",
+    help="Makes microdata safe to publish: records are put into groups of at least k similar ones, and each group "
+    "publishes one representative.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+app.command(
+    name="protect",
+    epilog="Example:  shoal protect data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
+)(protect_command)
+app.command(name="sweep", epilog="Example:  shoal sweep data.csv -k 3-10 --quasi age,income")(sweep_command)
+app.command(name="app", epilog="Example:  shoal app data.csv")(app_command)
+app.command(name="edits", epilog="Example:  shoal edits data.csv rules.sch --quasi age,income")(edits_command)
+app.command(name="check", epilog="Example:  shoal check masked.csv -k 5 --quasi age,income --edits rules.sch")(
+    check_command
+)
+app.command(
+    name="assess", epilog="Example:  shoal assess data.csv masked.csv --quasi age,income --confidential illness"
+)(assess_command)
+
+
+@app.command(name="demo", epilog="Example:  shoal demo --folder try-shoal")
+def demo_command(
+    folder: Annotated[str, typer.Option(help="Where to put the files.")] = "shoal-demo",
+    k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")] = "5",
+    as_json: Json = False,
+) -> None:
+    """Protect a real survey: 6,366 women on their marriages and affairs (Redbook, 1974)."""
+    from shoal.cli.demo import INTRODUCTION, run
+    from shoal.cli.display import Bar, files
+    from shoal.cli.display import release as shown
+
+    with Bar(stderr()) as bar:
+        summary, paths = run(Path(folder), k, bar)
+    if as_json:
+        print_json({**summary, "files": paths})
+    else:
+        stdout().print(f"{INTRODUCTION}\n")
+        stdout().print(shown(summary), files(paths))
+
+
+def main() -> None:
+    """Run the command line: one clear sentence for whatever goes wrong, never a traceback."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # whoever is asked to end cleans up like after Ctrl-C
+        number = getattr(signal, name, signal.SIGTERM)  # Windows has two of them
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup asks for
+            signal.signal(number, signal.default_int_handler)
+    try:
+        # Not standalone: wrong options are to read like every other mistake.
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except TyperException as error:
+        if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
+            _fail("error", [f"{sentence}; see shoal --help"], 2)
+        raise SystemExit(2) from None
+    except CheckFailed as failed:
+        _fail("failed", failed.failures, 1)
+    except ShoalError as error:
+        _fail("error", str(error).splitlines(), 2)
+    except KeyboardInterrupt:  # once more, while the first was being answered
+        code = _INTERRUPTED
+    except Exception as error:
+        if os.environ.get("SHOAL_DEBUG"):
+            raise
+        _fail("error", [_unexpected(error)], 2)
+    if code == _INTERRUPTED:
+        _fail("stopped", ["interrupted"], _INTERRUPTED)
+    raise SystemExit(code)
+
+
+def _unexpected(error: Exception) -> str:
+    """Say what went wrong; the error's own text may carry values from the data, so it is not shown."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
+        return "there is not enough memory; free some, or let less be used at a time with --memory"
+    if isinstance(error, OSError) and error.errno:
+        return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
+    return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
+
+
+_INTERRUPTED = 130  # what Typer returns after Ctrl-C
+
+
+def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try again at the end, and say more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError):  # nobody can be told, but for the exit code
+        for sentence in sentences:
+            stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
+    raise SystemExit(code)

@@ -1,0 +1,64 @@
+"""The demonstration: a real survey from raw answers to a file that may be published."""
+
+from pathlib import Path
+from typing import Any
+
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, WEIGHTS, survey
+from shoal.errors import FileError, MissingExtra
+from shoal.parallel import Progress
+from shoal.pipeline.manifest import manifest_beside
+from shoal.pipeline.save import plan_beside
+from shoal.plan import Plan
+from shoal.release import protect
+from shoal.tables import open_table, write_table
+from shoal.tables.atomic import written_whole
+
+INTRODUCTION = (
+    "In 1974 the magazine Redbook asked its readers about their marriages and affairs; 6,366 women answered. Anyone "
+    "who knows a woman's age, years of marriage, children, religiousness, schooling and the couple's occupations might "
+    "find her answers. So these seven attributes are masked; how she rates her marriage, and her affairs, stay as they "
+    "are, for research."
+)
+
+_EXTRAS = "demo,report"
+
+
+def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
+    """Write the survey to `folder`, protect it, report on it, and return the summary and the files."""
+    answers = survey()
+    _refuse_without_reports()
+    original, masked, page = folder / "survey.csv", folder / "masked.csv", folder / "report.html"
+    plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES, attribute_weights=WEIGHTS)
+    paths = {
+        "original survey": original,
+        "masked file": masked,
+        "plan": plan_beside(masked),
+        "manifest": manifest_beside(masked),
+        "report": page,
+    }
+    _make(folder, {path.name for path in paths.values()})
+    with written_whole(original, overwrite=True) as partial:
+        write_table(open_table(answers), partial, "csv")
+    release = protect(plan=plan, progress=progress)
+    release.save(masked, overwrite=True)
+    release.report(page, overwrite=True)
+    return release.summary(), {what: str(path) for what, path in paths.items()}
+
+
+def _refuse_without_reports() -> None:
+    """Say what must be installed before any work is done."""
+    try:
+        import shoal.report  # noqa: F401
+    except ImportError:
+        raise MissingExtra("shoal demo", _EXTRAS) from None
+
+
+def _make(folder: Path, ours: set[str]) -> None:
+    """Create the folder; one that is there must be empty, or hold an earlier demonstration and nothing else."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise FileError(f"the folder '{folder}' cannot be used: {error.strerror}") from None
+    if found and found != ours:
+        raise FileError(f"the folder '{folder}' holds other files; name another with --folder")

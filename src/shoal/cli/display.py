@@ -1,0 +1,264 @@
+"""What the command line shows: tables, notes and progress, all through rich."""
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from shoal.parallel import STEPS
+from shoal.text import RISKS, counted
+
+SAFE = {
+    "uniques": "0 is safe",
+    "smallest": "at least k",
+    "real_k": "higher is safer",
+    "reidentification": "lower is safer",
+}
+
+
+class Bar:
+    """A progress bar with an estimate for each step that takes longer than a second; on a terminal only."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[share]}"),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._console = console
+        self._compiled = False
+        self._step = ""
+        self._began = 0.0
+        self._task: TaskID | None = None
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        """Show how far a step is; a step of one piece just pulses, and compiling is said once."""
+        if step == "compile":
+            if not self._compiled:
+                self._console.print("The first run on this machine compiles, for some seconds; the next will not.")
+            self._compiled = True
+            return
+        if step == "loss so far":
+            if self._task is not None:
+                self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")
+            return
+        if step != self._step:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+            self._step, self._began, self._task = step, time.monotonic(), None
+        if self._task is None and (total == 1 or time.monotonic() - self._began > 1):
+            self._task = self._progress.add_task(STEPS[step], total=None if total == 1 else total, share="")
+        if self._task is not None and total > 1:
+            self._progress.update(self._task, completed=done, share=f"{100 * done / total:3.0f} %")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._progress.disable:  # rich before 14.3 prints an empty line even so
+            self._progress.stop()
+
+
+def release(summary: dict[str, Any]) -> RenderableType:
+    """Describe a release: what was done, what an intruder could do before and after, what it cost."""
+    parts: list[RenderableType] = [_head(summary), ""]
+    if "after" in summary["risk"]:
+        parts += [risk(summary["risk"]), ""]
+    parts += [loss(summary["loss"]), ""]
+    if "preserved" in summary.get("hybrid", {}):
+        parts += [hybrid(summary["hybrid"]), ""]
+    for block in summary["risk"].get("blocks", []):
+        names = ", ".join(block["attributes"])
+        parts.append(Text(f"Block {names}: {_number(block['groups'])} groups, the smallest of {block['smallest']}."))
+    if "blocks" in summary["risk"]:
+        after = summary["risk"]["after"]
+        parts.append(
+            f"[bold]k holds within each attribute block only.[/] Over all blocks the smallest group has "
+            f"{after['smallest']}, and k' is {after['real_k']:.2f}."
+        )
+    if "strata" in summary["risk"]:
+        parts.append(f"With the strata known too, the smallest group has {summary['risk']['strata']['smallest']}.")
+    if "blocking" in summary:
+        parts.append(Text(_blocking(summary["blocking"])))
+    if "edits" in summary:
+        parts.append(Text(_obeyed(len(summary["edits"]), summary["plan"])))
+    parts += [Text(f"- {note}") for note in summary["notes"]]
+    return Group(*parts)
+
+
+def _obeyed(rules: int, plan: dict[str, Any]) -> str:
+    hold = "The rule holds" if rules == 1 else f"All {_number(rules)} rules hold"
+    kept = plan.get("edits_original") == "keep"
+    return f"{hold} in what is published{', but for groups of records that broke them' if kept else ''}."
+
+
+def _blocking(blocking: dict[str, Any]) -> str:
+    said = f"{_number(blocking['blocks'])} record blocks of {_number(blocking['smallest'])} to "
+    said += f"{_number(blocking['largest'])} records"
+    if blocking.get("cost") is None:
+        return said + "."
+    cost, sampled = blocking["cost"], counted(blocking["sampled"], "record")
+    return f"{said}; the loss is about {cost:.3f} times that without blocks, measured on {sampled}."
+
+
+def _head(summary: dict[str, Any]) -> Text:
+    """Say in a line what was done."""
+    plan = summary["plan"]
+    if "hybrid" in summary:
+        return _hybrid_head(summary)
+    after = summary["risk"]["after"]
+    masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
+    unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
+    unit += f", epsilon = {plan['epsilon']:g}" if "epsilon" in plan else ""
+    return Text.assemble(
+        (
+            f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {_number(plan['k'])}{unit}",
+            "bold",
+        ),
+        f": {counted(after['groups'], 'group')} of {after['smallest']} to {after['largest']}.",
+    )
+
+
+def _hybrid_head(summary: dict[str, Any]) -> Text:
+    plan, groups = summary["plan"], summary["hybrid"]["groups"]
+    made = counted(len(plan["confidential"]), "confidential attribute")
+    what = f"{_number(summary['records'])} records, {made} made hybrid by {plan['method']}"
+    if "k" not in plan:
+        return Text(f"{what}, without groups.", "bold")
+    return Text.assemble(
+        (f"{what}, k = {_number(plan['k'])}", "bold"),
+        f": {counted(groups['count'], 'group')} of {groups['smallest']} to {groups['largest']}.",
+    )
+
+
+def hybrid(measured: dict[str, Any]) -> Table:
+    """Tabulate what hybrid data preserve: moments before and after, and Lemma 2 beside its bound."""
+    found = measured["preserved"]
+    table = _table("What it keeps", "third moment", "now", "fourth moment", "now", "cubes moved by", "at most", gap=2)
+    for name, row in found["attributes"].items():
+        moments, lemma = row["moments"], row["lemma_2"]
+        cells = [*moments["third"], *moments["fourth"], lemma["measured"], lemma["bound"]]
+        table.add_row(Text(name), *(f"{value:.3g}" for value in cells))
+    several = measured["groups"]["count"] > 1
+    means, covariances = (
+        f"{found['file'][what]:.1g} in the file" + (f" and {found['groups'][what]:.1g} in a group" if several else "")
+        for what in ("means", "covariances")
+    )
+    table.caption = Text(
+        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 for "
+        "the sum of cubed deviations; it comes from the value farthest from its group, so do not publish it. Whoever "
+        f"knows the confidential numbers links {measured['linkage']['expected']:.1f} % of the records right.",
+        "dim",
+        justify="left",
+    )
+    return table
+
+
+def risk(measured: dict[str, Any]) -> Table:
+    """Tabulate the risk before and after."""
+    table = _table("What an intruder could do", "before", "after", "")
+    for name, meaning in RISKS.items():
+        cells = [_value(name, measured[when][name]) for when in ("before", "after")]
+        table.add_row(meaning, *cells, Text(SAFE[name], "dim"))
+    return table
+
+
+def loss(measured: dict[str, Any]) -> Table:
+    """Tabulate the loss: the whole table first, then each attribute."""
+    if "types" in measured:
+        return _loss_by_type(measured)
+    table = _table("What it costs", "IL", "mean moved by", "variance kept", "correlation moved by")
+    table.add_row(
+        "all attributes", _percent(measured["IL"]), "", "", _fixed(measured["correlation_change"]), style="bold"
+    )
+    for name, row in measured["attributes"].items():
+        table.add_row(Text(name), *_numbers(row))
+    table.caption = Text(
+        f"IL = SSE / SST, here {measured['SSE']:.4f} / {measured['SST']:.4f} on z-scores: 0 % changes nothing, at "
+        "100 % every record publishes the mean; lower is better. A correlation is moved at most by the figure shown.",
+        "dim",
+        justify="left",
+    )
+    return table
+
+
+def _loss_by_type(measured: dict[str, Any]) -> Table:
+    """Tabulate the loss where attributes are not all numbers, or values are missing."""
+    table = _table("What it costs", "type", "IL", "mean moved", "variance kept", "changed", gap=2)
+    table.columns[1].justify = "left"
+    for column in table.columns:
+        column.no_wrap = True
+    table.add_row("all attributes", "", _percent(measured["IL"]), style="bold")
+    if len(measured["types"]) > 1:
+        for kind, il in measured["types"].items():
+            table.add_row("", f"all {kind}", _percent(il), style="dim")
+    for name, row in measured["attributes"].items():
+        cells = [_percent(row["IL"]), "", ""] if "variance_ratio" not in row else _numbers(row)[:3]
+        changed = f"{row['changed']:.1f} %" if "variance_ratio" not in row else ""
+        table.add_row(Text(name), row["type"], *cells, changed)
+    table.caption = Text(
+        f"IL = SSE / SST, here {measured['SSE']:.4f} / {measured['SST']:.4f}, of squared distances by type (z-scores; "
+        "levels apart / levels; 0 or 1 for categories and missing values): 0 % changes nothing, at 100 % every record "
+        "publishes the average; lower is better. Changed: records that publish another level or category than theirs.",
+        "dim",
+        justify="left",
+    )
+    return table
+
+
+def _numbers(row: dict[str, Any]) -> list[str]:
+    ratio = None if row["variance_ratio"] is None else 100 * row["variance_ratio"]
+    return [
+        "changed" if row.get("changed") else _percent(row["IL"]),
+        _fixed(row["mean_change"], " sd"),
+        _percent(ratio),
+        _fixed(row["correlation_change"]),
+    ]
+
+
+def files(paths: dict[str, str]) -> RenderableType:
+    """List the files that were written."""
+    table = Table.grid(padding=(0, 2))
+    for what, path in paths.items():
+        table.add_row(what, Text(path, "bold"))
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _table(*headers: str, gap: int = 3) -> Table:
+    table = Table(*headers[:1], box=None, pad_edge=False, header_style="bold cyan", padding=(0, gap, 0, 0))
+    for header in headers[1:]:
+        table.add_column(header, justify="right" if header else "left")
+    return table
+
+
+def _value(name: str, value: float) -> str:
+    if name == "reidentification":
+        return f"{value:.1f} %"
+    return f"{value:,.2f}" if name == "real_k" else _number(int(value))
+
+
+def _number(value: int) -> str:
+    return f"{value:,}"
+
+
+def _percent(value: float | None) -> str:
+    return "constant" if value is None else f"{value:.3f} %"
+
+
+def _fixed(value: float | None, unit: str = "") -> str:
+    # Adding zero turns a rounded -0.0000 into 0.0000.
+    return "" if value is None else f"{round(value, 4) + 0.0:.4f}{unit}"

@@ -1,0 +1,188 @@
+"""Columns as rules see them: as numbers, as texts, as moments."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, PlanError
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.dtypes import has_text, inner, is_number, is_text
+from shoal.tables.text_values import decoded, render
+
+_SPACE = " \t\r\n"  # what XML calls white space
+_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_DAY = 86_400.0  # seconds
+_PRECISION = {"float": 1e-6, "halffloat": 1e-2}  # of types of less than 64 bits
+
+
+class Records:
+    """Columns as rules see them; each is converted when it is first asked for, and kept.
+
+    Parameters
+    ----------
+    columns
+        Columns of the same length by their names.
+    original
+        The columns of the original data, for rules that ask whether a value occurs there.
+    called
+        What messages call the data.
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Array], original: Mapping[str, Array] | None = None, called: str = "the table"
+    ) -> None:
+        self._columns = columns
+        self._called = called
+        self._original = None if original is None else Records(original, called="the original data")
+        self._numbers: dict[str, NDArray[np.float64]] = {}
+        self._texts: dict[str, Array] = {}
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    @property
+    def original(self) -> "Records":
+        """The original data.
+
+        Raises
+        ------
+        PlanError
+            If it is not there.
+        """
+        if self._original is None:
+            what = "the rule needs the original data, which is not there; give it too, or leave the rule out"
+            raise PlanError([("edits", what)])
+        return self._original
+
+    def kind(self, name: str) -> pa.DataType:
+        """Give the type of the values of a column."""
+        return inner(self._column(name).type)
+
+    @property
+    def as_written(self) -> "Records":
+        """The same as a file has it and XPath reads it: what is no number by its text is none."""
+        return _Written(self)
+
+    def number(self, name: str) -> NDArray[np.float64]:
+        """Give a column as numbers: of text what XPath's ``number()`` makes of it, NaN where there is none.
+
+        Booleans are 1 and 0, dates days since 1970, timestamps seconds since then, times seconds of the day.
+        """
+        if name not in self._numbers:
+            numbers = _as_numbers(decoded(self._column(name)), name)
+            numbers.flags.writeable = False  # what is kept is the same for all
+            self._numbers[name] = numbers
+        return self._numbers[name]
+
+    def text(self, name: str) -> Array:
+        """Give a column as text, as a file would have it; null where a value is missing."""
+        if name not in self._texts:
+            column = self._column(name)
+            if not has_text(column.type):
+                raise _no_values(name)
+            self._texts[name] = render(column, ".")
+        return self._texts[name]
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Tell which records have no value in a column; not a number is none."""
+        values = decoded(self._column(name))
+        missing: NDArray[np.bool_] = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        return missing
+
+    def seconds(self, name: str) -> NDArray[np.float64] | None:
+        """Give a column of dates or timestamps as seconds since 1970, or nothing for other columns."""
+        kind = self.kind(name)
+        if pa.types.is_date(kind):
+            return self.number(name) * _DAY
+        return self.number(name) if pa.types.is_timestamp(kind) else None
+
+    def precision(self, name: str) -> float:
+        """Give the part of its size to which a column's type holds a number."""
+        return _PRECISION.get(str(self.kind(name)), 0.0)
+
+    def _column(self, name: str) -> Array:
+        if name not in self._columns:
+            raise PlanError([("edits", f"'{name}' is not a column of {self._called}; leave the rule out")])
+        return self._columns[name]
+
+
+class _Written(Records):
+    """Columns by their texts: ``number('true')`` and ``number('2024-02-29')`` are not numbers, and '' equals ''."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @property
+    def original(self) -> Records:
+        return self._records.original
+
+    def kind(self, name: str) -> pa.DataType:
+        return self._records.kind(name)
+
+    def number(self, name: str) -> NDArray[np.float64]:
+        kind = self.kind(name)
+        if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+            return np.full(len(self), np.nan)
+        return self._records.number(name)
+
+    def text(self, name: str) -> Array:
+        filled: Array = pc.fill_null(self._records.text(name), "")
+        return filled
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        return self._records.missing(name)
+
+    def seconds(self, name: str) -> None:
+        return None
+
+
+def _no_values(name: str) -> DataError:
+    return DataError(
+        f"column '{name}' holds neither numbers, text nor dates, so no rule can speak of its values; leave the rule out"
+    )
+
+
+def _as_numbers(values: Array, name: str) -> NDArray[np.float64]:
+    kind: Any = values.type
+    if is_text(kind):
+        return parsed(values.cast(pa.large_string()))
+    if pa.types.is_date(kind):
+        return _floats(values.cast(pa.date32()).cast(pa.int32()))
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
+        return _floats(values.cast(pa.int64())) / _PER_SECOND[kind.unit]
+    if pa.types.is_time32(kind):
+        return _floats(values.cast(pa.int32())) / _PER_SECOND[kind.unit]
+    if is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return _floats(values)
+    raise _no_values(name)
+
+
+def _floats(values: Array) -> NDArray[np.float64]:
+    floats: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return floats
+
+
+def parsed(texts: Array) -> NDArray[np.float64]:
+    """Read texts as XPath's ``number()`` does, with exponents as XPath 2.0 has them: NaN for what is no number."""
+    plain = pc.utf8_trim(texts, _SPACE)
+    is_good = pc.match_substring_regex(plain, _NUMBER)
+    return _floats(pc.if_else(is_good, plain, pa.scalar(None, plain.type)))
+
+
+def read_moment(text: str) -> np.float64 | None:
+    """Read an ISO date or time as seconds since 1970; without a zone it is in the zone of whatever it meets."""
+    for zone in (None, "UTC"):
+        try:
+            moment = pa.array([text.strip(_SPACE)]).cast(pa.timestamp("us", zone)).cast(pa.int64())
+        except pa.ArrowInvalid:
+            continue
+        return np.float64(_floats(moment)[0] / _PER_SECOND["us"])
+    return None

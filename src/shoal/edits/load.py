@@ -1,0 +1,84 @@
+"""Rules from a file or a list, in either language."""
+
+import codecs
+import os
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from shoal.edits.expressions import Rule
+from shoal.edits.messages import gathered
+from shoal.edits.naming import with_unique_names
+from shoal.edits.plain_text import parse_rule
+from shoal.edits.schematron import read_schematron
+from shoal.errors import FileError, PlanError
+
+_LARGEST = 10_000_000  # bytes of a file of rules
+_ENDS = re.compile(r"\r\n|\r|\n")
+_NO_TEXT = re.compile(r"\s*(?:#.*)?", re.DOTALL)
+# byte order marks, and the zeros of UTF-16
+_BEFORE_MARKUP = codecs.BOM_UTF8 + codecs.BOM_UTF16 + b"\xfe\xff\0 \t\r\n"
+
+
+def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
+    """Read rules.
+
+    Parameters
+    ----------
+    source
+        The path of a file, or a list of rules in plain text. A file is Schematron if it ends in ``.sch`` or ``.xml`` or
+        begins with ``<``, and otherwise plain text in UTF-8, one rule a line; see `parse_rule` and `read_schematron`.
+
+    Returns
+    -------
+    list of Rule
+        In their order; no two have the same name.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    PlanError
+        If there is no rule, or one that cannot be read; all of these are named.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _from_file(os.fspath(source))
+    if not isinstance(source, Sequence) or not all(isinstance(each, str) for each in source):
+        raise PlanError([("edits", "must be the path of a file of rules, or a list of rules as texts")])
+    return _from_lines(source, "rule", "the list", shown=True)
+
+
+def _from_file(path: str) -> list[Rule]:
+    data = _content(path)
+    if path.lower().endswith((".sch", ".xml")) or data.lstrip(_BEFORE_MARKUP).startswith(b"<"):
+        return read_schematron(data, path)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
+        raise FileError(f"line {line} of '{path}' is not text in UTF-8; save the rules in that encoding") from None
+    return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
+
+
+def _content(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        raise FileError(f"there is no file '{path}'; rules as texts are given in a list") from None
+    except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
+        reason = getattr(error, "strerror", None) or "its name is not that of a file"
+        raise FileError(f"'{path}' cannot be read: {reason}") from None
+    if len(data) > _LARGEST:
+        raise FileError(f"'{path}' is larger than {_LARGEST:,} bytes; split the rules")
+    return data
+
+
+def _from_lines(lines: Sequence[str], noun: str, where: str, *, shown: bool) -> list[Rule]:
+    numbered = [(number, line) for number, line in enumerate(lines, start=1) if not _NO_TEXT.fullmatch(line)]
+    if not numbered:
+        raise PlanError([("edits", f"there is no rule in {where}; write one, or leave edits out")])
+    readings = (partial(parse_rule, line, f"{noun} {number}", shown=shown) for number, line in numbered)
+    return with_unique_names(gathered(readings))

@@ -1,0 +1,360 @@
+"""Rules in plain text, one a line, as a statistician writes them: ``if V8 < 1115 then V13 <= V12``.
+
+A parser by precedence climbing; nothing is ever evaluated here.
+
+References
+----------
+M. Richards and C. Whitby-Strevens, "BCPL: The language and its compiler", Cambridge University Press 1979, section 6.6
+(precedence climbing).
+"""
+
+import math
+import re
+from typing import Any, NamedTuple, NoReturn
+
+from shoal.edits.expressions import (
+    And,
+    Arithmetic,
+    Comparison,
+    Condition,
+    Expression,
+    Function,
+    InOriginal,
+    Integral,
+    Member,
+    Missing,
+    Not,
+    Number,
+    Or,
+    Rule,
+    Text,
+    Value,
+    Variable,
+    within,
+)
+from shoal.edits.messages import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_long
+from shoal.text import listed
+
+_DEEPEST = 100  # expressions within one another
+_WORDS = frozenset({"if", "then", "else", "and", "or", "not", "in", "is"})
+_FUNCTIONS = ("abs", "round", "floor", "ceiling")
+_COMPARED = ("==", "=", "!=", "<", "<=", ">", ">=")
+_OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _UNARY = range(1, 8)
+_LEVELS = (
+    {"or": _OR, "and": _AND, "in": _COMPARISON, "is": _COMPARISON, "not": _COMPARISON}
+    | dict.fromkeys(_COMPARED, _COMPARISON)
+    | {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT}
+)
+
+_TITLE = re.compile(r"([^:#'\"`]*):")
+_TOKEN = re.compile(
+    r"""
+      (?P<space>  \s+ | \#[^\r\n]* )
+    | (?P<number> (?: [0-9]+ (?:\.[0-9]*)? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? )
+    | (?P<name>   [^\W\d]\w* (?:\.\w+)* )
+    | (?P<ticked> ` (?: [^`] | `` )+ ` )
+    | (?P<text>   ' (?: [^'] | '' )* ' | " (?: [^"] | "" )* " )
+    | (?P<sign>   <= | >= | == | != | [=<>+\-*/%(){},] )
+    """,
+    re.VERBOSE,
+)
+# what people write who know another language, and what this one has for it
+_INSTEAD = {
+    "'": "the quote is never closed",
+    '"': "the quote is never closed",
+    "`": "the backtick is never closed, or nothing is in it",
+    "[": "an interval is written 0 <= x <= 10, a set {1, 2}",
+    "&": "write 'and'",
+    "|": "write 'or'",
+    "!": "write 'not', or '!=' between two values",
+    "^": "there are no powers; write x * x",
+    ":": "one colon may stand in a rule, after its name",
+    "≤": "write <=",
+    "≥": "write >=",
+    "≠": "write !=",
+}
+
+
+class _Token(NamedTuple):
+    kind: str  # number, name, text, sign, word or end
+    value: str  # of a word in lower case, of a text or a name without its quotes
+    at: int
+    end: int
+
+
+def parse_rule(text: str, name: str, *, shown: bool = True) -> Rule:
+    """Read one rule.
+
+    A record that misses a value the rule speaks of does not break it, unless the rule itself asks whether that
+    attribute ``is missing``. Numbers that are equal but for rounding are equal.
+
+    Parameters
+    ----------
+    text
+        The rule, such as ``total: V9 + V10 == V14``; its name and a colon may come first, a comment after ``#`` last.
+    name
+        What to call the rule if it has no name, and in messages.
+    shown
+        Whether messages may show a part of the text; one from a file might be data.
+
+    Raises
+    ------
+    PlanError
+        If it cannot be read; the sentence gives the position and the reason.
+    """
+    refuse_long(name, text)
+    title = _TITLE.match(text)
+    start = title.end() if title else 0
+    reader = _Reader(text, name, shown)
+    if title and not title[1].strip():
+        reader.refuse(0, "a name is expected before the colon")
+    condition = reader.rule(start)
+    refuse_large(name, condition)
+    own_name = " ".join(title[1].split()) if title else name
+    return Rule(own_name, _unless_missing(condition, reader), reader.written())
+
+
+def _unless_missing(condition: Condition, reader: "_Reader") -> Condition:
+    """Let a rule hold where an attribute has no value that it needs."""
+    asked = {each.name for each in within(condition) if isinstance(each, Missing)}
+    names = dict.fromkeys(each.name for each in within(condition) if isinstance(each, Variable))
+    if not asked and not names:
+        reader.refuse(0, "the rule names no attribute, and would hold in all records or in none")
+    needed = [Missing(each) for each in names if each not in asked]
+    return Or((*needed, condition)) if needed else condition
+
+
+class _Reader:
+    """The tokens of a rule and the place of the reader among them."""
+
+    def __init__(self, text: str, where: str, shown: bool) -> None:
+        self._text = text
+        self._where = where
+        self._shown = text if shown else None
+        self._tokens: list[_Token] = []
+        self._next = 0
+        self._depth = 0
+
+    def rule(self, start: int) -> Condition:
+        """Read everything from a position on as one condition."""
+        self._tokens = self._split(start)
+        condition = self._condition(_OR)
+        if self._token.kind != "end":
+            self._refuse(self._token, "the rule should end here, or go on with a sign, 'and', 'or', 'in' or 'is'")
+        return condition
+
+    def written(self) -> str:
+        """Give the rule without its name and comment."""
+        return self._text[self._tokens[0].at : self._tokens[-2].end]
+
+    def _split(self, start: int) -> list[_Token]:
+        tokens: list[_Token] = []
+        at = start
+        while at < len(self._text):
+            match = _TOKEN.match(self._text, at)
+            if not match:
+                instead = _INSTEAD.get(self._text[at], "a rule has no such character; names that do go in `backticks`")
+                self.refuse(at, instead)
+            kind, value = str(match.lastgroup), match[0]
+            if kind in ("number", "name") and tokens and tokens[-1].kind == "number" and tokens[-1].end == at:
+                self._refuse(
+                    tokens[-1],
+                    "this is no number; numbers are written 1000, .5 or 1e3, and names with a digit first go in "
+                    "`backticks`",
+                )
+            if kind == "name" and value.lower() in _WORDS:
+                kind, value = "word", value.lower()
+            elif kind in ("ticked", "text"):
+                quote = value[0]
+                kind, value = ("name" if quote == "`" else "text"), value[1:-1].replace(quote * 2, quote)
+            if kind != "space":
+                tokens.append(_Token(kind, value, at, match.end()))
+            at = match.end()
+        return [*tokens, _Token("end", "", len(self._text), len(self._text))]
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def refuse(self, at: int, reason: str) -> NoReturn:
+        """Refuse the rule from a position on."""
+        refuse(self._where, at, reason, self._shown)
+
+    def _refuse(self, token: _Token, reason: str) -> NoReturn:
+        self.refuse(token.at, reason)
+
+    def _take(self) -> _Token:
+        token = self._token
+        self._next += 1
+        return token
+
+    def _accept(self, *values: str) -> _Token | None:
+        """Take the next token if it is one of some signs and words."""
+        is_one = self._token.kind in ("sign", "word") and self._token.value in values
+        return self._take() if is_one else None
+
+    def _expect(self, value: str, after: str) -> None:
+        if not self._accept(value):
+            self._refuse(self._token, f"'{value}' is expected {after}")
+
+    def _condition(self, level: int) -> Condition:
+        start = self._token
+        return self._as_condition(self._expression(level), start)
+
+    def _value(self, level: int) -> Value:
+        start = self._token
+        return self._as_value(self._expression(level), start)
+
+    def _as_condition(self, found: Expression, start: _Token) -> Condition:
+        if isinstance(found, Value):
+            self._refuse(start, "this is a value where a condition is expected; compare it, as in x == 1")
+        return found
+
+    def _as_value(self, found: Expression, start: _Token) -> Value:
+        if not isinstance(found, Value):
+            self._refuse(start, "this is a condition where a value is expected; join conditions with 'and' or 'or'")
+        return found
+
+    def _number(self, found: Expression, start: _Token) -> Value:
+        value = self._as_value(found, start)
+        if isinstance(value, Text):
+            self._refuse(start, "a text cannot be calculated with; numbers stand without quotes")
+        return value
+
+    def _expression(self, level: int) -> Expression:
+        """Read an expression with the signs that bind at least as strongly as `level`."""
+        self._depth += 1
+        start = self._token
+        if self._depth > _DEEPEST:
+            self._refuse(start, f"more than {_DEEPEST} parts are within one another; split the rule")
+        found = self._first()
+        while self._level() >= level:
+            found = self._joined(found, start)
+        self._depth -= 1
+        return found
+
+    def _level(self) -> int:
+        return _LEVELS.get(self._token.value, 0) if self._token.kind in ("sign", "word") else 0
+
+    def _first(self) -> Expression:
+        """Read what stands before any sign: a constant, an attribute, or what a sign, a word or a bracket opens."""
+        token = self._take()
+        if token.kind == "number":
+            return Number(self._float(token))
+        if token.kind == "text":
+            return Text(token.value)
+        if token.kind == "name":
+            return self._function(token) if self._accept("(") else Variable(token.value)
+        opens = {"(": self._bracket, "-": self._negative, "not": self._opposite, "if": self._governed}
+        if token.value not in opens:
+            self._refuse(token, "a number, a text in quotes, an attribute or a bracket is expected here")
+        return opens[token.value]()
+
+    def _bracket(self) -> Expression:
+        inner = self._expression(_OR)
+        self._expect(")", "to close the bracket")
+        return inner
+
+    def _opposite(self) -> Condition:
+        return Not(self._condition(_NOT))
+
+    def _float(self, token: _Token) -> float:
+        value = float(token.value)
+        if math.isinf(value):
+            self._refuse(token, "the number is too large")
+        return value
+
+    def _negative(self) -> Value:
+        start = self._token
+        value = self._number(self._expression(_UNARY), start)
+        return Number(-value.value) if isinstance(value, Number) else Arithmetic("*", Number(-1.0), value)
+
+    def _function(self, name: _Token) -> Function:
+        function: Any = name.value.lower()
+        if function not in _FUNCTIONS or self._text[name.at] == "`":
+            self._refuse(name, f"there is no function of that name; there are {listed(_FUNCTIONS)}")
+        start = self._token
+        return Function(function, self._number(self._bracket(), start))
+
+    def _governed(self) -> Condition:
+        """Read ``if A then B`` as ``not A or B``; ``else C`` adds ``A or C``."""
+        governs = self._condition(_OR)
+        self._expect("then", "after the condition of 'if'")
+        governed = Or((Not(governs), self._condition(_OR)))
+        if not self._accept("else"):
+            return governed
+        return And((governed, Or((governs, self._condition(_OR)))))
+
+    def _joined(self, left: Expression, start: _Token) -> Expression:
+        """Read a sign or a word that stands after an expression, and what it joins to that."""
+        token = self._token
+        if token.value in ("and", "or"):
+            parts = [self._as_condition(left, start)]
+            while self._accept(token.value):
+                parts.append(self._condition(_LEVELS[token.value] + 1))
+            return And(tuple(parts)) if token.value == "and" else Or(tuple(parts))
+        if token.value in _COMPARED:
+            return self._compared(self._as_value(left, start))
+        if token.kind == "word":
+            return self._described(self._as_value(left, start), start)
+        self._take()
+        sign: Any = token.value
+        after = self._token
+        right = self._expression(_LEVELS[sign] + 1)
+        if sign in "/%" and right == Number(0.0):
+            self._refuse(after, DIVIDED_BY_ZERO)
+        return Arithmetic(sign, self._number(left, start), self._number(right, after))
+
+    def _compared(self, left: Value) -> Condition:
+        """Read ``a < b``, or a chain ``a <= b <= c`` as ``a <= b and b <= c``."""
+        parts = []
+        while token := self._accept(*_COMPARED):
+            sign: Any = "==" if token.value == "=" else token.value
+            right = self._value(_SUM)
+            parts.append(Comparison(sign, left, right, exact=False))
+            left = right
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _described(self, of: Value, start: _Token) -> Condition:
+        """Read what follows a value and the words ``in``, ``not in``, ``is`` or ``is not``."""
+        if self._accept("is"):
+            negated = self._accept("not")
+            found = self._property(of, start)
+        else:
+            negated = self._accept("not")
+            self._expect("in", "after 'not' that follows a value")
+            found = self._membership(of, start)
+        return Not(found) if negated else found
+
+    def _property(self, of: Value, start: _Token) -> Condition:
+        token = self._take()
+        if token.kind != "name" or token.value.lower() not in ("missing", "integer"):
+            self._refuse(token, "'missing' or 'integer' is expected after 'is'")
+        if token.value.lower() == "integer":
+            return Integral(of)
+        if not isinstance(of, Variable):
+            self._refuse(start, "only an attribute can be missing")
+        return Missing(of.name)
+
+    def _membership(self, of: Value, start: _Token) -> Condition:
+        token = self._take()
+        if token.kind == "name" and token.value.lower() == "original":
+            if not isinstance(of, Variable):
+                self._refuse(start, "only an attribute can be asked to have values 'in original'")
+            return InOriginal(of, of.name)
+        if token.value not in ("{", "(") or token.kind != "sign":
+            self._refuse(token, "a set such as {1, 2} or {'a', 'b'}, or the word 'original', is expected after 'in'")
+        among = [self._constant()]
+        while self._accept(","):
+            among.append(self._constant())
+        self._expect("}" if token.value == "{" else ")", "to close the set, or a comma and another constant")
+        return Member(of, tuple(among))
+
+    def _constant(self) -> float | str:
+        sign = self._accept("-")
+        token = self._take()
+        if token.kind == "number":
+            return -self._float(token) if sign else self._float(token)
+        if token.kind != "text" or sign:
+            self._refuse(token, "a set holds numbers and texts in quotes")
+        return token.value

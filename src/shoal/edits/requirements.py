@@ -1,0 +1,338 @@
+"""What a rule demands of the masking: which aggregates, which records are never mixed, what is put right.
+
+The classes of Torra, Cano and Navarro-Arribas say which aggregate keeps which rule: sums need the arithmetic mean,
+products the geometric mean, sets and domains a value that occurs in the group, intervals any aggregate within the
+range of its group (internality), and orders the same increasing one on both sides (monotonicity). A rule that governs
+another splits the records beforehand, so that within a group what governs is the same for all.
+
+References
+----------
+V. Torra, I. Cano and G. Navarro-Arribas, "Dealing with edit constraints in microdata protection: microaggregation",
+Joint UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009.
+
+V. Torra, "Constrained microaggregation: adding constraints for data editing", Transactions on Data Privacy 1 (2008)
+86-104.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from shoal.edits.classify import Classified
+from shoal.edits.expressions import (
+    Comparison,
+    Condition,
+    InOriginal,
+    Integral,
+    Missing,
+    Not,
+    Text,
+    Truth,
+    Value,
+    Variable,
+    attributes_of,
+)
+from shoal.edits.normal_forms import Linear, clauses, dependent, linear, product
+from shoal.plan import AttributeType
+from shoal.tables.attributes import NUMBERS
+from shoal.text import listed
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A linear combination of attributes that groups must keep, in the records that have it at one value."""
+
+    form: Linear
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """An attribute that is computed anew from others, where the equality holds in all records of a group."""
+
+    name: str
+    value: Value
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Order:
+    """Two attributes of which one is never above the other; `either` where it must be known for either outcome."""
+
+    lesser: str
+    greater: str
+    sum: Sum
+    either: bool
+
+
+@dataclass(frozen=True)
+class Tie:
+    """What comes out alike in all records of a group, and must come out so in what the group publishes.
+
+    Attributes
+    ----------
+    rule
+        Its name.
+    condition
+        A comparison of numbers that are masked, or whether one is whole.
+    wanted
+        Whether it is the truth of it that the rule needs, its falsehood, or (None) whichever the records have.
+    """
+
+    rule: str
+    condition: Comparison | Integral
+    wanted: bool | None
+
+
+@dataclass
+class Demand:
+    """What one rule asks for.
+
+    Attributes
+    ----------
+    means, geometric, members
+        Attributes that need the arithmetic mean, the geometric mean, or a value that occurs in the group.
+    whole
+        Attributes that must be whole numbers.
+    orders
+        Pairs that need the same increasing aggregate.
+    ties
+        What is looked at in every group once all is put right.
+    splits
+        Conditions and comparisons whose outcome must be the same for all records of a group.
+    sums, recomputed
+        What is put right afterwards.
+    mixed
+        Attributes of an equality that are published as they are, while others of it are masked.
+    promised
+        Whether all this keeps the rule by construction; otherwise it is only verified.
+    how
+        In words.
+    """
+
+    of: Classified
+    means: dict[str, None] = field(default_factory=dict)  # ordered sets
+    geometric: dict[str, None] = field(default_factory=dict)
+    members: dict[str, None] = field(default_factory=dict)
+    whole: dict[str, None] = field(default_factory=dict)
+    orders: list[Order] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
+    splits: list[Condition] = field(default_factory=list)
+    sums: list[Sum] = field(default_factory=list)
+    recomputed: list[Recomputed] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
+    promised: bool = True
+    how: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The rule's name."""
+        return self.of.rule.name
+
+    def say(self, how: str) -> None:
+        """Add a reason why the rule is kept."""
+        if how not in self.how and self.promised:
+            self.how.append(how)
+
+    def give_up(self) -> None:
+        """Promise nothing: the rule will be verified."""
+        self.promised = False
+        self.how = ["verified after masking; nothing keeps it by construction"]
+
+
+def demand_of(
+    classified: Classified,
+    masked: Mapping[str, AttributeType],
+    whole_records: Collection[str],
+    recompute: Collection[str],
+    imputed: bool = False,
+) -> Demand:
+    """Find what keeps a rule.
+
+    Parameters
+    ----------
+    classified
+        The rule.
+    masked
+        The types of the attributes that are masked; the others are published as they are.
+    whole_records
+        Attributes of which groups publish those of one of their own records, all together.
+    recompute
+        Attributes that are to be computed anew from the others.
+    imputed
+        Whether no masked attribute is missing in what is published.
+    """
+    demand = Demand(classified)
+    touched = [name for name in classified.attributes if name in masked]
+    if not touched:
+        demand.say("its attributes are published as they are")
+        return demand
+    if all(name in whole_records for name in classified.attributes):
+        demand.say("each group publishes one of its own records")
+        return demand
+    for clause in clauses(classified.rule.condition) or [(classified.rule.condition,)]:
+        _Reader(demand, masked, recompute, imputed).clause([part for part in clause if attributes_of(part)])
+    if not demand.how:
+        demand.say("a group publishes a value where all its records have one, and none where none has")
+    return demand
+
+
+@dataclass
+class _Reader:
+    """Reads the clauses of one rule into its demand."""
+
+    demand: Demand
+    masked: Mapping[str, AttributeType]
+    recompute: Collection[str]
+    imputed: bool
+
+    def clause(self, parts: list[Condition]) -> None:
+        """Take ``A or B or C``: the records are split by A and B, and C is what is governed."""
+        said = [part for part in parts if not _is_missing(part)]
+        governed = next((part for part in reversed(said) if self._touched(part)), None)
+        governing = [part for part in said if part is not governed]
+        if len({name for part in parts for name in attributes_of(part)}) > 1:
+            for part in parts:
+                if _is_missing(part):
+                    self._split_by_missing(part, said, governing)
+        for part in governing:
+            self._split(part)
+        if governed is not None:
+            self._governed(governed, alone=not governing)
+
+    def _touched(self, part: Condition) -> list[str]:
+        return [name for name in attributes_of(part) if name in self.masked]
+
+    def _split_by_missing(self, part: Condition, said: Sequence[Condition], governing: Sequence[Condition]) -> None:
+        """Let no group mix records that miss a value with others; where gaps are filled there are none later."""
+        (name,) = attributes_of(part)
+        if not (self.imputed and name in self.masked):
+            self.demand.splits.append(Missing(name))
+        elif not isinstance(part, Not):
+            spoken = any(name in attributes_of(each) for each in said)
+            asked = any(name in attributes_of(each) for each in governing if not isinstance(each, Not))
+            if asked or not spoken:
+                self.demand.give_up()  # a record that the rule lets pass for its gap has none any more
+
+    def _split(self, part: Condition) -> None:
+        """Let no group mix records in which `part` comes out differently."""
+        atom = part.of if isinstance(part, Not) else part
+        self.demand.splits.append(atom)
+        self.demand.say(f"records are split by {listed(attributes_of(atom))} first")
+        if self._touched(part):
+            self._uniform(atom, wanted=None, alone=False)
+
+    def _governed(self, part: Condition, *, alone: bool) -> None:
+        wanted, atom = (False, part.of) if isinstance(part, Not) else (True, part)
+        if isinstance(atom, Comparison) and atom.sign == "!=":
+            wanted, atom = not wanted, replace(atom, sign="==")  # what differs is what is not equal, missing or not
+        if isinstance(atom, Comparison) and atom.sign == "==":
+            if wanted and self._equality(atom):
+                return
+            if not wanted:
+                self.demand.splits.append(atom)  # a mean of those below and those above may be what none is
+        self._uniform(atom, wanted=wanted, alone=alone)
+
+    def _equality(self, part: Comparison) -> bool:
+        """Keep an equality of several attributes: by recomputing one, by sums or by products."""
+        form, ways = linear(part), dependent(part)
+        anew = next(((name, value) for name, value in ways if name in self.recompute), None)
+        if anew is None and form is not None and len(form.coefficients) < 2:
+            return False
+        if anew is None and form is None and (product(part) is None or not ways):
+            return False
+        if not self._all_masked(part, equal=True):
+            return True
+        self._tie(part, wanted=True)
+        if anew is None and form is not None:
+            self.demand.means |= dict.fromkeys(form.coefficients)
+            self.demand.sums.append(Sum(form, part))
+            self.demand.say("arithmetic means, put right so that the sum is exact as written")
+            return True
+        name, value = anew or ways[0]
+        self.demand.recomputed.append(Recomputed(name, value, part))
+        computed = f"{name} is computed from {listed(attributes_of(value))}"
+        if anew is None:
+            self.demand.geometric |= dict.fromkeys(attributes_of(part))
+            computed = f"geometric means; {computed}"
+        self.demand.say(computed)
+        return True
+
+    def _all_masked(self, part: Condition, *, equal: bool = False) -> bool:
+        """Tell whether a part ties masked attributes only, being numbers; otherwise nothing can be promised."""
+        names = attributes_of(part)
+        if all(self.masked.get(name) == "continuous" for name in names):
+            return True
+        if equal:
+            self.demand.mixed += [name for name in names if name not in self.masked]
+        self.demand.give_up()
+        return False
+
+    def _uniform(self, atom: Condition, wanted: bool | None, alone: bool) -> None:
+        """Keep what all records of a group have in common."""
+        names = attributes_of(atom)
+        if isinstance(atom, Truth | Missing):
+            return
+        if len(names) == 1:
+            self._single(atom, names[0], wanted, alone)
+        elif isinstance(atom, Comparison) and (form := linear(atom)) is not None:
+            self._between_attributes(atom, form, wanted)
+        else:
+            self.demand.give_up()
+
+    def _tie(self, atom: Comparison | Integral, wanted: bool | None) -> None:
+        """Look at it in every group afterwards. It is false too where a value is missing: such records stay apart."""
+        self.demand.ties.append(Tie(self.demand.name, atom, wanted))
+        names = attributes_of(atom)
+        if len(names) > 1 and wanted is not True and not self.imputed:
+            self.demand.splits += map(Missing, names)
+        if len(names) > 1 and self.imputed and not (wanted and isinstance(atom, Comparison) and atom.sign == "=="):
+            self.demand.give_up()  # a group in which no record has all values shows nothing of it
+
+    def _single(self, atom: Condition, name: str, wanted: bool | None, alone: bool) -> None:
+        if name not in self.masked:
+            return
+        kind = self.masked[name]
+        if isinstance(atom, Comparison) and kind in NUMBERS and _is_bound(atom, kind):
+            self.demand.say("aggregates lie within the range of their group")
+            if kind == "continuous":
+                self._tie(atom, wanted)
+        elif isinstance(atom, Integral) and isinstance(atom.of, Variable) and alone and wanted and kind == "continuous":
+            self.demand.whole[name] = None
+            self.demand.say("whole numbers")
+            self._tie(atom, wanted)
+        else:
+            self.demand.members[name] = None
+            where = "in the original" if isinstance(atom, InOriginal) else "in the group"
+            self.demand.say(f"what is published of {name} occurs {where}")
+
+    def _between_attributes(self, atom: Comparison, form: Linear, wanted: bool | None) -> None:
+        """Keep an order of attributes: of two by the same aggregate, of more by their means."""
+        names = attributes_of(atom)
+        types = {self.masked.get(name) for name in names}
+        whole = Sum(form, atom)
+        if len(names) == 2 and len(types) == 1 and types <= NUMBERS and _is_order(form):
+            positive, negative = sorted(form.coefficients, key=lambda name: -form.coefficients[name])
+            order = (positive, negative) if form.sign in ("<", "<=") else (negative, positive)
+            lesser, greater = order if wanted is not False else order[::-1]
+            self.demand.orders.append(Order(lesser, greater, whole, either=wanted is None))
+            self.demand.say("the same increasing aggregate on both sides")
+        elif self._all_masked(atom):
+            self.demand.means |= dict.fromkeys(form.coefficients)
+            self.demand.sums.append(whole)
+            self.demand.say("arithmetic means")
+        if types == {"continuous"}:
+            self._tie(atom, wanted)
+
+
+def _is_missing(part: Condition) -> bool:
+    return isinstance(part.of if isinstance(part, Not) else part, Missing)
+
+
+def _is_bound(atom: Comparison, kind: AttributeType) -> bool:
+    """Tell whether a comparison of one attribute holds on one side of a constant, or at it."""
+    sides = {type(atom.left), type(atom.right)}
+    return linear(atom) is not None or (kind != "continuous" and sides == {Variable, Text})
+
+
+def _is_order(form: Linear) -> bool:
+    return set(form.coefficients.values()) == {1.0, -1.0} and form.constant == 0 and form.sign not in ("==", "!=")

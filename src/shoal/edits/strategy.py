@@ -1,0 +1,380 @@
+"""How all rules of a file are kept together: one aggregate for each attribute, and every conflict explained."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from shoal.edits.classify import classify
+from shoal.edits.expressions import Condition, Rule, attributes_of
+from shoal.edits.normal_forms import dependent
+from shoal.edits.requirements import Demand, Order, Recomputed, Sum, Tie, demand_of
+from shoal.errors import PlanError
+from shoal.plan import Aggregate, AttributeType
+from shoal.text import listed
+
+_INCREASING = ("mean", "geometric_mean", "median", "lower_median", "trimmed_mean")
+_MEMBERS: dict[AttributeType, tuple[Aggregate, ...]] = {
+    "continuous": ("lower_median", "mode", "medoid"),
+    "date": ("lower_median", "mode", "medoid"),
+    "datetime": ("lower_median", "mode", "medoid"),
+    "ordinal": ("median", "mode", "medoid"),
+    "nominal": ("mode", "medoid"),
+    "boolean": ("mode", "medoid"),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the rules meet: which attributes there are, and what becomes of them.
+
+    Attributes
+    ----------
+    names, identifiers
+        All attributes, and those that are dropped.
+    masked
+        The types of the masked attributes.
+    defaults, asked
+        The aggregate of each masked attribute by its type, and those that were asked for.
+    blocks
+        The masked attributes as they are partitioned together.
+    recompute, adjust
+        Attributes that may be computed anew from others, or give way so that a sum holds.
+    imputed
+        Whether no masked attribute is missing in what is published.
+    """
+
+    names: Sequence[str]
+    identifiers: Collection[str]
+    masked: Mapping[str, AttributeType]
+    defaults: Mapping[str, Aggregate]
+    asked: Mapping[str, Aggregate]
+    blocks: Sequence[Sequence[str]]
+    recompute: Collection[str] = ()
+    adjust: Collection[str] = ()
+    imputed: bool = False
+
+
+@dataclass(frozen=True)
+class Split:
+    """Records in which this comes out differently never share a group of the block."""
+
+    rule: str
+    condition: Condition
+    block: int
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How the rules are kept.
+
+    Attributes
+    ----------
+    demands
+        Rule by rule, in the order of the rules.
+    aggregates
+        For the attributes whose aggregate the rules decide.
+    splits
+        What parts records before they are partitioned.
+    sums, fixed
+        What is put right in every group, and the attributes that do not move in it.
+    recomputed
+        What is computed anew afterwards, in this order.
+    whole
+        Attributes that must be whole numbers.
+    members
+        Attributes of which groups publish a value that occurs.
+    earlier
+        Dates of which groups publish the last day that is not after their aggregate: rounded to the nearest, two of
+        them may change places.
+    ties
+        What is looked at in every group once all is put right.
+    """
+
+    demands: list[Demand]
+    aggregates: dict[str, Aggregate]
+    splits: list[Split]
+    sums: list[Sum]
+    fixed: set[str]
+    recomputed: list[Recomputed]
+    whole: set[str]
+    members: set[str]
+    earlier: set[str]
+    ties: list[Tie]
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules."""
+        return [demand.of.rule for demand in self.demands]
+
+
+def keeping(rules: Sequence[Rule], table: Table) -> Keeping:
+    """Plan how to keep rules; what cannot be kept together is refused with the ways out.
+
+    Raises
+    ------
+    PlanError
+        Naming every rule that speaks of what there is not, and every conflict between rules.
+    """
+    _refuse(_unknown(rules, table))
+    whole_records = {name for name, how in table.asked.items() if how == "medoid"}
+    demands = [demand_of(classify(rule), table.masked, whole_records, table.recompute, table.imputed) for rule in rules]
+    recomputed = _in_order(demands)
+    anew = {each.name for each in recomputed}
+    problems = [*_apart(demands, table), *_unused(demands, table, anew)]
+    aggregates, conflicts = _aggregates(demands, table, anew)
+    _refuse([*problems, *conflicts])
+    for demand in demands:
+        added = {name for each in demand.sums for name in each.form.coefficients if each.form.sign == "=="}
+        if anew & {*demand.members, *added}:
+            demand.give_up()  # what is computed anew need not occur anywhere, nor add up with others
+    orders = _orders(demands, table, aggregates)
+    sums = [each for demand in demands for each in demand.sums if not anew & each.form.coefficients.keys()]
+    tied = {name for each in sums for name in each.form.coefficients}
+    sums += [
+        each.sum for each in orders if {*each.sum.form.coefficients} & tied and not {*each.sum.form.coefficients} & anew
+    ]
+    members = {name for demand in demands for name in demand.members}
+    fixed = {*members, *(name for demand in demands for name in demand.geometric)} & tied
+    return Keeping(
+        demands,
+        aggregates,
+        _splits(demands, table),
+        sums,
+        fixed | _unmoved(sums, table.adjust),
+        recomputed,
+        whole={name for demand in demands for name in demand.whole},
+        members=members,
+        earlier={name for each in orders for name in each.sum.form.coefficients if table.masked[name] == "date"},
+        ties=_ties(demands),
+    )
+
+
+def _unmoved(sums: Sequence[Sum], adjust: Collection[str]) -> set[str]:
+    """Find the attributes of equalities in all of which another one gives way."""
+    movable = {*adjust}
+    tied: set[str] = set()
+    for each in sums:
+        if each.comparison.sign == "==":
+            names = each.form.coefficients.keys()
+            tied |= names
+            movable |= set() if names & {*adjust} else names
+    return tied - movable
+
+
+def _ties(demands: Sequence[Demand]) -> list[Tie]:
+    """Gather what is looked at in every group, each once."""
+    found: dict[Condition, Tie] = {}
+    for each in (tie for demand in demands for tie in demand.ties):
+        before = found.setdefault(each.condition, each)
+        if before.wanted is not each.wanted:
+            found[each.condition] = replace(before, wanted=None)
+    return list(found.values())
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        raise PlanError([("edits", problem) for problem in dict.fromkeys(problems)])
+
+
+def _unknown(rules: Sequence[Rule], table: Table) -> list[str]:
+    problems = []
+    known, dropped = set(table.names), set(table.identifiers)
+    for rule in rules:
+        for name in attributes_of(rule.condition):
+            if name in dropped:
+                problems.append(
+                    f"rule '{rule.name}' speaks of '{name}', an identifier, which is dropped; leave the rule out"
+                )
+            elif name not in known:
+                problems.append(f"rule '{rule.name}' speaks of '{name}', which is no attribute of the table")
+    return problems
+
+
+def _apart(demands: Sequence[Demand], table: Table) -> list[str]:
+    """Name rules that tie attributes of several blocks, or masked ones with some that are not."""
+    problems = []
+    block_of = {name: number for number, block in enumerate(table.blocks) for name in block}
+    for demand in demands:
+        masked = [name for name in demand.of.attributes if name in block_of]
+        if demand.mixed:
+            problems.append(
+                f"rule '{demand.name}' ties {listed(masked)}, which are masked, with {listed(demand.mixed)}, which are "
+                "published as they are; mask all of them, or leave the rule out"
+            )
+        if len({block_of[name] for name in masked}) > 1:
+            problems.append(f"rule '{demand.name}' ties {listed(masked)}, which must share an attribute block")
+    return problems
+
+
+def _unused(demands: Sequence[Demand], table: Table, anew: set[str]) -> list[str]:
+    """Name attributes that were to be computed anew, or to give way, for no rule."""
+    problems = [
+        f"'{name}' cannot be recomputed: no rule says what it equals, or it is not masked, or no number"
+        for name in table.recompute
+        if name not in anew or name not in table.masked
+    ]
+    tied = {name for demand in demands for each in demand.sums for name in each.form.coefficients}
+    problems += [f"'{name}' cannot be adjusted: it is in no sum of a rule" for name in table.adjust if name not in tied]
+    return problems
+
+
+def _in_order(demands: Sequence[Demand]) -> list[Recomputed]:
+    """Put what is computed anew after what it is computed from.
+
+    Parts of one rule may say what an attribute equals under different conditions: the records are split by these.
+    """
+    left: dict[str, list[Recomputed]] = {}
+    for demand in demands:
+        for each in demand.recomputed:
+            if each.name in left and left[each.name][0] not in demand.recomputed:
+                both = f"{_from(left[each.name][0])} and from {_from(each)}"
+                _refuse(
+                    [
+                        f"'{each.name}' would be computed from {both}: two rules say what it equals; leave one out, or "
+                        "let recompute name another attribute of one of them"
+                    ]
+                )
+            left.setdefault(each.name, []).append(each)
+    order: list[Recomputed] = []
+    while left:
+        ready = {
+            name: ways
+            for name, ways in left.items()
+            if not any(left.keys() & {*attributes_of(each.value)} for each in ways)
+        }
+        if not ready:
+            _refuse([f"{listed(list(left))} would be computed from one another, in a circle; recompute fewer of them"])
+        order += [each for ways in ready.values() for each in ways]
+        left = {name: ways for name, ways in left.items() if name not in ready}
+    return order
+
+
+def _from(each: Recomputed) -> str:
+    return listed(attributes_of(each.value))
+
+
+def _aggregates(demands: Sequence[Demand], table: Table, anew: set[str]) -> tuple[dict[str, Aggregate], list[str]]:
+    """Find an aggregate for each attribute that all rules can live with."""
+    wanted: dict[str, dict[str, list[str]]] = {}
+    for demand in demands:
+        for what, names in (("mean", demand.means), ("geometric_mean", demand.geometric), ("member", demand.members)):
+            for name in names:
+                wanted.setdefault(name, {}).setdefault(what, []).append(demand.name)
+    found: dict[str, Aggregate] = {}
+    problems: list[str] = []
+    for name, wants in wanted.items():
+        if name in table.recompute:
+            continue  # whatever its group would have published is replaced
+        if "mean" in wants and len(wants) > 1 and _gives_way(name, demands, table):
+            wants = {what: rules for what, rules in wants.items() if what != "mean"}
+        if len(wants) > 1:
+            problems.append(_conflict(name, wants, demands, table))
+            continue
+        if name in anew:
+            continue
+        what = next(iter(wants))
+        allowed = _MEMBERS[table.masked[name]] if what == "member" else (what,)
+        asked = table.asked.get(name)
+        if asked is not None and asked not in allowed:
+            rules = wants[what]
+            need = f"rule '{rules[0]}' needs" if len(rules) == 1 else f"rules {listed(rules)} need"
+            problems.append(
+                f"{need} {' or '.join(allowed)} of '{name}', and aggregate asks for {asked}; leave the aggregate to "
+                f"the rules, or leave the {'rule' if len(rules) == 1 else 'rules'} out"
+            )
+            continue
+        found[name] = asked or allowed[0]  # type: ignore[assignment] # one of the words
+    return found, problems
+
+
+def _gives_way(name: str, demands: Sequence[Demand], table: Table) -> bool:
+    """Tell whether in every sum of an attribute another one may be adjusted to it."""
+    sums = [each.form.coefficients.keys() for demand in demands for each in demand.sums]
+    return all((names - {name}) & {*table.adjust} for names in sums if name in names)
+
+
+def _conflict(name: str, wants: Mapping[str, Sequence[str]], demands: Sequence[Demand], table: Table) -> str:
+    words = {"mean": "an arithmetic mean", "geometric_mean": "a geometric mean", "member": "a value that occurs"}
+    asked = " and ".join(f"{words[what]} (rule '{rules[0]}')" for what, rules in wants.items())
+    sums = [each for demand in demands for each in demand.sums if name in each.form.coefficients]
+    equalities = [each.comparison for each in sums]
+    equalities += [each.comparison for demand in demands for each in demand.recomputed]
+    spoken = [each for each in equalities if name in attributes_of(each)]
+    computable = [other for each in spoken for other, _ in dependent(each) if other != name]
+    movable = [other for each in sums for other in each.form.coefficients if other != name]
+    ways = []
+    if computable:
+        ways.append(f"compute another attribute from the rest (recompute, such as '{computable[0]}')")
+    if movable and "mean" in wants:
+        ways.append(f"let others give way so that the sum holds (adjust, such as '{movable[0]}')")
+    ways += ["publish whole records (aggregate = 'medoid')", "leave one of the rules out"]
+    return f"'{name}' is asked for {asked}, which do not go together; {', or '.join(ways)}"
+
+
+def _orders(demands: Sequence[Demand], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
+    """Give both sides of an order the same increasing aggregate; what they already have is kept.
+
+    Returns
+    -------
+    list of Order
+        Those that are kept by means.
+    """
+    problems, kept = [], []
+    for demand in demands:
+        for order in demand.orders:
+            pair = (order.lesser, order.greater)
+            decided = {name: aggregates.get(name) or table.asked.get(name) for name in pair}
+            named = [how for how in decided.values() if how is not None]
+            # a mean of moments is rounded to the unit of its column, and two columns need not have the same
+            usual = "lower_median" if table.masked[order.lesser] == "datetime" else table.defaults[order.lesser]
+            common = named[0] if named else usual
+            if problem := _no_order({name: decided[name] or common for name in pair}, order):
+                problems.append(f"rule '{demand.name}' needs {problem}")
+                continue
+            if table.masked[order.lesser] == "datetime" and common != "lower_median":
+                demand.give_up()
+            for name in pair:
+                if decided[name] is None and common != table.defaults[name]:
+                    aggregates[name] = common
+            if common == "mean" or table.masked[order.lesser] == "date":
+                kept.append(order)
+    _refuse(problems)
+    return kept
+
+
+def _no_order(how: Mapping[str, Aggregate], order: Order) -> str | None:
+    """Say why the aggregates of two attributes do not keep their order."""
+    named = f"of '{order.lesser}' and '{order.greater}'"
+    if odd := sorted({*how.values()} - {*_INCREASING}):
+        are = "is" if len(odd) == 1 else "are"
+        return (
+            f"the same increasing aggregate {named}, and {' and '.join(odd)} {are} not increasing; take another, or "
+            "leave a rule out"
+        )
+    below = how == {order.lesser: "geometric_mean", order.greater: "mean"}  # no geometric mean is above the mean
+    if len({*how.values()}) > 1 and (order.either or not below):
+        have = " and ".join(sorted({*how.values()}))
+        return f"the same increasing aggregate {named}, which have {have}; give them one, or leave a rule out"
+    return None
+
+
+def _splits(demands: Sequence[Demand], table: Table) -> list[Split]:
+    """Gather what parts records, once each, for the block that the rule's attributes are in."""
+    found: dict[tuple[Condition, int], Split] = {}
+    for demand in demands:
+        blocks = [number for number, block in enumerate(table.blocks) if {*block} & {*demand.of.attributes}]
+        for condition in demand.splits:
+            for block in blocks:
+                found.setdefault((condition, block), Split(demand.name, condition, block))
+    return list(found.values())
+
+
+def tied_blocks(rules: Sequence[Rule], blocks: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Join attribute blocks that a rule ties together."""
+    left = [list(block) for block in blocks]
+    for rule in rules:
+        names = set(attributes_of(rule.condition))
+        joined = [block for block in left if names & set(block)]
+        if len(joined) > 1:
+            left = [block for block in left if block not in joined]
+            left.append([name for block in joined for name in block])
+    yield from left

@@ -1,1 +1,0 @@
-"""Engines: the same plan on files larger than memory, and on a cluster."""

@@ -1,0 +1,1 @@
+"""Evidence about releases, whoever made them: assess, check, sweep, recheck a manifest, compare two releases."""

@@ -1,0 +1,229 @@
+"""assess(): what any masked table costs and risks, whoever made it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal import measures
+from shoal.errors import DataError, PlanError
+from shoal.evidence.check import CsvOptions, opened
+from shoal.evidence.composition import record_keys
+from shoal.parallel import Progress, quiet
+from shoal.pipeline.loss import costs
+from shoal.pipeline.roles import confidential_codes, numeric_attributes, refuse_unknown
+from shoal.pipeline.verify import classes, exposure
+from shoal.plan import AttributeType, Plan
+from shoal.tables import Table
+from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
+from shoal.text import counted
+
+_NO_NUMBERS = "of another type, or missing values, in what is measured on numbers alone"
+
+
+def assess(
+    original: Any,
+    masked: Any,
+    quasi: Sequence[str] | None = None,
+    confidential: Sequence[str] = (),
+    intruder: Sequence[str] | None = None,
+    key: str | None = None,
+    seed: int = 0,
+    csv: CsvOptions = None,
+    progress: Progress = quiet,
+    types: Mapping[str, AttributeType] | None = None,
+    levels: Mapping[str, Sequence[Level]] | None = None,
+) -> dict[str, Any]:
+    """Measure a masked table against its original, by every measure of loss and risk there is.
+
+    Parameters
+    ----------
+    original, masked : dataframe or path
+        The two tables: the same records in the same order, or told by a `key`.
+    quasi : list of str, optional
+        The attributes that were masked; every numeric one that differs between the tables if left out.
+    confidential : list of str, optional
+        Attributes that were published as they are: how diverse they are among records that are published alike.
+    intruder : list of str, optional
+        The attributes, of those masked, that an intruder knows: one scenario beside the general measures.
+    key : str, optional
+        A column of both tables by which records are told, if the rows are not in the same order.
+    seed : int
+        Start of the random numbers for what is measured on a sample; each measure says whether it was.
+    csv : Csv or dict, optional
+        How CSV files are written, where looking at them is not enough.
+    progress : callable, optional
+        Called at the beginning of each step with its name.
+    types, levels : mapping, optional
+        Types of attributes, and levels of ordinal ones in order, where the original does not tell. Distances, linkage
+        and the like are measured on numbers without gaps; for all others the loss by type, and how records hide.
+
+    Returns
+    -------
+    dict
+        ``records``; ``quasi``, what was compared, and what was ``left_out`` for which reason; ``loss`` as in
+        `shoal.measures.loss_book`; ``risk`` as in `shoal.measures.risk_book`, with ``before`` and ``after`` as in
+        `shoal.measures.exposure`, and ``intruder`` where one was described; and the ``score`` of both together
+        (`shoal.measures.score`; None where the original is all zeros).
+    """
+    plan = Plan(k=2, quasi=quasi, confidential=confidential, seed=seed, csv=csv, types=types or {}, levels=levels or {})
+    progress("read", 0, 1)
+    before, after = opened(original, plan), opened(masked, plan)
+    rows = _rows(before, after, key)
+    pairs, left_out = _attributes(before, after, rows, plan, key)
+    names = [pair.attribute.name for pair in pairs]
+    known = None if intruder is None else _known(intruder, names)
+    plain = [pair for pair in pairs if pair.plain]
+    if len(plain) < len(pairs):
+        left_out[_NO_NUMBERS] = [pair.attribute.name for pair in pairs if not pair.plain]
+    X, Y = _matrix([pair.attribute.codes for pair in plain]), _matrix([pair.masked for pair in plain])
+    progress("risk", 0, 1)
+    labels = classes(after, names)[rows]
+    risk = {
+        "before": exposure(before, names),
+        "after": exposure(after, names),
+        **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
+        "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
+    }
+    if known is not None:
+        risk["intruder"] = {"attributes": known, "before": exposure(before, known), "after": exposure(after, known)}
+        if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in known]:
+            linkage = measures.distance_linkage(X, Y, columns, measures.MOST_RECORDS, plan.seed or 0)
+            risk["intruder"]["DLD"] = linkage
+    progress("loss", 0, 1)
+    loss = {
+        **(measures.loss_book(X, Y, [pair.attribute.name for pair in plain], _alike(Y)) if plain else {}),
+        **_costs(pairs),
+    }
+    if plain and risk["real_k"]["real_k"] == 1:
+        loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
+    il = loss["IL_variations"]["IL"] if plain else None
+    score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])
+    return {"records": len(before), "quasi": names, "left_out": left_out, "loss": loss, "risk": risk, "score": score}
+
+
+class _Pair(NamedTuple):
+    """An attribute of the original, and what the masked table has for it."""
+
+    attribute: Attribute
+    masked: Codes
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a number that no record misses, for which there are all the measures."""
+        complete = not (np.isnan(self.masked).any() or self.attribute.missing.any())
+        return complete and self.attribute.type in NUMBERS
+
+    @property
+    def constant(self) -> bool:
+        both = np.concatenate([self.attribute.codes, self.masked])
+        return bool(np.array_equal(both, np.full(len(both), both[0]), equal_nan=True))
+
+    @property
+    def equal(self) -> bool:
+        return bool(np.array_equal(self.attribute.codes, self.masked, equal_nan=True))
+
+
+def _costs(pairs: list[_Pair]) -> dict[str, Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = costs([pair.attribute for pair in pairs], [pair.masked for pair in pairs])
+    bounded: dict[str, Any] = measures.in_bounds(found)
+    return bounded
+
+
+def _alike(Y: NDArray[np.float64]) -> NDArray[np.int64]:
+    return measures.published_classes(Y).labels
+
+
+def _matrix(columns: list[Codes]) -> NDArray[np.float64]:
+    return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((0, 0))
+
+
+def _confidential(after: Table, rows: NDArray[np.int64], plan: Plan) -> dict[str, tuple[NDArray[np.int64], bool]]:
+    found = {}
+    for name in plan.confidential:
+        codes, ordered = confidential_codes(after, name, plan.types.get(name), plan.levels.get(name))
+        found[name] = (codes[rows], ordered)
+    return found
+
+
+def _rows(before: Table, after: Table, key: str | None) -> NDArray[np.int64]:
+    """Find the row of the masked table for each record of the original."""
+    if len(before) != len(after):
+        raise DataError(
+            f"the original has {counted(len(before), 'record')} and the masked table {len(after):,}; they are "
+            "compared one by one"
+        )
+    if key is None:
+        return np.arange(len(before))
+    wanted, given = record_keys(before, key, "the original"), record_keys(after, key, "the masked table")
+    found = pc.index_in(wanted, value_set=given)
+    if found.null_count:
+        raise DataError(
+            f"{counted(found.null_count, 'record')} of the original cannot be found in the masked table by key '{key}' "
+            f"(of type {before.column(key).type} and {after.column(key).type})"
+        )
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _attributes(
+    before: Table, after: Table, rows: NDArray[np.int64], plan: Plan, key: str | None
+) -> tuple[list[_Pair], dict[str, list[str]]]:
+    """Pair the attributes to compare, and name those that are left out with the reason.
+
+    Constant ones tell nothing. Of attributes that nobody named, neither do those that were not masked.
+    """
+    named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
+    refuse_unknown(before, {**named, "levels": list(plan.levels)}, "the original")
+    refuse_unknown(after, named, "the masked table")
+    gone = [name for name in before.names if name not in after.names]
+    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, key or ""})
+    pairs = [_paired(before, after, rows, name, plan) for name in asked]
+    constant = [pair.attribute.name for pair in pairs if pair.constant]
+    equal = [pair.attribute.name for pair in pairs if pair.equal and not pair.constant]
+    unmasked = equal if plan.quasi is None else []
+    kept = [pair for pair in pairs if pair.attribute.name not in (*constant, *unmasked)] or pairs
+    names = [pair.attribute.name for pair in kept]
+    left_out = {
+        "constant": [name for name in constant if name not in names],
+        "equal in both tables": [name for name in unmasked if name not in names],
+        "not in the masked table": [] if plan.quasi else [name for name in gone if name in before.numeric],
+    }
+    return kept, left_out
+
+
+def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair:
+    with _said_of("original"):
+        type_ = "ordinal" if name in plan.levels else plan.types.get(name) or infer_type(before, name)
+        attribute = encode(before, name, type_, plan.levels.get(name))
+    with _said_of("masked table"):
+        column = without_declared(after, name)
+        masked = encode(after, name, type_).codes if type_ == "continuous" else attribute.read(column)
+        if attribute.levels is not None and type_ in CATEGORIES:
+            masked[np.isinf(masked)] = len(attribute.levels)  # a category that the original has not
+        if type_ not in CATEGORIES and np.isinf(masked).any():
+            record = int(np.argmax(np.isinf(masked))) + 1
+            raise DataError(f"column '{name}' holds in record {record} what cannot be compared with the original")
+    return _Pair(attribute, masked[rows])
+
+
+@contextmanager
+def _said_of(what: str) -> Iterator[None]:
+    """Say of which table a mistake is."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError("\n".join(f"in the {what}, {line}" for line in str(error).splitlines())) from None
+
+
+def _known(intruder: Sequence[str], names: list[str]) -> list[str]:
+    try:
+        known = Plan(k=2, quasi=intruder).masked  # a list of names like any other
+    except PlanError as error:
+        raise PlanError([("intruder", what) for _, what in error.problems]) from None
+    if unknown := [name for name in known if name not in names]:
+        raise PlanError([("intruder", f"'{name}' is not among the attributes that are compared") for name in unknown])
+    return known

@@ -1,0 +1,187 @@
+"""Checking a masked file, whoever made it: groups of k, rules, its manifest, and what earlier releases reveal."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.edits.apply import records_of, rules_of
+from shoal.edits.evaluate import each_broken
+from shoal.edits.expressions import Rule, attributes_of
+from shoal.errors import CheckFailed, PlanError
+from shoal.evidence.composition import Earlier, differing, intersected
+from shoal.evidence.recheck import recheck
+from shoal.pipeline.manifest import Manifest, load_manifest
+from shoal.pipeline.roles import numeric_attributes, refuse_unknown
+from shoal.pipeline.verify import exposure, too_small
+from shoal.plan import Csv, Plan
+from shoal.tables import Table, kind_of, open_table
+from shoal.text import counted
+
+CsvOptions = Csv | dict[str, str] | None
+
+
+def check(
+    masked: Any,
+    k: int | None = None,
+    quasi: Sequence[str] | None = None,
+    edits: str | Sequence[str] | None = None,
+    csv: CsvOptions = None,
+    original: Any = None,
+    manifest: str | os.PathLike[str] | None = None,
+    against: Any = None,
+    key: str | None = None,
+) -> dict[str, Any]:
+    """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
+
+    Parameters
+    ----------
+    masked : dataframe or path
+        The table to check, whoever made it.
+    k : int, optional
+        The least number of records in a group; it comes from the manifest if there is one.
+    quasi : list of str, optional
+        The quasi-identifiers; every numeric attribute if left out. They come from the manifest if there is one.
+    edits : path or list of str, optional
+        Rules that every record must obey: a file of them, or rules line by line.
+    csv : Csv or dict, optional
+        How a CSV file is written, where looking at it is not enough.
+    original : dataframe or path, optional
+        The original data, for rules that ask whether a value occurs there.
+    manifest : path, optional
+        The manifest of the release: whether the file is still the one that was published, and all that can be verified
+        again of what it promised then.
+    against : dataframe, path or list of these, optional
+        Earlier releases of the same data: whether records hide among k in all of them together.
+    key : str, optional
+        With `against`, a column of all releases that tells records apart; rows are paired by position without.
+
+    Returns
+    -------
+    dict
+        ``records``, ``k``, ``quasi``, how many rules hold (``edits``) and the measures of `shoal.measures.exposure`.
+        With a manifest, ``blocks`` instead of these, and what could not be verified again (``unverified``). With
+        earlier releases, ``against`` as in `shoal.evidence.composition.intersected`, and other columns that are not the
+        same there (``differing``), so that rows may be in another order.
+
+    Raises
+    ------
+    CheckFailed
+        Saying how many combinations are too small, which rules are broken by how many records, every difference to the
+        manifest, and what earlier releases reveal; what was counted is in its ``found``.
+    """
+    _refuse_contradictions(masked, k, quasi, edits, original, manifest, against, key)
+    given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
+    plan = Plan(**given, quasi=quasi, edits=edits, csv=csv)
+    seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
+    rules = rules_of(plan)
+    failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan))]
+    found = {**seen.found, "edits": len(rules)}
+    if against is not None:
+        if seen.found["k"] is None:
+            raise PlanError([("against", "needs a k, which this manifest has not; give k and quasi in its place")])
+        earlier = _earlier(against, plan)
+        revealed = intersected(seen.table, seen.blocks, seen.found["k"], earlier, key)
+        names = [name for block in seen.blocks for name in block]
+        found["against"] = revealed.found
+        found["differing"] = [] if key else differing(seen.table, earlier, names)
+        failures += revealed.failures
+    if failures:
+        raise CheckFailed(failures, found)
+    return found
+
+
+class _Seen(NamedTuple):
+    """What is in a file that is checked: its quasi-identifiers by block, what was counted, and what does not hold."""
+
+    table: Table
+    blocks: list[list[str]]
+    found: dict[str, Any]
+    failures: list[str]
+    manifest: Manifest | None = None
+
+
+def _refuse_contradictions(
+    masked: Any, k: Any, quasi: Any, edits: Any, original: Any, manifest: Any, against: Any, key: str | None
+) -> None:
+    problems = []
+    if manifest is not None:
+        twice = {"k": k, "quasi": quasi}
+        problems = [(name, "comes from the manifest; leave it out") for name in twice if twice[name] is not None]
+        if not isinstance(masked, str | os.PathLike):
+            problems.append(("manifest", "is that of a file; give the masked file by its path"))
+    if original is not None and edits is None:
+        problems.append(("original", "does not apply without rules; give them with edits"))
+    if key is not None and against is None:
+        problems.append(("key", "does not apply without earlier releases; name them with against"))
+    if isinstance(against, list | tuple) and not against:
+        problems.append(("against", "names no earlier release; leave it out or name at least one"))
+    if problems:
+        raise PlanError(problems)
+
+
+def _counted(masked: Any, plan: Plan) -> _Seen:
+    """Count how often the combinations of quasi-identifiers occur."""
+    table = open_table(masked, plan.csv)
+    refuse_unknown(table, {"quasi": plan.masked})
+    names = plan.masked or numeric_attributes(table)
+    found = {"records": len(table), "k": plan.k, "quasi": names, **exposure(table, names)}
+    return _Seen(table, [names], found, [*too_small(table, names, plan.k)])
+
+
+def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
+    """Verify a file once more that has a manifest."""
+    seen = recheck(Path(masked), manifest, plan.csv)
+    if seen.table is None:
+        raise CheckFailed(seen.failures)
+    blocks = [block["attributes"] for block in seen.blocks]
+    found = {
+        "records": len(seen.table),
+        "k": manifest.verified.k,
+        "quasi": list(dict.fromkeys(name for block in blocks for name in block)),
+        "blocks": seen.blocks,
+        "unverified": seen.unverified,
+    }
+    return _Seen(seen.table, blocks, found, seen.failures, manifest)
+
+
+def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
+    """Yield the rules that are broken, and what a manifest says of rules that cannot be."""
+    said = None if seen.manifest is None else seen.manifest.verified.rules
+    if not rules:
+        if said is not None:
+            seen.found["unverified"].append(f"that {counted(said.number, 'rule')} hold, which were not given")
+        return
+    if seen.manifest is not None and len(rules) != (number := 0 if said is None else said.number):
+        yield f"{counted(len(rules), 'rule')} given, where the manifest speaks of {number:,}"
+    for rule in rules:
+        refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
+    broken = _broken(seen.table, rules, original)
+    if said is not None and said.excused:
+        seen.found["unverified"] += (f"{each}: original records that broke rules were kept" for each in broken)
+    else:
+        yield from broken
+
+
+def _earlier(against: Any, plan: Plan) -> list[Earlier]:
+    found = []
+    for number, source in enumerate(against if isinstance(against, list | tuple) else [against], start=1):
+        is_path = isinstance(source, str | os.PathLike)
+        name = f"'{os.fspath(source)}'" if is_path else f"earlier release {number}"
+        found.append(Earlier(name, opened(source, plan)))
+    return found
+
+
+def _broken(table: Table, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
+    for rule, broken in each_broken(rules, records_of(table, rules, original)):
+        if broken.any():
+            many = counted(int(broken.sum()), "record")
+            yield f"rule '{rule.name}' is broken by {many}, first by {int(np.argmax(broken)) + 1}"
+
+
+def opened(source: Any, plan: Plan) -> Table:
+    """Open a table; what was said of CSV files holds for those of several that are."""
+    is_other = isinstance(source, str | os.PathLike) and Path(source).suffix and kind_of(source) != "csv"
+    return open_table(source, None if is_other else plan.csv)

@@ -1,0 +1,62 @@
+"""What rules are to a table: their class, what they tie together, who breaks them, and how masking keeps them."""
+
+from typing import Any
+
+import numpy as np
+
+from shoal.edits.apply import explained, records_of, rules_of, with_rules
+from shoal.edits.evaluate import each_broken, near
+from shoal.pipeline.hybrid_edits import sums_of
+from shoal.pipeline.resolve import with_attributes
+from shoal.plan import Plan
+from shoal.tables import open_table
+
+
+def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
+    """Look at the rules of a table before it is masked.
+
+    Parameters
+    ----------
+    table : dataframe or path
+        The original data.
+    edits : path or list of str
+        A file of rules (Schematron, or plain text with a rule a line), or rules line by line.
+    **options
+        The fields of `Plan` that decide what is masked, and how: ``quasi``, ``identifiers``, ``types``,
+        ``aggregate``, ``blocks``, ``recompute``, ``adjust``, ...
+
+    Returns
+    -------
+    list of dict
+        For every rule its name (``rule``), its ``text``, its ``class``, the ``attributes`` it ties together, how many
+        records break it now (``broken``), the ``first`` of them, how many of these by rounding only (``rounding``),
+        how it will be ``kept``, and whether that is ``promised`` by construction.
+
+    Raises
+    ------
+    PlanError
+        A rule cannot be read, speaks of what there is not, or does not go together with another.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> firms = pa.table({"wages": [1, 5, 2, 6], "other": [2, 1, 3, 3], "costs": [3, 6, 5, 9]})
+    >>> [found] = shoal.rules(firms, ["wages + other == costs"])
+    >>> found["class"], found["broken"], found["kept"]
+    ('EC-LC', 0, 'arithmetic means, put right so that the sum is exact as written')
+    """
+    k = {} if options.get("method") == "ms" else {"k": 2}  # which forms no groups
+    plan = Plan(**{**k, **options, "edits": edits})
+    source = open_table(table, plan.csv)
+    read = rules_of(plan)
+    plan = with_attributes(plan, source)
+    _, kept = with_rules(plan, source.names, read)
+    if plan.draws:
+        sums_of(read, plan)  # refuses all others
+    records = records_of(source, read, source)
+    found = list(explained(kept))
+    for row, (rule, broken) in zip(found, each_broken(read, records), strict=True):
+        row["broken"] = int(broken.sum())
+        row["first"] = int(np.argmax(broken)) + 1 if broken.any() else None
+        row["rounding"] = int(near(rule, records).sum()) if broken.any() else 0
+    return found

@@ -1,0 +1,222 @@
+"""A release found on disk, years later: is it still what its manifest says?
+
+Everything is counted anew in the file. What needed the original to be verified cannot be verified again, and is named.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from shoal.errors import FileError, ShoalError
+from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, diverse, sha256_of
+from shoal.pipeline.roles import confidential_codes
+from shoal.pipeline.verify import classes, too_small
+from shoal.plan import Csv
+from shoal.tables import Table, kind_of, open_table
+from shoal.text import counted, listed
+
+_SPARK = pa.csv.ParseOptions(newlines_in_values=True)  # how Spark writes CSV files
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """What was found in a file that has a manifest.
+
+    Attributes
+    ----------
+    table
+        The file, if it could be read.
+    blocks
+        The attributes of each block, with how many groups there are and their sizes.
+    failures
+        Every difference to the manifest.
+    unverified
+        What was verified once, and cannot be again.
+    """
+
+    table: Table | None
+    blocks: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    unverified: list[str] = field(default_factory=list)
+
+
+def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
+    """Compare a published file, or a folder of files, with its manifest.
+
+    Parameters
+    ----------
+    path
+        The file; whatever its name is now.
+    manifest
+        What it must be.
+    csv
+        How a CSV file is written, if it is not as the manifest says.
+    """
+    failures = [*_contradictions(manifest), *_other_bytes(path, manifest.published)]
+    try:
+        table = _opened(path, manifest.published, csv)
+    except ShoalError as error:
+        if not failures:
+            raise
+        return Recheck(None, failures=[*failures, *str(error).splitlines()])
+    failures += _other_shape(table, manifest.published)
+    blocks = []
+    for block in manifest.verified.blocks:
+        if gone := [name for name in block.attributes if name not in table.names]:
+            failures.append(f"k cannot be counted without {listed(gone)}")
+            continue
+        found = counted_block(table, block.attributes)
+        blocks.append(found.model_dump(exclude={"diversity"}))
+        failures += too_small(table, block.attributes, manifest.verified.k or 0)
+        failures += _other_counts(found, block)
+        failures += _undiverse(table, block)
+    return Recheck(table, blocks, failures, [*_unverified(manifest)])
+
+
+def _contradictions(manifest: Manifest) -> Iterator[str]:
+    """Yield what the manifest says of itself that cannot be."""
+    plan, verified = manifest.plan, manifest.verified
+    if verified.blocks and plan.get("k") != verified.k:
+        yield "the manifest contradicts itself: the plan has another k than was verified"
+    names = {name for block in verified.blocks for name in block.attributes}
+    quasi = plan.get("quasi", [])
+    if verified.blocks and isinstance(quasi, list) and not {str(name) for name in quasi} <= names:
+        yield "the manifest contradicts itself: not all quasi-identifiers of the plan were verified"
+    identifiers = plan.get("identifiers", [])
+    if isinstance(identifiers, list) and {str(name) for name in identifiers} & {*manifest.published.columns}:
+        yield "the manifest contradicts itself: identifiers of the plan are among the columns"
+
+
+def _other_bytes(path: Path, published: Published) -> Iterator[str]:
+    if not path.exists():
+        raise FileError(f"there is no file '{path}'")
+    if published.parts is not None:
+        yield from _other_parts(path, published.parts)
+    elif path.is_dir():
+        yield f"'{path}' is a folder, where the manifest speaks of one file"
+    else:
+        yield from _other_file(path, "the file", published.bytes, str(published.sha256))
+
+
+def _other_parts(path: Path, parts: list[Part]) -> Iterator[str]:
+    if not path.is_dir():
+        yield f"'{path}' is one file, where the manifest speaks of a folder of {counted(len(parts), 'file')}"
+        return
+    found, wanted = {file.name for file in _files(path)}, {part.name: part for part in parts}
+    for name in sorted(wanted.keys() - found):
+        yield f"the file '{name}' of the folder is missing"
+    for name in sorted(found - wanted.keys()):
+        yield f"the file '{name}' of the folder is not in the manifest"
+    for name in sorted(found & wanted.keys()):
+        yield from _other_file(path / name, f"the file '{name}'", wanted[name].bytes, wanted[name].sha256)
+
+
+def _files(folder: Path) -> list[Path]:
+    """List the files of a folder that Spark reads."""
+    return sorted(file for file in folder.iterdir() if file.name[0] not in "._")
+
+
+def _other_file(path: Path, what: str, size: int, sha256: str) -> Iterator[str]:
+    if path.stat().st_size != size:
+        yield f"{what} has {path.stat().st_size:,} bytes, where the manifest says {size:,}"
+    if sha256_of(path) != sha256:
+        yield f"{what} is not the one that was published: its SHA-256 is another than in the manifest"
+
+
+def _opened(path: Path, published: Published, csv: Csv | None) -> Table:
+    if not path.is_dir():
+        is_csv = kind_of(path) == "csv"
+        return open_table(path, (csv or published.csv) if is_csv else csv)
+    read = _read_text if path.suffix.lower() == ".csv" else _read_parquet
+    try:
+        return open_table(pa.concat_tables([read(file) for file in _files(path)]))
+    except (pa.ArrowException, OSError):
+        raise FileError(f"the files in '{path}' cannot be read together: one is damaged, or of another kind") from None
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    with path.open("rb") as file:
+        return pq.ParquetFile(file).read()
+
+
+def _read_text(path: Path) -> pa.Table:
+    """Read a CSV file as Spark writes it; every cell is text, which is all that counting needs."""
+    with path.open("rb") as file:
+        names = pa.csv.open_csv(file, parse_options=_SPARK).schema.names
+    types = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return pa.csv.read_csv(path, parse_options=_SPARK, convert_options=types)
+
+
+def _other_shape(table: Table, published: Published) -> Iterator[str]:
+    gone = [name for name in published.columns if name not in table.names]
+    new = [name for name in table.names if name not in published.columns]
+    if gone:
+        yield f"columns of the manifest are missing: {listed(gone)}"
+    if new:
+        yield f"columns are not in the manifest: {listed(new)}"
+    if not gone and not new and table.names != published.columns:
+        yield "the columns are in another order than in the manifest"
+    if len(table) != published.records:
+        yield f"there are {counted(len(table), 'record')}, where the manifest says {published.records:,}"
+
+
+def _other_counts(found: Block, said: Block) -> Iterator[str]:
+    for what in ("groups", "smallest", "largest"):
+        count, claim = getattr(found, what), getattr(said, what)
+        if count != claim:
+            noun = "the number of groups" if what == "groups" else f"the size of the {what} group"
+            yield f"{noun} by {listed(said.attributes)} is {count:,}, where the manifest says {claim:,}"
+
+
+def _undiverse(table: Table, block: Block) -> Iterator[str]:
+    """Yield the confidential attributes that groups give away more of than promised, or than the manifest says."""
+    alike = classes(table, block.attributes) if block.diversity else None
+    for said in block.diversity:
+        if alike is None or said.attribute not in table.names:
+            yield f"diversity cannot be measured without '{said.attribute}'"
+            continue
+        codes, _ = confidential_codes(table, said.attribute)
+        found = diverse(said.attribute, alike, codes, said.order, (said.l, said.t))
+        values = counted(found.distinct, "value")
+        if said.l is not None and found.distinct < said.l:
+            yield f"'{said.attribute}' has {values} in some group, where l = {said.l} were promised"
+        elif found.distinct != said.distinct:
+            yield f"'{said.attribute}' has {values} in some group, where the manifest says {said.distinct:,}"
+        yield from _unlike(found, said)
+
+
+def _unlike(found: Diverse, said: Diverse) -> Iterator[str]:
+    if said.order == "levels":
+        return  # whose order is in no manifest
+    if said.t is not None and found.closeness > said.t:
+        what = f"{found.closeness:.4f} from its distribution in some group, where t = {said.t} was promised"
+        yield f"'{said.attribute}' is {what}"
+    elif abs(found.closeness - said.closeness) > _ROUNDING:
+        what = f"{found.closeness:.4f} from its distribution in some group, and {said.closeness:.4f} in the manifest"
+        yield f"'{said.attribute}' is {what}"
+
+
+def _unverified(manifest: Manifest) -> Iterator[str]:
+    """Say what was verified before the file was published, and cannot be without the original."""
+    verified = manifest.verified
+    yield "that values come from the original, and other attributes are as they were there"
+    if verified.k is None:
+        yield "what the method promises, which forms no groups that the file would show"
+    if manifest.plan.get("epsilon") is not None:
+        yield "differential privacy, which is a promise on how the file was made and does not show in it"
+    if verified.weighted_totals:
+        yield "that groups keep their weighted totals"
+    for said in (said for block in verified.blocks for said in block.diversity):
+        if said.t is not None and said.order == "levels":
+            yield f"how close groups are to the file in '{said.attribute}', whose levels are in no manifest"

@@ -1,0 +1,252 @@
+"""Every k in one run: what each would cost and risk, before one is chosen."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, MissingExtra, PlanError
+from shoal.measures import distance_linkage, exposure
+from shoal.parallel import Progress, Watch, quiet, side_by_side
+from shoal.pipeline.aggregate import put_right, representatives
+from shoal.pipeline.loss import costs
+from shoal.pipeline.prepare import AnyPath, Prepared, asked, prepared
+from shoal.plan import Plan
+from shoal.tables.attributes import NUMBERS
+from shoal.text import counted
+
+if TYPE_CHECKING:
+    from altair import LayerChart
+
+Labels = NDArray[np.int64]
+
+_LINKED = 2_000  # records that are linked to their masked selves: of more, a sample, the same for every k
+COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "reidentification", "linked")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What every k would cost and risk.
+
+    Attributes
+    ----------
+    rows : list of dict
+        For every method and k: ``groups``, the sizes of the ``smallest`` and the ``largest``, the loss (``IL``, in
+        percent, and ``SSE``), and the risk in percent: ``reidentification`` of an intruder who knows all
+        quasi-identifiers of somebody as they are published, and ``linked``, the records that one finds who knows them
+        as they were, by distance (of at most 2,000; None where not all attributes are numbers).
+    """
+
+    plan: Plan
+    rows: list[dict[str, Any]]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def knee(self) -> dict[str, Any] | None:
+        """The row beyond which a larger k costs more than it protects; None if there are fewer than three.
+
+        Of the lower hull of loss and risk, each brought to 0..1, the point farthest below the line between the safest
+        and the cheapest row.
+        """
+        return knee(self.rows)
+
+    def to_csv(self) -> str:
+        """Give the rows as the text of a CSV file."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        """Give the rows as JSON, with the one at the knee."""
+        return json.dumps({"rows": self.rows, "knee": self.knee}, indent=2)
+
+    def report(self, path: AnyPath, overwrite: bool = False) -> None:
+        """Write the risk-utility map as one HTML file that needs nothing else."""
+        from shoal.report import sweep_report, write_report
+        from shoal.report.writing import refuse_report
+
+        refuse_report(Path(path), overwrite)
+        write_report(sweep_report(self), path, overwrite)
+
+    def plot_map(self, risk: str = "reidentification") -> "LayerChart":
+        """Draw loss against risk: ``reidentification``, or the share ``linked`` by distance."""
+        from shoal.report.plots import plot_map
+
+        return plot_map(self, risk)
+
+    def _repr_html_(self) -> str | None:
+        """Show the sweep in a notebook; as text where the extra for reports is not installed."""
+        try:
+            from shoal.report import sweep_html
+        except MissingExtra:
+            return None
+        return sweep_html(self)
+
+
+def sweep(
+    table: Any = None,
+    k: int | Iterable[int] = range(3, 11),
+    method: str | Sequence[str] = "tour",
+    plan: Plan | AnyPath | None = None,
+    *,
+    progress: Progress = quiet,
+    **options: Any,
+) -> Sweep:
+    """Measure what every k would cost and risk, in one run.
+
+    Parameters
+    ----------
+    table : dataframe or path, optional
+        As for `shoal.protect`.
+    k : int or iterable of int
+        The group sizes to compare.
+    method : str or list of str
+        One or several methods. With ``tour`` all k share one tour, and take little more than one.
+    plan : Plan or path of a plan file, optional
+        What else is asked for; single `options` take precedence.
+    progress : callable, optional
+        Called with the name of the step, what is done and what there is.
+    **options
+        The fields of `Plan` but for ``k`` and ``method``.
+
+    Returns
+    -------
+    Sweep
+        A row for every method and k, and the knee of them all.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = {"age": [31, 72, 33, 70, 50, 52, 29, 68], "income": [20, 31, 22, 30, 45, 44, 19, 29]}
+    >>> import pyarrow as pa
+    >>> [(row["k"], row["groups"]) for row in shoal.sweep(pa.table(people), k=[2, 3, 4])]
+    [(2, 3), (3, 2), (4, 2)]
+    """
+    sizes, methods = _asked_for(k, method)
+    if wrong := sorted({"k", "method"} & options.keys()):
+        raise PlanError([(name, "is given twice") for name in wrong])
+    # a budget is for those that search
+    searching = next((name for name in methods if name in ("best", "auto")), methods[0])
+    every = asked(table, plan, {**options, "k": sizes[0], "method": searching})
+    if every.bound:
+        raise PlanError([("bound", "does not apply to a sweep; ask for it when k is chosen")])
+    if every.epsilon is not None:
+        raise PlanError([("epsilon", "does not apply to a sweep: every release that is compared takes one")])
+    plans = {
+        name: every if name == searching else every.updated(method=name, **_without_budget(every, name))
+        for name in methods
+    }
+    first = plans[methods[0]]
+    ready = prepared(table, first, progress)
+    if sizes[-1] > len(ready.original):
+        records = counted(len(ready.original), "record")
+        raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {records}")
+    rows: list[dict[str, Any]] = []
+    for name in methods:
+        cuts: dict[int, Labels] = {}
+        for size in sizes:
+            progress("sweep", len(rows), len(sizes) * len(methods))
+            ready = _ready(ready, plans[name].updated(k=size))
+            if size == sizes[0] and name == "tour":
+                cuts = _cuts(ready, sizes, progress)
+            rows.append(_row(ready, [cuts[size]] if cuts else ready.partitioned(progress).labels))
+    return Sweep(first, rows)
+
+
+def _ready(ready: Prepared, plan: Plan) -> Prepared:
+    """Make a table ready for another k or method; where these decide nothing else, it is so already."""
+    if plan.method == ready.plan.method and plan.strata is None and plan.edits is None:
+        return replace(ready, plan=ready.plan.updated(k=plan.k))
+    return prepared(ready.source, plan, quiet)
+
+
+def _without_budget(plan: Plan, method: str) -> dict[str, Any]:
+    return {"budget": None} if plan.refine is False and method not in ("best", "auto") else {}
+
+
+def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
+    if isinstance(k, str) or not isinstance(k, Iterable | int | np.integer):
+        raise PlanError([("k", "must be a group size, or several")])
+    if not isinstance(method, str | Sequence):
+        raise PlanError([("method", "must be the name of a method, or several")])
+    sizes = [int(k)] if isinstance(k, int | np.integer) else [Plan(k=size).k for size in k]
+    methods = [method] if isinstance(method, str) else list(method)
+    for name in methods:
+        if name not in ("hybrid", "ms", "insensitive"):
+            Plan(k=2, method=name)  # says what is wrong with it
+    if not sizes:
+        raise PlanError([("k", "names no group size")])
+    if not methods:
+        raise PlanError([("method", "names no method")])
+    if "insensitive" in methods:
+        raise PlanError([("method", "'insensitive' cannot be swept: every release that is compared takes an epsilon")])
+    if barred := [name for name in methods if name in ("mic1d", "hybrid", "ms")]:
+        raise PlanError([("method", f"'{barred[0]}' forms no groups whose size could be compared")])
+    return sorted(dict.fromkeys(sizes)), list(dict.fromkeys(methods))
+
+
+def _cuts(ready: Prepared, sizes: Sequence[int], progress: Progress) -> dict[int, Labels]:
+    """Cut one tour for every k, where there is one part of records and one block of attributes."""
+    from shoal.partitioning.sweep import sweep_cuts
+
+    plan = ready.plan
+    alone = len(ready.parts.rows) == 1 and len(ready.parts.rows[0]) == 1 and plan.scale is None
+    if not alone or not ready.space.plain or plan.refine is not False or plan.l is not None or plan.t is not None:
+        return {}
+
+    def cuts(*, watch: Watch) -> dict[int, Labels]:
+        return sweep_cuts(ready.space.values, sizes, watch=watch)
+
+    return side_by_side([cuts], len(ready.original), progress)[0]
+
+
+def _row(ready: Prepared, partitions: list[Labels]) -> dict[str, Any]:
+    """Measure what these groups would cost and risk."""
+    attributes, plan = ready.attributes, ready.plan
+    masked = representatives(attributes, ready.space, partitions, plan, ready.weights)
+    if ready.edits is not None:
+        masked, _, _ = put_right(masked, attributes, partitions, plan, ready.edits)
+    together = np.unique(np.stack(partitions, axis=1), axis=0, return_inverse=True)[1]
+    hidden = exposure(np.bincount(together.ravel()))
+    cost = costs(attributes, masked, ready.weights)
+    plain = all(each.type in NUMBERS and not each.missing.any() for each in attributes)
+    linked = None
+    if plain:
+        X = np.column_stack([each.codes for each in attributes])
+        linked = distance_linkage(X, np.column_stack(masked), records=_LINKED)["expected"]
+    return {
+        "method": plan.method,
+        "k": plan.k,
+        "groups": hidden["groups"],
+        "smallest": hidden["smallest"],
+        "largest": hidden["largest"],
+        "IL": cost["IL"],
+        "SSE": cost["SSE"],
+        "reidentification": hidden["reidentification"],
+        "linked": linked,
+    }
+
+
+def knee(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Find the row farthest below the line from the safest to the cheapest; both axes run from 0 to 1."""
+    if len(rows) < 3 or any(row["IL"] is None for row in rows):
+        return None
+    loss = np.array([row["IL"] for row in rows], dtype=np.float64)
+    risk = np.array([row["reidentification"] for row in rows], dtype=np.float64)
+    if np.ptp(loss) == 0 or np.ptp(risk) == 0:
+        return None
+    x, y = (loss - loss.min()) / np.ptp(loss), (risk - risk.min()) / np.ptp(risk)
+    return dict(rows[int(np.argmin(x + y))])

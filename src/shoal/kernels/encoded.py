@@ -1,0 +1,68 @@
+"""EncodedMatrix: records among which distances are measured, each attribute according to its type."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.standardize import Matrix
+
+# How the average record is computed in a column; all but the last are numbers, of which differences are squared.
+MEAN: Final = 0  # continuous attributes and dates
+MEDIAN: Final = 1  # ordinal attributes: the lower median
+CONVEX_MEDIAN: Final = 2  # ordinal attributes, where asked for
+MODE: Final = 3  # nominal attributes: the most frequent category
+
+
+class EncodedMatrix(NamedTuple):
+    """The quasi-identifiers of the records as MDAV-generic sees them; arrays only, so that kernels can take it.
+
+    The squared distance of two records is the sum over the columns of: nothing if both miss the value; ``weights[j]``
+    if one of them does; the squared difference of the values in columns of numbers; in columns of categories nothing
+    if they are equal, else ``weights[j]``.
+
+    Attributes
+    ----------
+    values : (n, d) matrix
+        NaN where a value is missing. Continuous attributes and dates are standardised and multiplied by the square root
+        of the attribute's weight. Ordinal ones are the place of the level, 0, 1, ..., times ``steps[j]``. Nominal ones
+        are the number of the category, 0, 1, ...
+    kinds : (d,) array of int64
+        `MEAN`, `MEDIAN`, `CONVEX_MEDIAN` or `MODE`.
+    weights : (d,) array of float64
+        The weight of each attribute in distances.
+    steps : (d,) array of float64
+        For ordinal attributes the square root of the weight divided by the number of levels; 1 for others.
+    levels : (d,) array of int64
+        The number of levels or categories; 0 for continuous attributes and dates.
+
+    References
+    ----------
+    Domingo-Ferrer & Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through microaggregation, Data
+    Mining and Knowledge Discovery 11.
+    """
+
+    values: Matrix
+    kinds: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    levels: NDArray[np.int64]
+
+    @property
+    def plain(self) -> bool:
+        """Whether distances are Euclidean and averages means, so that every partition method will do."""
+        return bool((self.kinds == MEAN).all()) and not bool(np.isnan(self.values).any())
+
+    def rows(self, which: NDArray[np.int64]) -> "EncodedMatrix":
+        """Give the space of some of the records."""
+        return self._replace(values=np.ascontiguousarray(self.values[which]))
+
+    def columns(self, which: list[int]) -> "EncodedMatrix":
+        """Give the space of some of the attributes."""
+        return EncodedMatrix(
+            np.ascontiguousarray(self.values[:, which]),
+            self.kinds[which],
+            self.weights[which],
+            self.steps[which],
+            self.levels[which],
+        )

@@ -1,0 +1,278 @@
+"""R-microhybrid: groups that publish synthetic records instead of one average."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.aggregation.members import Column, Labels, starts_of
+from shoal.kernels.ipso import LEAST_ROOM, C, synthesise
+from shoal.kernels.standardize import Matrix, columns_near_one, standardize
+from shoal.masking.ipso import Seed, checked, noise, refuse_fewer, stream
+
+if TYPE_CHECKING:
+    from scipy.spatial import KDTree
+
+# What moved by no more than this share of its group's range, or of itself, was not changed.
+OF_THE_RANGE, OF_ITSELF = 1e-9, 1e-12
+
+
+class HybridResult(NamedTuple):
+    """Hybrid values and how much could be changed."""
+
+    values: Matrix
+    labels: Labels  # the groups in which means and covariances are kept, numbered by their first records
+    room: Column  # of each record: 1 less its leverage in the regression on Y; near 0, its values have hardly moved
+    left: Column  # of each attribute: 1 less R squared of the regression on Y, the mean of groups where it varies
+    unchanged: NDArray[np.bool_]  # the values that are still their own, for what is published gives them away
+    fused: int  # how many groups went into others, because a record of theirs had no room
+
+
+class Rule(NamedTuple):
+    """What the values of an attribute must be."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    whole: bool = False
+
+
+class Constrained(NamedTuple):
+    """Values that keep to their rules, and what this cost: the moments are no longer exact."""
+
+    values: Matrix
+    moved: NDArray[np.int64]  # how many values of each attribute were moved
+    means: Column  # by how many standard deviations the mean of each attribute moved
+    group_means: Column  # the most that the mean of a group moved
+    covariances: Matrix  # by how much covariances with all attributes, X and Y, moved: products of standard deviations
+
+
+def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> HybridResult:
+    """Replace the confidential attributes of each group by synthetic ones with the same means and covariances.
+
+    Variant C of `shoal.masking.ipso` in every group (R-microhybrid [1]_). Means, covariances of X and covariances
+    of X with Y are kept exactly in every group, hence in the file (Lemma 1), however the groups were formed; groups of
+    similar records, partitioned by X and Y, keep much else besides. One group of all records makes a synthetic file.
+
+    Two things can leave a value as it was:
+
+    - Y singles a record out: its leverage in the regression on Y is 1, as that of the only member with anything but
+      zero in an attribute of Y. Its group is fused with that of the record nearest in Y until it has room. If Y singles
+      it out in the whole file, nothing helps: its values are reported.
+    - The attribute is constant in the group, or a linear combination of Y there. Its values follow from what is
+      published, whoever publishes it, and covariances with Y could not be kept otherwise. They are reported.
+
+    Parameters
+    ----------
+    X : (n, p) matrix
+        The confidential attributes; finite.
+    Y : (n, q) matrix
+        The attributes that are published as they are; it may have no columns.
+    labels : (n,) array of int
+        The group of each record; each has at least ``least_k(p, q)``, see `shoal.masking.ipso`.
+    rng : int, Generator or None
+        See `shoal.masking.ipso`.
+
+    Returns
+    -------
+    HybridResult
+        It does not depend on how the groups are numbered.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint UNECE/Eurostat work session on
+       statistical data confidentiality, Bilbao 2009; J. Domingo-Ferrer and Ú. González-Nicolás, "Hybrid microdata using
+       microaggregation", Information Sciences 180 (2010) 2834-2844.
+    """
+    X, Y, unit = checked(X, Y)
+    labels = _numbered(_one_each(labels, len(X)))
+    refuse_fewer(int(np.bincount(labels, minlength=1).min()), X.shape[1], Y.shape[1])
+    groups = int(labels.max()) + 1
+    drawn = noise(X, rng)
+    values, room, left = _in_groups(X, Y, drawn, labels)
+    tight = _tight(Y, room)
+    tree = _tree(Y) if tight.any() else None
+    while tree is not None and tight.any():
+        labels, grown = _fused(tree, labels, np.where(tight, room, 1.0))
+        part = _in_groups(X[grown], Y[grown], drawn[grown], _numbered(labels[grown]))
+        values[grown], room[grown], left[grown] = part
+        tight &= room < LEAST_ROOM
+    unchanged = _unchanged(X, values, labels) | (room < LEAST_ROOM)[:, None]
+    values = np.ldexp(values, unit)
+    return HybridResult(values, labels, room, _mean_of_varying(left), unchanged, groups - int(labels.max()) - 1)
+
+
+def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
+    """Re-draw nominal and ordinal attributes within groups, so that the marginals of every group are kept exactly.
+
+    In each group the values of an attribute are dealt out to the members anew, every way being equally likely. Each
+    attribute is dealt on its own: dealing whole combinations would keep the associations inside a group as well, but
+    would publish the combinations of real people, and whoever knows one confidential value of a person could read off
+    the others. What attributes have in common from group to group is kept, and similar records, which groups are made
+    of, leave little beyond. As with numbers, neither the values of a group nor how often they occur are hidden:
+    l-diversity and t-closeness look after these.
+
+    Parameters
+    ----------
+    codes : (n, c) matrix
+        Places of levels or numbers of categories; NaN, where a value is missing, is dealt out like a value.
+    labels : (n,) array of int
+        The group of each record.
+    rng : int, Generator or None
+        See `shoal.masking.ipso`.
+
+    Returns
+    -------
+    (n, c) matrix
+        A member may be dealt its own value again, as chance has it: a rule against this would tell what it is not.
+
+    References
+    ----------
+    J. Domingo-Ferrer and Ú. González-Nicolás, "Hybrid microdata using microaggregation", Information Sciences 180
+    (2010) 2834-2844, for hybrid data that are not numbers.
+    """
+    generator = stream(rng)
+    members = np.argsort(labels, kind="stable")
+    dealt = np.empty_like(codes)
+    for j in range(codes.shape[1]):
+        dealt[members, j] = codes[np.lexsort((generator.random(len(codes)), labels)), j]
+    return dealt
+
+
+def constrained(values: Matrix, rules: Sequence[Rule], Y: Matrix, labels: Labels) -> Constrained:
+    """Make hybrid values keep to rules such as whole or non-negative numbers, and say how far moments moved.
+
+    A value outside of its bounds goes to the nearest one inside; whole numbers are rounded to (half to even). Means and
+    covariances are then kept as nearly as reported, no longer exactly; and a whole number may be its own original again
+    by chance.
+
+    Parameters
+    ----------
+    values : (n, p) matrix
+        As `microhybrid` gives them.
+    rules : sequence of Rule
+        One for each attribute.
+    Y : (n, q) matrix
+        The attributes that are published as they are.
+    labels : (n,) array of int
+        The group of each record, numbered from 0 without gaps.
+
+    Returns
+    -------
+    Constrained
+        Moved means and covariances are in standard deviations, in the file, of the values as they were given; those of
+        a constant attribute, which has none, are in units of its own value.
+    """
+    kept = np.column_stack([_keep(rule, column) for rule, column in zip(rules, values.T, strict=True)])
+    near, unit = columns_near_one(values, "X")
+    before, after, others = _in_deviations(near, near), _in_deviations(np.ldexp(kept, -unit), near), standardize(Y)
+    shift = after - before
+    groups = [np.abs(np.bincount(labels, column) / np.bincount(labels)).max() for column in shift.T]
+    covariances = _covariances(after, others) - _covariances(before, others)
+    return Constrained(kept, (kept != values).sum(axis=0), shift.mean(axis=0), np.array(groups), covariances)
+
+
+def _in_deviations(X: Matrix, like: Matrix) -> Matrix:
+    """Divide by the standard deviations of other values."""
+    scaled: Matrix = X / np.where(np.ptp(like, axis=0) > 0, like.std(axis=0), 1.0)
+    return scaled
+
+
+def _covariances(X: Matrix, Y: Matrix) -> Matrix:
+    """Return the covariances of X with X and Y."""
+    centred = X - X.mean(axis=0)
+    covariances: Matrix = centred.T @ np.hstack([centred, Y]) / len(X)
+    return covariances
+
+
+def _keep(rule: Rule, column: Column) -> Column:
+    if not rule.whole:
+        return np.clip(column, rule.low, rule.high)
+    return np.clip(np.rint(column), np.ceil(rule.low), np.floor(rule.high))
+
+
+def _numbered(labels: Labels) -> Labels:
+    """Give groups the numbers 0, 1, ... in the order of their first records."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    numbers = np.empty_like(first)
+    numbers[np.argsort(first)] = np.arange(first.size)
+    return numbers[group]
+
+
+def _one_each(labels: Labels, records: int) -> Labels:
+    given = np.asarray(labels)
+    if given.shape != (records,) or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError("labels must be one whole number for each record")
+    return given.astype(np.int64)
+
+
+def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels) -> tuple[Matrix, Column, Matrix]:
+    """IPSO in every group: return the values, the room of every record, and what Y leaves of variances in its group."""
+    order = np.argsort(labels, kind="stable")
+    values, room, left = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)), C)
+    return values, room, left
+
+
+def _mean_of_varying(left: Matrix) -> Column:
+    """Average over the records in whose group an attribute is not constant; 1 if there are none."""
+    varies = ~np.isnan(left)
+    total = np.where(varies, left, 0.0).sum(axis=0)
+    mean: Column = np.divide(total, varies.sum(axis=0), out=np.ones(left.shape[1]), where=varies.any(axis=0))
+    return mean
+
+
+def _tight(Y: Matrix, room: Column) -> NDArray[np.bool_]:
+    """Say of each record whether it has no room in its group, but would have some in a larger one."""
+    tight: NDArray[np.bool_] = room < LEAST_ROOM
+    if tight.any():
+        no_values, one_group = np.empty((len(Y), 0)), np.zeros(len(Y), dtype=np.int64)
+        tight &= _in_groups(no_values, Y, no_values, one_group)[1] >= LEAST_ROOM
+    return tight
+
+
+def _tree(Y: Matrix) -> "KDTree":
+    from scipy.spatial import KDTree  # slow to load, and rarely needed
+
+    return KDTree(standardize(Y))
+
+
+def _fused(tree: "KDTree", labels: Labels, room: Column) -> tuple[Labels, NDArray[np.bool_]]:
+    """Fuse each group that has a record without room with another; return the labels, and who is in a group that grew.
+
+    It is the group of the record that is, in Y, nearest to the one with the least room: it is likely to differ from the
+    others in the same attributes.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    by_room = np.lexsort((room, labels))
+    tightest = by_room[np.diff(labels[by_room], prepend=-1) != 0]  # one record a group
+    singled_out = tightest[room[tightest] < LEAST_ROOM]
+    other = _nearest_elsewhere(tree, labels, singled_out)
+    groups = int(labels.max()) + 1
+    joined = coo_array((np.ones(other.size), (labels[singled_out], labels[other])), shape=(groups, groups))
+    fused = _numbered(connected_components(joined, directed=False)[1][labels])
+    return fused, np.isin(fused, fused[singled_out])
+
+
+def _nearest_elsewhere(tree: "KDTree", labels: Labels, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find for each of the records the nearest one in another group."""
+    found = np.empty_like(records)
+    waiting, count = np.arange(records.size), 8
+    while waiting.size:
+        asked = records[waiting]
+        near = tree.query(tree.data[asked], k=min(count, labels.size))[1]
+        elsewhere = labels[near] != labels[asked][:, None]
+        found[waiting] = near[np.arange(waiting.size), elsewhere.argmax(axis=1)]
+        waiting, count = waiting[~elsewhere.any(axis=1)], 8 * count
+    return found
+
+
+def _unchanged(X: Matrix, values: Matrix, labels: Labels) -> NDArray[np.bool_]:
+    """Say of each value whether it is its own original, as all in its group are; a single one is so by chance."""
+    order = np.argsort(labels, kind="stable")
+    first = starts_of(np.bincount(labels))[:-1]
+    spread = np.maximum.reduceat(X[order], first) - np.minimum.reduceat(X[order], first)
+    still = np.abs(values - X) <= np.maximum(OF_THE_RANGE * spread[labels], OF_ITSELF * np.abs(X))
+    all_of_them: NDArray[np.bool_] = np.logical_and.reduceat(still[order], first)[labels]
+    return all_of_them

@@ -1,0 +1,173 @@
+"""The optimal cut: any line of records, divided at the best places."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.optimal_cut import closing_costs, cut_by_scan, cut_for_each, cut_sorted, number_groups
+from shoal.kernels.standardize import within_squares
+
+# Up to this k a cycle is opened at the best of all places, which takes O(n k (d + k)); beyond, at its longest edge.
+OPENED_BEST_UP_TO = 32
+
+
+def cut(
+    X: npt.NDArray[np.float64],
+    order: npt.NDArray[np.int64],
+    k: int,
+    watch: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Cut a line of records into consecutive groups of k to 2k - 1 with the least sum of squared errors.
+
+    The least cost of the first i records is f(i) = min over m in k..2k-1 of f(i - m) + SSE of the last m. In general
+    that is O(n k d); one attribute in sorted order takes O(n) for any k. Among cuts of equal computed cost,
+    the one with the smallest last group is taken, then with the smallest last but one, and so on.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
+    order
+        The records as they stand in the line: a permutation of 0..n-1.
+    k
+        The least number of records in a group.
+    watch
+        Two integers shared with another thread: the first is kept at the number of records that the cut has passed;
+        once the second is not zero, the search stops and all labels are -1.
+
+    Returns
+    -------
+    labels
+        One integer a record, in the order of X; groups are numbered along the line.
+
+    References
+    ----------
+    S. L. Hansen, S. Mukherjee: A polynomial algorithm for optimal univariate microaggregation. IEEE Transactions on
+    Knowledge and Data Engineering 15(4), 2003.
+
+    J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz, F. Sebé: Efficient multivariate data-oriented
+    microaggregation. VLDB Journal 15, 2006 (MHM: the same cut for several attributes, on an ordering that suits them).
+    """
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    line = within_squares(np.take(np.asarray(X, dtype=np.float64), order, axis=0))
+    is_sorted = line.shape[1] == 1 and bool(np.all(line[:-1] <= line[1:]))
+    sizes = cut_sorted(line, k, watch) if is_sorted else cut_by_scan(line, k, watch)
+    if watch[1] != 0:
+        return np.full(len(line), -1)
+    labels: npt.NDArray[np.int64] = number_groups(sizes, np.asarray(order, dtype=np.int64))
+    return labels
+
+
+def cut_each(
+    X: npt.NDArray[np.float64],
+    order: npt.NDArray[np.int64],
+    ks: Sequence[int],
+    openings: npt.NDArray[np.int64] | None = None,
+    watch: npt.NDArray[np.int64] | None = None,
+) -> dict[int, npt.NDArray[np.int64]]:
+    """Cut a line, or a cycle, for every k of a range at once: as `cut` for each k, from the same group costs.
+
+    One walk back from each record has the SSE of the groups of all sizes that end there; sizes that several k allow are
+    counted once. O(n k d) for the largest k, not for their sum.
+
+    Parameters
+    ----------
+    X, order, watch
+        As for `cut`.
+    ks
+        The least numbers of records in a group, each at most n.
+    openings
+        For each k, the place in `order` at which its line begins, if `order` is a cycle: see `best_openings`.
+
+    Returns
+    -------
+    dict
+        For each k the labels, as of `cut`.
+    """
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    if openings is None:
+        openings = np.zeros(len(ks), np.int64)
+    n = len(order)
+    unrolled = np.r_[order, order[: openings.max()]]
+    line = within_squares(np.take(np.asarray(X, dtype=np.float64), unrolled, axis=0))
+    sizes = cut_for_each(line, n, np.array(ks, dtype=np.int64), openings, watch)
+    if watch[1] != 0:
+        return {k: np.full(n, -1) for k in ks}
+    return {k: number_groups(own, unrolled[s : s + n]) for k, s, own in zip(ks, openings, sizes, strict=True)}
+
+
+def best_openings(
+    X: npt.NDArray[np.float64],
+    cycle: npt.NDArray[np.int64],
+    ks: Sequence[int],
+    watch: npt.NDArray[np.int64] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Find, for each k, where a cycle of records is to be opened so that its optimal cut costs least.
+
+    Groups have at most 2k - 1 records: of any 2k - 1 places in a row, one at least is a border of groups in the optimal
+    cut of the cycle. So the best of the first 2k - 1 openings is the best of all. They are tried at once, in
+    O(n k (d + k)), for k up to 32. Beyond, the cycle is opened at its longest edge, which is seldom inside a group of
+    the optimal cut. Ties go to the first opening.
+
+    Parameters
+    ----------
+    X, watch
+        As for `cut`.
+    cycle
+        The records as they stand in the cycle: a permutation of 0..n-1.
+    ks
+        The least numbers of records in a group.
+
+    Returns
+    -------
+    openings
+        For each k a place in `cycle`; 0 where only one group is possible, and for all k where the search is stopped.
+    """
+    if watch is None:
+        watch = np.zeros(2, np.int64)
+    n = len(cycle)
+    openings = np.zeros(len(ks), np.int64)
+    tried = np.array([at for at, k in enumerate(ks) if k <= min(OPENED_BEST_UP_TO, n // 2)], dtype=np.int64)
+    longest = np.array([at for at, k in enumerate(ks) if OPENED_BEST_UP_TO < k <= n // 2], dtype=np.int64)
+    if longest.size:
+        openings[longest] = longest_edge(X, cycle)
+    if tried.size:
+        small = np.array(ks, dtype=np.int64)[tried]
+        line = within_squares(
+            np.take(np.asarray(X, dtype=np.float64), np.r_[cycle, cycle[: 2 * small.max() - 2]], axis=0)
+        )
+        costs = closing_costs(line, n, small, watch)
+        openings[tried] = 0 if watch[1] != 0 else np.argmin(costs, axis=1)
+    return openings
+
+
+def longest_edge(X: npt.NDArray[np.float64], cycle: npt.NDArray[np.int64]) -> int:
+    """Return the place in a cycle that is farthest from the place before it; the first on ties."""
+    line = within_squares(np.take(np.asarray(X, dtype=np.float64), cycle, axis=0))
+    return int(np.argmax(((line - np.roll(line, 1, axis=0)) ** 2).sum(axis=1)))
+
+
+def univariate(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """Partition records by one attribute, optimally: no partition into groups of at least k has a lower SSE.
+
+    With one attribute some optimal partition is a cut of the sorted records (Hansen & Mukherjee 2003). Records of equal
+    value stand in the line as they stand in X.
+
+    Parameters
+    ----------
+    X
+        An (n, 1) matrix; k <= n.
+    k
+        The least number of records in a group.
+    watch
+        As for `cut`.
+
+    Returns
+    -------
+    labels
+        One integer a record; groups are numbered from the smallest values to the largest.
+    """
+    return cut(X, np.argsort(X[:, 0], kind="stable"), k, watch)

@@ -1,0 +1,1 @@
+"""The flow from a table and a plan to what is published, one module per step."""

@@ -1,0 +1,58 @@
+"""The attributes of a table by what hybrid data make of them, and the new values."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocking.record_blocks import Blocking
+from shoal.kernels.standardize import Matrix
+from shoal.plan import Plan
+from shoal.tables.attributes import NUMBERS, Attribute, Codes
+
+Labels = NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """The attributes of a table by what hybrid data make of them."""
+
+    synthetic: list[Attribute]  # X: confidential numbers and dates
+    dealt: list[Attribute]  # confidential categories, dealt out anew
+    others: list[Attribute]  # Y: numbers and dates among the quasi-identifiers, if they are published as they are
+    quasi: list[Attribute]
+
+
+class Made(NamedTuple):
+    """New values of X, in the groups that they were made in."""
+
+    values: Matrix
+    unchanged: NDArray[np.bool_]
+    labels: Labels
+    room: Codes  # of each record: the share of a residual that could be changed
+    left: Codes  # of each attribute: the share of its variance that the quasi-identifiers leave
+    blocking: Blocking | None = None
+    fused: int = 0
+
+
+def parts_of(attributes: list[Attribute], plan: Plan) -> Parts:
+    """Tell apart what is made anew, what is dealt out, and what stays."""
+    quasi = [attribute for attribute in attributes if attribute.name in plan.masked]
+    confidential = [attribute for attribute in attributes if attribute.name in plan.confidential]
+    return Parts(
+        synthetic=[attribute for attribute in confidential if attribute.type in NUMBERS],
+        dealt=[attribute for attribute in confidential if attribute.type not in NUMBERS],
+        others=[] if plan.mask_quasi else [attribute for attribute in quasi if attribute.type in NUMBERS],
+        quasi=quasi,
+    )
+
+
+def matrix_of(attributes: Sequence[Attribute], records: int = 0) -> Matrix:
+    """Put the codes of attributes side by side; without an attribute there are `records` of nothing."""
+    return np.column_stack([each.codes for each in attributes]) if attributes else np.empty((records, 0))
+
+
+def xy(parts: Parts) -> tuple[Matrix, Matrix]:
+    """Give X, what is made anew, and Y, what it is regressed on."""
+    records = len((*parts.synthetic, *parts.dealt)[0].codes)
+    return matrix_of(parts.synthetic, records), matrix_of(parts.others, records)

@@ -1,0 +1,323 @@
+"""The manifest of a release: what was published, how, and what was verified, in a file that travels with it.
+
+It is as public as the release itself. Nothing is in it that the published file does not show, but for the plan without
+its secrets and the versions of the software. In particular there is no hash of the original: whoever could guess the
+original would see from it that the guess is right. No time is in it either: the same plan gives the same manifest.
+"""
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path, PurePath
+from typing import Annotated, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from shoal import __version__, measures
+from shoal.errors import FileError
+from shoal.kernels.types import Integers
+from shoal.pipeline.roles import confidential_codes
+from shoal.pipeline.verify import Promise, class_sizes, classes
+from shoal.plan import Csv, Plan
+from shoal.tables import Table
+from shoal.tables.atomic import refuse_unwritable
+from shoal.tables.attributes import without_declared
+from shoal.tables.dtypes import is_number
+
+_LARGEST = 20_000_000  # bytes of a manifest: a folder of a hundred thousand files has less
+# What is told of a plan. Not the levels, which are values of the data, rare ones perhaps; nor the rules, whose
+# constants may be; nor the seed; nor where files lie and how the original was written.
+PUBLIC = (
+    *("k", "quasi", "confidential", "identifiers", "method", "gain", "budget", "refine", "bound", "mask_quasi"),
+    *("alpha", "constraints", "types", "attribute_weights", "missing", "aggregate", "trim", "restore_variance"),
+    *("standardize", "round", "blocks", "block_size", "strata", "small_strata", "weights", "preserve", "l", "t"),
+    *("edits_original", "recompute", "adjust", "epsilon", "bounds"),
+)
+_PUBLIC_SCALE = {"block_size", "blocking", "dimensions", "seams", "engine"}
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0)]
+Order = Literal["numbers", "levels", "none"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Part(_Part):
+    """One of the files of a release that is a folder."""
+
+    name: str
+    sha256: Sha256
+    bytes: Count
+
+
+class Published(_Part):
+    """The file that was published, or the folder of files."""
+
+    name: str
+    bytes: Count
+    sha256: Sha256 | None = None
+    parts: list[Part] | None = None
+    records: Count
+    columns: list[str]
+    csv: Csv | None = None  # how a CSV file was written, to be read the same way again
+
+    @model_validator(mode="after")
+    def _one_or_parts(self) -> "Published":
+        if (self.sha256 is None) == (self.parts is None):
+            raise ValueError("must have a hash, or parts that have")
+        return self
+
+
+class Diverse(_Part):
+    """What the groups give away of a confidential attribute, with what was promised of it."""
+
+    attribute: str
+    order: Order  # what values are in order by: levels are in no manifest
+    distinct: Count  # in the worst group
+    closeness: float  # of the worst group to the file
+    l: int | None = None  # noqa: E741 - the literature's own name
+    t: float | None = None
+
+
+class Block(_Part):
+    """Attributes, strata among them, of which every combination occurs at least k times."""
+
+    attributes: Annotated[list[str], Field(min_length=1)]
+    groups: Count
+    smallest: Count
+    largest: Count
+    diversity: list[Diverse] = []
+
+
+class Rules(_Part):
+    """How many rules the release obeys; `excused`, if groups with original records that broke one need not."""
+
+    number: Count
+    excused: bool
+
+
+class Verified(_Part):
+    """What was verified before the file was published; no k where the file shows no groups."""
+
+    k: Annotated[int, Field(ge=2)] | None = None
+    blocks: list[Block] = []
+    rules: Rules | None = None
+    weighted_totals: bool = False
+
+    @model_validator(mode="after")
+    def _blocks_have_k(self) -> "Verified":
+        if self.blocks and self.k is None:
+            raise ValueError("must say which k the groups have")
+        return self
+
+
+class Manifest(_Part):
+    """The manifest of a release."""
+
+    format: Literal["shoal release manifest"] = "shoal release manifest"
+    version: Literal[1] = 1
+    published: Published
+    plan: dict[str, JsonValue]
+    versions: dict[str, str]
+    verified: Verified
+
+    def to_json(self) -> str:
+        """Write it as the text of a file: the same manifest gives the same text."""
+        return json.dumps(self.model_dump(exclude_none=True), indent=2, ensure_ascii=False) + "\n"
+
+
+def manifest_beside(path: Path) -> Path:
+    """Name the manifest of a release: masked.csv has masked.manifest.json."""
+    return path.with_name(f"{path.stem}.manifest.json")
+
+
+def refuse_manifest(output: Path, overwrite: bool) -> None:
+    """Say what stands in the way of writing the manifest of a release, before any work is done.
+
+    A manifest is never taken away from another release, which differs from the output in its ending alone.
+    """
+    path = manifest_beside(output)
+    if path.is_file() and overwrite:
+        refuse_others(path, output.name, _content(path), lambda other: path.with_name(other).exists())
+    refuse_unwritable(path, overwrite)
+
+
+def refuse_others(path: object, output: str, content: bytes, exists: Callable[[str], bool]) -> None:
+    """Refuse to replace the manifest of a release that exists, or what is none."""
+    other = _named_in(content)
+    if other is None:
+        raise FileError(f"'{path}' exists already and is not the manifest of a release; choose another name")
+    if other != output and exists(other):
+        raise FileError(f"'{path}' is the manifest of '{other}'; choose a name that differs in more than its ending")
+
+
+def _named_in(content: bytes) -> str | None:
+    """Find the name of the published file in a manifest of any version."""
+    try:
+        name = json.loads(content)["published"]["name"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return name if isinstance(name, str) and "\0" not in name and PurePath(name).name == name else None
+
+
+def load_manifest(path: str | os.PathLike[str]) -> Manifest:
+    """Read a manifest.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read or is no manifest that this version knows.
+    """
+    path = Path(path)
+    content = _content(path)
+    try:
+        return Manifest.model_validate_json(content)
+    except ValidationError as error:
+        # What was found there is not shown: it may be anything.
+        where = [".".join(map(str, detail["loc"])) for detail in error.errors(include_input=False, include_url=False)]
+        if "version" in where and _named_in(content) is not None:
+            raise FileError(f"'{path}' is a manifest of another version; check it with a newer Shoal") from None
+        what = f": '{where[0][:80]}' is missing or wrong" if where[0] else ", being no JSON"
+        raise FileError(f"'{path}' is not the manifest of a release{what}") from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        raise FileError(f"there is no manifest '{path}'") from None
+    except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
+        reason = getattr(error, "strerror", None) or "its name is not that of a file"
+        raise FileError(f"the manifest '{path}' cannot be read: {reason}") from None
+    if len(content) > _LARGEST:
+        raise FileError(f"'{path}' is not the manifest of a release: it is larger than {_LARGEST:,} bytes")
+    return content
+
+
+def sha256_of(path: Path) -> str:
+    """Give the SHA-256 of a file."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be read: {error.strerror or type(error).__name__}") from None
+
+
+def manifest_of_file(
+    path: Path, name: str, columns: list[str], records: int, csv: Csv | None, plan: Plan, verified: Verified
+) -> Manifest:
+    """Make the manifest of a file that is complete.
+
+    Parameters
+    ----------
+    path, name
+        Where it lies now, and the name that it will have.
+    columns, records
+        What it holds.
+    csv
+        How it was written, if it is a CSV file.
+    plan
+        What was done.
+    verified
+        What was found in the file.
+    """
+    size, sha256 = path.stat().st_size, sha256_of(path)
+    published = Published(name=name, bytes=size, sha256=sha256, records=records, columns=columns, csv=csv)
+    return manifest_of(published, plan, verified)
+
+
+def manifest_of(published: Published, plan: Plan, verified: Verified, **versions: str) -> Manifest:
+    """Make a manifest; `versions` are those of software beside the usual."""
+    return Manifest(published=published, plan=public_plan(plan), versions={**software(), **versions}, verified=verified)
+
+
+def public_plan(plan: Plan) -> dict[str, JsonValue]:
+    """Give what may be told of a plan, without what is empty."""
+    options = {name: value for name, value in plan.options().items() if name in PUBLIC and value not in ([], {})}
+    if plan.scale is not None:
+        options["scale"] = plan.scale.model_dump(include=_PUBLIC_SCALE, exclude_none=True)
+    return options
+
+
+def software() -> dict[str, str]:
+    """Name the software that a release depends on."""
+    others = {name: version(name) for name in ("numpy", "numba", "pyarrow", "duckdb")}
+    return {"shoal": __version__, "Python": platform.python_version(), **others}
+
+
+def verified_file(written: Table, published: Table, promise: Promise, plan: Plan) -> Verified:
+    """Gather what was verified, counted anew.
+
+    Parameters
+    ----------
+    written
+        The file, read again: records are counted as whoever has the file will count them.
+    published
+        What it holds, with the types that it had before it was written.
+    promise, plan
+        What the release claims, and what was asked for.
+    """
+    blocks = []
+    for block in promise.blocks:
+        names = [*block, *promise.strata]
+        blocks.append(counted_block(written, names, _diversity(published, names, promise)))
+    return Verified(
+        k=promise.k if blocks else None,
+        blocks=blocks,
+        rules=obeyed(len(promise.obeyed.rules), plan),
+        weighted_totals=promise.weights is not None,
+    )
+
+
+def verified_groups(groups: dict[str, float], rules: int, plan: Plan) -> Verified:
+    """Gather what was verified by an engine that counted already: see `shoal.measures.exposure`."""
+    count, smallest, largest = (int(groups[name]) for name in ("groups", "smallest", "largest"))
+    block = Block(attributes=plan.masked, groups=count, smallest=smallest, largest=largest)
+    return Verified(k=plan.k, blocks=[block], rules=obeyed(rules, plan))
+
+
+def counted_block(table: Table, names: list[str], diversity: list[Diverse] | None = None) -> Block:
+    """Count the records that share each combination of values."""
+    sizes = class_sizes(table, names)
+    smallest, largest = int(sizes.min()), int(sizes.max())
+    return Block(attributes=names, groups=len(sizes), smallest=smallest, largest=largest, diversity=diversity or [])
+
+
+def obeyed(rules: int, plan: Plan) -> Rules | None:
+    """Say how many rules are obeyed, if there are any."""
+    return Rules(number=rules, excused=plan.edits_original == "keep") if rules else None
+
+
+def _diversity(published: Table, names: list[str], promise: Promise) -> list[Diverse]:
+    asked = promise.diversity
+    if asked is None:
+        return []
+    alike = classes(published, names)
+    found = []
+    for name in asked.confidential:
+        codes, ordered = confidential_codes(published, name, promise.types.get(name), promise.levels.get(name))
+        order: Order = "none" if not ordered else "numbers" if _by_itself(published, name, promise) else "levels"
+        found.append(diverse(name, alike, codes, order, (asked.l, asked.t)))
+    return found
+
+
+def diverse(
+    name: str, alike: Integers, codes: Integers, order: Order, asked: tuple[int | None, float | None]
+) -> Diverse:
+    """Measure what groups of records that are published alike give away of an attribute, with l and t as asked for."""
+    distinct = int(measures.l_diversity(alike, codes)["distinct"])
+    closeness = measures.t_closeness(alike, codes, ordered=order != "none")
+    return Diverse(attribute=name, order=order, distinct=distinct, closeness=closeness, l=asked[0], t=asked[1])
+
+
+def _by_itself(table: Table, name: str, promise: Promise) -> bool:
+    """Tell whether the values have an order that needs no levels: numbers and dates."""
+    kind = without_declared(table, name).type
+    return name not in promise.levels and (is_number(kind) or pa.types.is_temporal(kind))

@@ -1,0 +1,110 @@
+"""A differentially private release of a table: every value published has noise, and no row tells whose it is."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import PlanError
+from shoal.masking.insensitive import BITS, noise_scale, private_means, sensitivity
+from shoal.pipeline.encode import numbers
+from shoal.plan import Plan
+from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.tables.attributes import Attribute, Codes
+from shoal.text import counted
+
+Labels = NDArray[np.int64]
+
+
+class Private(NamedTuple):
+    """What is published, and how it was made."""
+
+    columns: dict[str, Array]
+    labels: Labels  # the group of each published row
+    order: Labels  # the record that each row comes from: known here, and never published
+    figures: dict[str, Any]  # of the noise, all public
+
+
+def private_data(attributes: Sequence[Attribute], plan: Plan) -> Private:
+    """Mask all attributes with epsilon-differential privacy, by insensitive microaggregation and noise.
+
+    Rows come out in the order of the groups, for their order in the original is somebody's too.
+    """
+    bounds = np.array([plan.bounds[attribute.name] for attribute in attributes])
+    try:
+        made = private_means(numbers(list(attributes)), bounds, plan.k, plan.epsilon or 0.0)
+    except ValueError as error:
+        raise PlanError([("epsilon", str(error))]) from None
+    labels = np.repeat(np.arange(len(made.sizes)), made.sizes)
+    columns = {
+        attribute.name: attribute.decode(_whole(attribute, means, plan)[labels], whole=plan.round)
+        for attribute, means in zip(attributes, made.means.T, strict=True)
+    }
+    return Private(columns, labels, made.order, figures(len(made.order), plan))
+
+
+def _whole(attribute: Attribute, means: Codes, plan: Plan) -> Codes:
+    """Where whole numbers are to be published, keep them within bounds that may be none."""
+    if not plan.round or not pa.types.is_integer(attribute.stored):
+        return means
+    low, high = plan.bounds[attribute.name]
+    if np.ceil(low) > np.floor(high):
+        raise PlanError([(f"bounds.{attribute.name}", "hold no whole number, and round asks for one")])
+    return np.clip(np.rint(means), np.ceil(low), np.floor(high))
+
+
+def figures(n: int, plan: Plan) -> dict[str, Any]:
+    """Say how much noise there is: public figures, which follow from the plan and the number of records.
+
+    Returns
+    -------
+    dict
+        ``epsilon``; ``groups``; ``sensitivity``, by how many ranges (the width of the bounds) the sums of all groups
+        and attributes can change together when one record is replaced; and ``noise``, the standard deviation of what
+        is added to a mean of k records, for each attribute in its own unit.
+    """
+    m, d = n // plan.k, len(plan.masked)
+    steps = sensitivity(m, d)
+    deviation = np.sqrt(2) * noise_scale(steps, plan.epsilon or 0.0) / (2**BITS - 1) / plan.k
+    return {
+        "epsilon": plan.epsilon,
+        "groups": m,
+        "sensitivity": steps / (2**BITS - 1),
+        "noise": {name: float(deviation * (high - low)) for name, (low, high) in plan.bounds.items()},
+    }
+
+
+def in_rows(original: Table, order: Labels) -> Table:
+    """Give the original records in the order of the rows that are published for them, to measure what they lost."""
+    return original.publish({name: original.column(name).take(order) for name in original.names})
+
+
+def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
+    """Say what is promised, by how much noise, and what must not be published beside it."""
+    factor = f"{math.exp(plan.epsilon or 0.0):.3g}" if (plan.epsilon or 0.0) < 700 else "any number of"
+    name, (low, high) = next(iter(plan.bounds.items()))
+    percent = 100 * found["noise"][name] / (high - low)
+    more = [
+        f"k = {plan.k} is so small that the noise is more than single records would need without any groups; take a "
+        "larger k"
+    ]
+    return [
+        f"epsilon-differential privacy holds with epsilon = {plan.epsilon:g}: whatever is published would be at most "
+        f"{factor} times less likely with any other values in one record; the epsilons of several releases of the same "
+        "people add up",
+        f"one record can change the sums of {counted(found['groups'], 'group')} by {found['sensitivity']:.4g} ranges "
+        f"in all, so that the noise in a mean has a standard deviation of {percent:.3g} % of the range of its bounds; "
+        "fewer attributes, narrower bounds, a larger k and a larger epsilon lower it",
+        *(more if found["sensitivity"] > plan.k * len(plan.masked) else []),
+        "rows are in the order of groups and not in that of the original, for which row is in which group would tell "
+        "of single records",
+        "values outside the bounds were moved to them, before and after the noise came in; bounds must not be taken "
+        "from the data",
+        "noise came from the generator of the operating system; the same plan gives other values each time",
+        "what is measured of loss, and of risk before masking, comes from the original without noise: summary and "
+        "report are for its keeper alone; the masked file, its plan and its manifest are differentially private",
+    ]

@@ -1,0 +1,239 @@
+"""The pictures: Altair charts made of counts and shares, and their form on a page, SVG that needs no script.
+
+A chart holds what it shows and nothing else, never the records.
+"""
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import MissingExtra
+from shoal.kernels.standardize import Matrix
+from shoal.report.bins import size_ranges
+from shoal.report.distributions import Distribution
+from shoal.text import counted
+
+try:
+    import altair as alt
+    import vl_convert
+except ImportError:
+    raise MissingExtra("a report or a plot", "report") from None
+
+Row = dict[str, Any]
+
+ACCENT, QUIET, INK, MUTED, OPPOSITE = "#0b6b74", "#c3c9cf", "#1d2329", "#525b64", "#a8481c"
+FELL, ROSE = "#dfa07e", "#6fb0b6"  # pale enough to be written on
+_COLOURS = [ACCENT, OPPOSITE, "#5b4b9a", "#7a6a00", "#a02c5d", "#2b6cb0", "#4d6b1f", "#555555"]  # one a method
+_SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right"]
+_NEEDLESS = re.compile(r'\s(?:xmlns(?::xlink)?|class|role|aria-[a-z]+)="[^"]*"')
+_WIDTH, _BAR = 290, 19  # pixels
+_WRITTEN_OUT = 14  # attributes whose correlations are written into a heat map
+_PALE = 0.2  # a change of correlation that gets full colour, or the largest if that is more
+_NAMED = 8  # points of a curve that get a label
+_LONG = 24  # characters of an axis label; the middle of a longer one is left out, for names often differ at their ends
+_SHORTENED = (
+    f"length(datum.label) > {_LONG} ? slice(datum.label, 0, {_LONG // 2 - 1}) + '…' + "
+    f"slice(datum.label, -{_LONG // 2}) : datum.label"
+)
+_TITLE = 44  # characters of a title, likewise
+RISKS = {
+    "reidentification": "records found, quasi-identifiers known as published (%)",
+    "linked": "records found, quasi-identifiers known as they were (%)",
+}
+
+
+def distribution_chart(shown: Distribution) -> alt.LayerChart:
+    """Draw the shares of an attribute: a wide bar before, a narrow one after."""
+    bars = zip(shown.labels, shown.before, shown.after, strict=True)
+    rows = [
+        {"value": label, "when": when, "share": share}
+        for label, *shares in bars
+        for when, share in zip(("before", "after"), shares, strict=True)
+    ]
+    base = _chart(rows).encode(
+        y=alt.Y("value:N", sort=shown.labels, title=None),
+        x=alt.X("share:Q", title="% of records", axis=alt.Axis(tickCount=4)),
+        color=alt.Color(
+            "when:N",
+            title=None,
+            scale=alt.Scale(domain=["before", "after"], range=[QUIET, ACCENT]),
+            legend=alt.Legend(orient="top", offset=2),
+        ),
+    )
+    wide = base.transform_filter("datum.when === 'before'").mark_bar(height=_BAR - 4)
+    narrow = base.transform_filter("datum.when === 'after'").mark_bar(height=(_BAR - 4) // 2)
+    return _styled(
+        alt.layer(wide, narrow).properties(
+            width=_WIDTH,
+            height=_BAR * len(shown.labels),
+            title=_shortened(shown.name),
+            description=distribution_text(shown),
+        )
+    )
+
+
+def distribution_text(shown: Distribution) -> str:
+    """Say what the picture of a distribution shows."""
+    bars = zip(shown.labels, shown.before, shown.after, strict=True)
+    shares = "; ".join(f"{label}: {before:.1f} %, {after:.1f} %" for label, before, after in bars)
+    return f"Shares of the records by {shown.name}, before and after. {shares}."
+
+
+def sizes_chart(sizes: NDArray[np.int64], title: str = "") -> alt.LayerChart:
+    """Draw how many groups there are of each size."""
+    labels, counts = size_ranges(sizes)
+    rows = [{"size": label, "groups": count} for label, count in zip(labels, counts, strict=True)]
+    angle = 0 if max(map(len, labels)) <= 4 else -35
+    base = _chart(rows).encode(
+        x=alt.X("size:N", sort=labels, title="records in a group", axis=alt.Axis(labelAngle=angle)),
+        y=alt.Y("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
+    )
+    figures = base.mark_text(dy=-6, fontSize=10, color=INK).encode(text=alt.Text("groups:Q", format=",d"))
+    return _styled(
+        alt.layer(base.mark_bar(color=ACCENT), figures).properties(
+            width=max(90, 34 * len(labels)), height=150, title=title, description=sizes_text(sizes)
+        )
+    )
+
+
+def sizes_text(sizes: NDArray[np.int64]) -> str:
+    """Say what the picture of group sizes shows."""
+    parts = [f"{counted(count, 'group')} of {label}" for label, count in zip(*size_ranges(sizes), strict=True) if count]
+    return f"How many groups there are of each size: {'; '.join(parts)} records."
+
+
+def correlations_chart(names: Sequence[str], change: Matrix) -> alt.LayerChart:
+    """Draw by how much the correlation of every pair moved: after minus before."""
+    rows: list[Row] = [
+        {"one": names[i], "two": names[j], "change": round(float(change[i, j]), 3) + 0.0}
+        for i in range(len(names))
+        for j in range(i)
+    ]
+    most = max(_PALE, *(abs(row["change"]) for row in rows))
+    base = _chart(rows).encode(
+        x=alt.X("two:N", sort=list(names), title=None, axis=alt.Axis(labelAngle=-35, labelExpr=_SHORTENED)),
+        y=alt.Y("one:N", sort=list(names), title=None, axis=alt.Axis(labelExpr=_SHORTENED)),
+    )
+    scale = alt.Scale(domain=[-most, 0, most], range=[FELL, "#f4f5f6", ROSE], interpolate="rgb")
+    cells = base.mark_rect(stroke="white").encode(color=alt.Color("change:Q", scale=scale, legend=None))
+    figures = base.mark_text(fontSize=10, color=INK).encode(text=alt.Text("change:Q", format="+.2f"))
+    side = 46 if len(names) <= _WRITTEN_OUT else max(8, 640 // len(names))
+    layers = [cells, figures] if len(names) <= _WRITTEN_OUT else [cells]
+    return _styled(
+        alt.layer(*layers).properties(
+            width=side * (len(names) - 1),
+            height=min(side, 30) * (len(names) - 1),
+            description=correlations_text(names, change),
+        )
+    )
+
+
+def correlations_text(names: Sequence[str], change: Matrix) -> str:
+    """Say what the picture of correlations shows."""
+    i, j = np.unravel_index(int(np.argmax(np.abs(change))), change.shape)
+    return (
+        f"By how much the correlations of {counted(len(names), 'attribute')} moved, after minus before; the most: "
+        f"{change[i, j]:+.2f}, of {names[int(i)]} with {names[int(j)]}."
+    )
+
+
+def map_chart(rows: Sequence[Row], knee: Row | None, risk: str = "reidentification") -> alt.LayerChart:
+    """Draw the risk-utility map: loss against risk for every k, a line a method, the knee in a ring."""
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    shown = [row for row in rows if row["IL"] is not None and row[risk] is not None]
+    points = [{"method": row["method"], "loss": row["IL"], "risk": row[risk], "k": f"{row['k']:,}"} for row in shown]
+    named = [point for point, row in zip(points, shown, strict=True) if row["k"] in _named(rows, knee)]
+    at_knee = [point for point, row in zip(points, shown, strict=True) if knee is not None and _same(row, knee)]
+    order = alt.Order("loss:Q")
+    x = alt.X("loss:Q", title="loss, IL (%)", axis=alt.Axis(tickCount=10))
+    y = alt.Y("risk:Q", title=RISKS[risk])
+    several = len(methods) > 1
+    legend = alt.Legend(title=None, orient="top") if several else None
+    colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=_cycled(_COLOURS, methods)), legend=legend)
+    shape = alt.Shape("method:N", scale=alt.Scale(domain=methods, range=_cycled(_SHAPES, methods)), legend=legend)
+    base = _chart(points).encode(x=x, y=y, color=colour)
+    layers = [
+        base.mark_line(strokeWidth=1.5, opacity=0.6).encode(order=order),
+        base.mark_point(filled=True, size=46, opacity=1).encode(shape=shape),
+        _chart(named).mark_text(align="left", dx=7, dy=-7, fontSize=11, color=INK).encode(x=x, y=y, text="k:N"),
+    ]
+    if at_knee:
+        mark = _chart(at_knee).encode(x=x, y=y)
+        layers.append(mark.mark_point(size=330, strokeWidth=2, color=INK, filled=False))
+        layers.append(
+            mark.mark_text(align="right", dx=-8, dy=16, fontSize=12, fontWeight="bold", color=INK).encode(
+                text=alt.value("knee")
+            )
+        )
+    return _styled(alt.layer(*layers).properties(width=540, height=320, description=map_text(rows, knee, risk)))
+
+
+def map_text(rows: Sequence[Row], knee: Row | None, risk: str = "reidentification") -> str:
+    """Say what the risk-utility map shows."""
+    sizes = [row["k"] for row in rows]
+    methods = ", ".join(dict.fromkeys(row["method"] for row in rows))
+    end = "" if knee is None else f" The knee is at k = {knee['k']:,} with {knee['method']}."
+    return (
+        f"The loss in percent, against {RISKS[risk].replace(' (%)', ' in percent')}, for k from {min(sizes):,} to "
+        f"{max(sizes):,} with {methods}; the table has the figures.{end}"
+    )
+
+
+def svg(chart: alt.LayerChart) -> str:
+    """Give a chart as SVG for a page, with its description for those who do not see it."""
+    return _svg(json.dumps(chart.to_dict()))
+
+
+@lru_cache(maxsize=256)  # the page shows the same pictures as the report
+def _svg(specification: str) -> str:
+    drawn = str(vl_convert.vegalite_to_svg(specification))
+    # Inside HTML, SVG needs no namespace; all of it is one picture with one description.
+    drawn = re.sub(r"<[^>]+>", lambda tag: _NEEDLESS.sub("", tag[0]), drawn)
+    said = html.escape(json.loads(specification)["description"], quote=True)
+    return drawn.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
+
+
+def _chart(rows: Sequence[Row]) -> alt.Chart:
+    return alt.Chart(alt.Data(values=list(rows)))  # type: ignore[no-untyped-call] # of the library
+
+
+def _styled(chart: alt.LayerChart | alt.FacetChart) -> alt.LayerChart:
+    """Give a chart the look of the page: the reader's own fonts, quiet axes, and enough contrast."""
+    styled: alt.LayerChart = (
+        chart.properties(padding={"left": 14, "right": 14, "top": 6, "bottom": 4})  # for fonts that are wider than ours
+        .configure(font="system-ui, 'Segoe UI', 'Liberation Sans', Arial, sans-serif", background="#ffffff")
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK, titleColor=MUTED, titleFontWeight="normal", labelFontSize=11, titleFontSize=11,
+            gridColor="#e6e9ec", domainColor="#9aa3ab", tickColor="#9aa3ab", labelLimit=150, titlePadding=6,
+        )
+        .configure_title(anchor="start", color=INK, fontSize=13, offset=4, limit=_WIDTH + 100)
+        .configure_legend(labelColor=INK, labelFontSize=11, symbolOpacity=1)
+    )  # fmt: skip
+    return styled
+
+
+def _shortened(name: str) -> str:
+    """Leave out the middle of a name that is too long for a title."""
+    return name if len(name) <= _TITLE else f"{name[: _TITLE // 2 - 1]}…{name[-_TITLE // 2 :]}"
+
+
+def _named(rows: Sequence[Row], knee: Row | None) -> set[int]:
+    """Choose the k that are written at their points: the ends, some between, and the knee."""
+    sizes = sorted({row["k"] for row in rows})
+    every = max(1, round(len(sizes) / _NAMED))
+    return {*sizes[::every], sizes[-1], *([] if knee is None else [knee["k"]])}
+
+
+def _same(row: Row, knee: Row) -> bool:
+    return (row["method"], row["k"]) == (knee["method"], knee["k"])
+
+
+def _cycled(given: Sequence[str], methods: Sequence[str]) -> list[str]:
+    return [given[at % len(given)] for at in range(len(methods))]

@@ -1,0 +1,138 @@
+"""What a report shows of a release: figures and counts, each of many records, gathered before anything is drawn."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.standardize import Matrix
+from shoal.measures.loss import correlations
+from shoal.pipeline.encode import encode_all
+from shoal.pipeline.roles import survey_weights
+from shoal.pipeline.verify import class_sizes
+from shoal.plan import Plan
+from shoal.plan.aggregates import aggregate_of
+from shoal.report.distributions import LEAST, Distribution, distribution
+from shoal.tables.attributes import NUMBERS, Attribute, Codes
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+
+_POSITIONS = 50  # records at most risk that are named
+
+
+class Change(NamedTuple):
+    """By how much correlations moved, after minus before."""
+
+    names: list[str]
+    change: Matrix
+
+
+class AtRisk(NamedTuple):
+    """The records that are published like the fewest others, by position in the published file, counted from 1."""
+
+    alike: int
+    records: int
+    positions: list[int]
+
+
+class Masked(NamedTuple):
+    """The attributes that a method looked at, with what is published in their place."""
+
+    attributes: list[Attribute]
+    published: list[Codes]
+
+    @classmethod
+    def of(cls, release: "Release") -> "Masked":
+        """Read a release."""
+        attributes = encode_all(release._original, release.plan)
+        return cls(attributes, [each.read(release._published.column(each.name)) for each in attributes])
+
+    def pairs(self, names: list[str]) -> list[tuple[Attribute, Codes]]:
+        """Give attributes by name, each with what is published of it."""
+        return [pair for pair in zip(*self, strict=True) if pair[0].name in names]
+
+
+def least(plan: Plan) -> int:
+    """How many original records a bar must have."""
+    return max(plan.k, LEAST)
+
+
+def distributions(plan: Plan, masked: Masked) -> tuple[list[Distribution], list[str]]:
+    """Compare masked attributes before and after; also name those of which nothing can be shown.
+
+    Of confidential attributes nothing is shown, whatever the method makes of them.
+    """
+    shown, hidden = [], []
+    for attribute, published in masked.pairs([name for name in plan.changed if name not in plan.confidential]):
+        found = distribution(attribute, published, least(plan))
+        if found is None:
+            hidden.append(attribute.name)
+        else:
+            shown.append(found)
+    return shown, hidden
+
+
+def correlation_change(release: "Release", masked: Masked) -> Change | None:
+    """Compare the correlations of all numbers and dates among the changed attributes; None if there is no pair."""
+    numbers = [pair for pair in masked.pairs(release.plan.changed) if pair[0].type in NUMBERS]
+    if len(numbers) < 2:
+        return None
+    weights = survey_weights(release._original, release.plan.weights)
+    before = correlations(np.column_stack([attribute.codes for attribute, _ in numbers]), weights)
+    after = correlations(np.column_stack([published for _, published in numbers]), weights)
+    return Change([attribute.name for attribute, _ in numbers], after - before)
+
+
+def group_sizes(release: "Release") -> list[tuple[str, NDArray[np.int64]]]:
+    """Count the records of each group, for every attribute block: records that are published alike."""
+    plan = release.plan
+    if plan.draws and not plan.mask_quasi:
+        return [("", np.bincount(release.partitions[0]))] if plan.k else []
+    if not plan.given_blocks:
+        return [("", class_sizes(release._published, plan.masked))]
+    return [(", ".join(block), class_sizes(release._published, block)) for block in plan.given_blocks]
+
+
+def at_risk(plan: Plan, masked: Masked) -> AtRisk | None:
+    """Find the records that share their published quasi-identifiers with the fewest others."""
+    if not plan.masked:
+        return None
+    codes = [np.unique(published, return_inverse=True)[1] for _, published in masked.pairs(plan.masked)]
+    _, group, sizes = np.unique(np.column_stack(codes), axis=0, return_inverse=True, return_counts=True)
+    alike = sizes[group.ravel()]
+    positions = np.flatnonzero(alike == alike.min()) + 1
+    return AtRisk(int(alike.min()), len(positions), positions[:_POSITIONS].tolist())
+
+
+def others(release: "Release") -> list[str]:
+    """Name the attributes that have no role, and are published as they are."""
+    plan = release.plan
+    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or []), plan.weights}
+    return [name for name in release._original.names if name not in roles]
+
+
+def treatments(release: "Release") -> list[dict[str, str]]:
+    """Say of every attribute what its role is and what became of it."""
+    return [
+        {"name": name, "role": role, "type": release.plan.types.get(name, ""), "done": done}
+        for name in release._original.names
+        for role, done in [_treatment(name, release.plan)]
+    ]
+
+
+def _treatment(name: str, plan: Plan) -> tuple[str, str]:
+    if name in plan.identifiers:
+        return "identifier", "dropped"
+    if name in plan.masked:
+        masked = not plan.draws or plan.mask_quasi
+        if plan.method == "mic1d":
+            return "quasi-identifier", "mean of a part of the table's values"
+        how = aggregate_of(name, plan).replace("_", " ") if masked else ""
+        how = how if plan.epsilon is None else f"{how}, with noise,"
+        return "quasi-identifier", f"{how} of its group" if masked else "as it is"
+    if name in plan.confidential:
+        return "confidential", "made anew" if plan.draws else "as it is"
+    if name in (plan.strata or []):
+        return "stratum", "as it is"
+    return ("survey weight" if name == plan.weights else "none"), "as it is"

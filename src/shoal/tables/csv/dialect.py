@@ -1,0 +1,214 @@
+"""How a CSV file is written: delimiter, quote, escape, decimal sign, line end. Found by looking, unless given.
+
+Words that mean a missing value are never found by looking: only what was given is one.
+"""
+
+import contextlib
+import csv as pycsv
+import io
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+
+from shoal.errors import PlanError
+from shoal.plan import Csv
+from shoal.tables.csv.quoting import first_stray_quote
+from shoal.tables.duck import cursor
+
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 1 << 20
+_BACKSLASH = "\\"
+_NOTHING = "(empty)"  # what DuckDB says where it found no such character
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written.
+
+    Attributes
+    ----------
+    delimiter, quote, decimal
+        One character each.
+    escape
+        What stands before a quote inside quotes in the file that came in; none means that the quote is doubled, as it
+        always is in a file that goes out.
+    newline
+        How lines end.
+    missing
+        Words that mean a missing value, beside the cell with nothing in it; the first is what a file that goes out has
+        where a masked column misses a value.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str | None = None
+    decimal: Literal[".", ","] = "."
+    newline: str = "\n"
+    missing: tuple[str, ...] = ()
+
+    def as_csv(self) -> Csv:
+        """Give the options that make `open_table` read what `write_table` wrote in this dialect."""
+        return Csv(
+            delimiter=self.delimiter,
+            quote=self.quote,
+            decimal=self.decimal,
+            encoding="utf-8",
+            missing=list(self.missing),
+        )
+
+
+def dialect_for(path: Path, source: Dialect | None) -> Dialect:
+    """Choose how a CSV file is to be written: like the one that came in, but a .tsv file has tabs between its cells."""
+    dialect = source or Dialect()
+    return replace(dialect, delimiter="\t") if path.suffix.lower() == ".tsv" else dialect
+
+
+def check_options(csv: Csv) -> None:
+    """Refuse options that no CSV file can have, all of them at once.
+
+    Raises
+    ------
+    PlanError
+        Naming each option that is wrong.
+    """
+    problems = []
+    for field, value in (("delimiter", csv.delimiter), ("quote", csv.quote)):
+        if value is not None and (not value.isascii() or value in "\r\n\0"):
+            problems.append((f"csv.{field}", "must be an ASCII character that does not end a line"))
+    if csv.quote is not None and csv.quote == csv.delimiter:
+        problems.append(("csv.quote", "must differ from the delimiter"))
+    problems += [("csv.missing", what) for what in _wrong_words(csv.missing)]
+    if problems:
+        raise PlanError(problems)
+
+
+def _wrong_words(words: list[str]) -> Iterator[str]:
+    if not all(words):
+        yield "holds an empty word; an empty cell is missing anyway, leave the word out"
+    if any(word != word.strip() for word in words):
+        yield "holds a word with blanks around it; cells are compared without the blanks around them"
+    if not all(word.isprintable() for word in words):
+        yield "holds a word with characters that cannot be printed, such as a tab or the end of a line"
+    for word in sorted({word for word in words if words.count(word) > 1 and word.isprintable()}):
+        yield f"names '{word}' more than once"
+
+
+def find_dialect(data: bytes, csv: Csv) -> Dialect:
+    """Find how a CSV file is written; DuckDB looks, the options overrule, the header has the last word.
+
+    The decimal sign is left at its default: it shows in the cells, not in the structure.
+
+    Parameters
+    ----------
+    data
+        The file's text in UTF-8.
+    csv
+        What is known already.
+    """
+    sample = _sample(data)
+    bare = re.sub(rb'"[^"]*"', b"", sample).lstrip(b"\r\n").decode(errors="replace")
+    header = re.split(r"[\r\n]", bare, maxsplit=1)[0]
+    sniffed = _sniff(sample, csv)
+    delimiter = csv.delimiter or _delimiter(sniffed.get("Delimiter", ","), header)
+    quote = csv.quote or _quote(sniffed.get("Quote", '"'), data, sample, delimiter)
+    if sniffed.get("Escape") != _BACKSLASH or first_stray_quote(data, delimiter, quote, None) is None:
+        return Dialect(delimiter, quote, newline=_newline(bare), missing=tuple(csv.missing))
+    return Dialect(delimiter, quote, _BACKSLASH, newline=_newline(bare), missing=tuple(csv.missing))
+
+
+def _sample(data: bytes) -> bytes:
+    """Take the start of the file, cut between records as far as that can be seen."""
+    if len(data) <= _SAMPLE:
+        return data
+    end = data.rfind(b"\n", 0, _SAMPLE) + 1 or _SAMPLE
+    for _ in range(100):
+        if data.count(b'"', 0, end) % 2 == 0:
+            break
+        end = data.rfind(b"\n", 0, end - 1) + 1 or _SAMPLE
+    return data[:end]
+
+
+def _sniff(sample: bytes, csv: Csv) -> dict[str, str]:
+    """Ask DuckDB; what it did not find is left out. A file that it cannot make sense of gives nothing at all."""
+    options = {"delim": csv.delimiter, "quote": csv.quote}
+    given = {name: value for name, value in options.items() if value}
+    arguments = ", ".join(["?", "skip = 0", "header = true", "all_varchar = true", *(f"{name} = ?" for name in given)])
+    query = f"SELECT Delimiter, Quote, Escape FROM sniff_csv({arguments})"  # noqa: S608 (no text from outside)
+    # the names of files may hold DuckDB's wildcards and the text may have been recoded, so DuckDB sees a copy
+    try:
+        with _nameless(sample) as copy, cursor() as connection:
+            row = connection.execute(query, [copy, *given.values()]).fetchone()
+    except duckdb.OutOfMemoryException:
+        raise MemoryError from None
+    except (duckdb.Error, OSError):
+        return {}
+    found = zip(("Delimiter", "Quote", "Escape"), row or (), strict=False)
+    return {name: value for name, value in found if value not in (_NOTHING, "")}
+
+
+@contextlib.contextmanager
+def _nameless(content: bytes) -> Iterator[str]:
+    """Give a path to read the content from that is in no folder, so that nothing of it stays behind after a crash.
+
+    Systems other than Linux have no such files; there it lies in a temporary folder for as long as it is read.
+    """
+    if sys.platform == "linux":
+        with os.fdopen(os.memfd_create("sample"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+            path = Path(folder, "sample.csv")
+            path.write_bytes(content)
+            yield str(path)
+
+
+def _delimiter(sniffed: str, header: str) -> str:
+    """Overrule a delimiter that the header does not have: ragged files mislead the sniffer."""
+    if sniffed in header:
+        return sniffed
+    best = max(_DELIMITERS, key=header.count)
+    return best if best in header else sniffed
+
+
+def _quote(sniffed: str, data: bytes, sample: bytes, delimiter: str) -> str:
+    """Take an apostrophe for a quote only where all names have it or rows come apart without it.
+
+    It may be part of a text, as in 's-Gravenhage or dogs', and must never join two records: no line may end within.
+    """
+    if sniffed == '"' or _quotes_a_line_end(data, delimiter, sniffed):
+        return '"'
+    text = sample.decode(errors="replace")
+    header = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
+    cell = f"{sniffed}[^{sniffed}]+{sniffed}"
+    named = re.fullmatch(f"{cell}(?:{re.escape(delimiter)}{cell})*", header) is not None
+    needed = named or not _is_even(text, delimiter, '"')
+    return sniffed if needed and _is_even(text, delimiter, sniffed) else '"'
+
+
+def _quotes_a_line_end(data: bytes, delimiter: str, quote: str) -> bool:
+    edge = f"[^{re.escape(delimiter)}\r\n]"
+    cell = f"(?<!{edge}){quote}((?:[^{quote}]|{quote}{quote})*+)(?:{quote}(?!{edge})|$)"
+    return any(re.search(rb"[\r\n]", found[1]) for found in re.finditer(cell.encode(), data))
+
+
+def _is_even(text: str, delimiter: str, quote: str) -> bool:
+    """Tell whether all rows have as many cells as the first."""
+    try:
+        rows = pycsv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
+        return len({len(row) for row in rows if row}) == 1
+    except pycsv.Error:
+        return False
+
+
+def _newline(bare: str) -> str:
+    end = re.search(r"\r?\n", bare)
+    return end.group() if end else "\n"

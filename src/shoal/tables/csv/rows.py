@@ -1,0 +1,86 @@
+"""Rows of a CSV file, read whole or piece by piece: how they are cut into cells, and which are refused."""
+
+import csv as pycsv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import pyarrow.csv as pacsv
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.csv.dialect import Dialect
+from shoal.tables.csv.quoting import StrayQuote
+from shoal.tables.text_values import is_like_name
+from shoal.text import counted
+
+HINT = "say how the file is written with the csv options (delimiter, quote)"
+
+
+def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
+    """Cut lines into cells one row at a time: slow, and enough for a header."""
+    return pycsv.reader(
+        lines,
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote,
+        doublequote=dialect.escape is None,
+        escapechar=dialect.escape,
+    )
+
+
+def cutting(dialect: Dialect, width: int) -> tuple[pacsv.ParseOptions, list[pacsv.InvalidRow]]:
+    """Say how Arrow cuts text into cells, and give the list that it puts rows of another width into."""
+    ragged: list[pacsv.InvalidRow] = []
+
+    def note(row: pacsv.InvalidRow) -> Literal["skip"]:
+        ragged.append(row)
+        return "skip"
+
+    parsing = pacsv.ParseOptions(
+        delimiter=dialect.delimiter,
+        quote_char=dialect.quote,
+        double_quote=dialect.escape is None,
+        escape_char=dialect.escape or False,
+        newlines_in_values=True,
+        # in a file of one column, an empty line is a record without a value
+        ignore_empty_lines=width > 1,
+        invalid_row_handler=note,
+    )
+    return parsing, ragged
+
+
+def header_of(lines: Iterable[str], dialect: Dialect, path: Path) -> list[str]:
+    """Give the first row that is not empty."""
+    try:
+        return next(row for row in rows_of(lines, dialect) if row)
+    except (pycsv.Error, StopIteration):
+        raise DataError(f"'{path}': the header cannot be read; {HINT}") from None
+
+
+def refuse_stray_quote(stray: StrayQuote, before: int, path: Path) -> NoReturn:
+    """Say where a quote does not close, or closes within a cell, after so many rows `before`: it swallows records."""
+    record = stray.record + before
+    where = f"record {record}" if record else "the header"
+    what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
+    raise DataError(f"'{path}': {where} {what}; double the quotes inside a cell, or {HINT}")
+
+
+def refuse_ragged(ragged: list[pacsv.InvalidRow], path: Path, width: int) -> None:
+    """Refuse rows of another width, if there are any, which the one that counted them can number."""
+    if ragged:
+        row = min(ragged, key=lambda row: row.number or 0)
+        found = counted(row.actual_columns, "cell")
+        raise DataError(
+            f"'{path}': record {(row.number or 1) - 1} has {found}, the header has {width}; put quotes around cells "
+            f"that hold the delimiter, or {HINT}"
+        )
+
+
+def refuse_record_as_header(columns: Iterable[tuple[str, Array]], decimal: str, path: Path) -> None:
+    """Refuse a first row that names columns by what looks like a value among the values of that column."""
+    for position, (name, values) in enumerate(columns, start=1):
+        if is_like_name(values, name, decimal):
+            raise DataError(
+                f"'{path}': the first row looks like a record, in column {position} at least; the first row must name "
+                "the columns, and a year or another number needs a letter in such a name, as in y2019"
+            )

@@ -1,0 +1,111 @@
+"""CSV files out: in the dialect that came in, untouched columns as they were spelt, quotes only where needed."""
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.csv.dialect import Dialect
+from shoal.tables.dataframes import column_of
+from shoal.tables.dtypes import has_text, inner, is_text
+from shoal.tables.table import Table
+from shoal.tables.text_values import (
+    all_text,
+    coarsest,
+    decoded,
+    first_where,
+    is_like_name,
+    joined,
+    render,
+    without_words,
+)
+
+_BATCH = 100_000
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """Write a table as UTF-8; a missing value is an empty cell, an empty text is a pair of quotes.
+
+    Where the dialect has words for missing values, the first of them stands for those of columns that are not spelt
+    as they came in.
+
+    Parameters
+    ----------
+    table
+        What to write.
+    path
+        The file; what it held before is lost.
+
+    Raises
+    ------
+    DataError
+        If a column is nested or binary, or holds what would not read back as it is; nothing is written then.
+    """
+    arrow = table.to_arrow()
+    dialect = table.dialect or Dialect()
+    columns = []
+    for name, kind in zip(arrow.column_names, arrow.schema.types, strict=True):
+        if not has_text(kind):
+            raise DataError(f"column '{name}' is of type {inner(kind)}; CSV cannot hold it, Parquet can")
+        column = coarsest(column_of(arrow, name))
+        refuse_misread(column, name, dialect.decimal)
+        columns.append(table.spelling[name] if name in table.spelling else with_word(column, name, dialect))
+    with path.open("wb") as file:
+        file.write(csv_lines([pa.array([name]) for name in arrow.column_names], dialect))
+        for start in range(0, arrow.num_rows, _BATCH):
+            file.write(csv_lines([column.slice(start, _BATCH) for column in columns], dialect))
+
+
+def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> None:
+    """Refuse what would not read back as it is; `start` records come before the column."""
+    values = decoded(column)
+    if "\0" in name:
+        raise DataError("the name of a column holds a NUL character, which no CSV file can hold; take it out")
+    if is_text(values.type):
+        record = first_where(pc.match_substring(values.cast(pa.large_string()), "\0"))
+        if record:
+            raise DataError(
+                f"column '{name}' holds a NUL character in record {record + start}, which no CSV file can hold; "
+                "take it out or write Parquet"
+            )
+    if is_like_name(values, name, decimal):
+        raise DataError(
+            f"column '{name}' has a name like its values, so that a CSV file would seem to have no header; "
+            "give it a name with a letter, such as y2019, or write Parquet"
+        )
+
+
+def with_word(column: Array, name: str, dialect: Dialect) -> Array:
+    """Put the word for a missing value where there is one; no value may read like such a word."""
+    if not dialect.missing:
+        return column
+    text = render(column, dialect.decimal)
+    record = first_where(pc.and_(text.is_valid(), without_words(text, dialect.missing).is_null()))
+    if record:
+        raise DataError(
+            f"column '{name}' holds in record {record} what csv.missing takes for a missing value, so that the value "
+            "would be lost; leave that word out of csv.missing or write Parquet"
+        )
+    filled: Array = pc.fill_null(text, dialect.missing[0])
+    return filled
+
+
+def csv_lines(columns: list[Array], dialect: Dialect) -> memoryview:
+    """Write some records."""
+    cells = [_quoted(render(column, dialect.decimal), dialect) for column in columns]
+    cells[-1] = joined(cells[-1], dialect.newline)
+    return all_text(joined(*cells, by=dialect.delimiter))
+
+
+def _quoted(text: Array, dialect: Dialect) -> Array:
+    quote = dialect.quote
+    special = "".join(re.escape(mark) for mark in (dialect.delimiter, quote, "\r", "\n"))
+    needed = pc.or_(pc.match_substring_regex(text, f"[{special}]"), pc.equal(text, ""))
+    if pc.any(needed).as_py():
+        inside = pc.replace_substring(text, quote, quote * 2)
+        text = pc.if_else(needed, joined(quote, inside, quote), text)
+    cells: Array = pc.fill_null(text, "")
+    return cells

@@ -1,0 +1,220 @@
+"""Dataframes in memory: pandas, Polars, PyArrow, whatever narwhals knows, and anything that streams Arrow."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
+from typing import Any, cast
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from narwhals.dependencies import is_pandas_dataframe
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.dtypes import is_text
+from shoal.tables.levels import keep_in_arrow, keep_in_pandas, keep_in_polars
+from shoal.tables.names import check_names
+from shoal.tables.stat.labels import labels_of, with_labels
+from shoal.tables.text_values import decoded, one_chunk
+
+# Arrow's types and what pandas calls its own that can miss values
+_NULLABLE = {
+    f"{sign}int{bits}": f"{sign}int{bits}".replace("u", "U").replace("i", "I")
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+_NULLABLE |= {"float": "Float32", "double": "Float64", "bool": "boolean"}
+_KINDS = "a pandas or Polars dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file"
+
+
+def adopt(source: Any) -> Any:
+    """Check a dataframe and give it back, or a PyArrow table of what it streams.
+
+    Raises
+    ------
+    DataError
+        If it is not a table, has no records, or has columns that cannot be told apart.
+    """
+    if nw.dependencies.is_polars_lazyframe(source):
+        raise DataError("the table is a lazy frame, which holds no records yet; call .collect() first")
+    native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
+    check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "the table")
+    if not len(native):
+        raise DataError("the table holds no records")
+    return native
+
+
+def _eager(source: Any) -> Any:
+    try:
+        return nw.from_native(source, eager_only=True).to_native()
+    except TypeError:
+        pass
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise DataError(f"an object of type {type(source).__name__} is not a table; give {_KINDS}")
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise DataError(f"the Arrow stream of {type(source).__name__} is not a table; give {_KINDS}") from None
+
+
+def column_of(native: Any, name: str) -> Array:
+    """Give a column of a dataframe as an Arrow array.
+
+    Raises
+    ------
+    DataError
+        If Arrow has no type for what the column holds.
+    """
+    if isinstance(native, pa.Table):
+        column = one_chunk(native.column(name))
+        return decoded(column) if pa.types.is_run_end_encoded(column.type) else column
+    series = nw.from_native(native, eager_only=True)[name]
+    if series.dtype == nw.Object and not is_pandas_dataframe(native):
+        raise DataError(f"column '{name}' holds Python objects; give it a type of its own")
+    try:
+        if str(native[name].dtype).startswith("Sparse"):
+            return cast("Array", pa.array(native[name].to_numpy(), from_pandas=True))
+        return one_chunk(series.to_arrow())
+    except (pa.ArrowException, TypeError, OverflowError):
+        raise DataError(f"column '{name}' {_what_is_odd(native, name)}") from None
+
+
+def _what_is_odd(native: Any, name: str) -> str:
+    record = first_odd_object(native, name)
+    if record is not None:
+        return f"is not a number in record {record}; put values of one kind in a column"
+    if is_pandas_dataframe(native) and native[name].dtype == object:
+        return "holds values of different kinds; put values of one kind in a column"
+    return f"is of type {native[name].dtype}, which Arrow does not have; convert it first"
+
+
+def first_odd_object(native: Any, name: str) -> int | None:
+    """Find the first record (from 1) that is no number in a column of objects at least half of which are numbers."""
+    if not is_pandas_dataframe(native) or native[name].dtype != object:
+        return None
+    column = native[name]
+    if not nw.get_native_namespace(native).api.types.infer_dtype(column).startswith("mixed"):
+        return None
+    present = column.notna().to_numpy()
+    numbers = np.array([isinstance(value, Number) and not isinstance(value, bool) for value in column])
+    odd = present & ~numbers
+    if not odd.any() or 2 * np.sum(numbers & present) < np.sum(present):
+        return None
+    return int(np.argmax(odd)) + 1
+
+
+def to_arrow(native: Any) -> pa.Table:
+    """Give a dataframe as a PyArrow table; an index of pandas stays behind.
+
+    Raises
+    ------
+    DataError
+        If Arrow has no type for a column.
+    """
+    if isinstance(native, pa.Table):
+        return native
+    if is_pandas_dataframe(native):
+        try:
+            table = pa.Table.from_pandas(native, preserve_index=False)
+            return table.replace_schema_metadata(_forget(table.schema.metadata, set(), same_records=True))
+        except (pa.ArrowException, TypeError):
+            pass  # one of the columns will say what is wrong
+    return pa.table({name: column_of(native, name) for name in native.columns})
+
+
+def rebuild(
+    native: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None = None
+) -> Any:
+    """Give a new dataframe of the same kind with some records, columns replaced in their place, and columns gone."""
+    if keep is not None and keep.all():
+        keep = None
+    if isinstance(native, pa.Table):
+        return _rebuild_arrow(native, replace, drop, keep)
+    if is_pandas_dataframe(native):
+        return _rebuild_pandas(native, replace, drop, keep)
+    if keep is not None and nw.dependencies.is_polars_dataframe(native):
+        native, keep = keep_in_polars(native, keep), None
+    frame = nw.from_native(native, eager_only=True)
+    if keep is not None:
+        frame = frame.filter(keep.tolist())
+    if replace:
+        new = nw.from_arrow(pa.table(dict(replace)), backend=frame.implementation)
+        dtypes = frame.schema
+        frame = frame.with_columns(*(_in_own_levels(new[name], dtypes[name]) for name in replace))
+    # Not `drop`, in which Polars takes a name such as * for a pattern.
+    return frame[[name for name in frame.columns if name not in drop]].to_native()
+
+
+def _in_own_levels(new: nw.Series[Any], old: nw.dtypes.DType) -> nw.Series[Any]:
+    """Give categories the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
+    return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
+
+
+def _rebuild_arrow(
+    table: pa.Table, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None
+) -> pa.Table:
+    if keep is not None:
+        table = keep_in_arrow(table, keep)
+    for name, values in replace.items():
+        at = table.column_names.index(name)
+        table = table.set_column(at, _masked_field(table.schema.field(at)).with_type(values.type), values)
+    metadata = _forget(table.schema.metadata, {*replace, *drop}, same_records=keep is None)
+    return table.drop_columns(list(drop)).replace_schema_metadata(metadata)
+
+
+def _masked_field(field: "pa.Field[Any]") -> "pa.Field[Any]":
+    """Forget which codes were declared to be missing: they are so now, and an average may be one of those numbers."""
+    labels = labels_of(field)
+    return with_labels(field, dataclasses.replace(labels, missing=())) if labels.missing else field
+
+
+def _forget(metadata: dict[bytes, bytes] | None, names: set[str], *, same_records: bool) -> dict[bytes, bytes] | None:
+    """Take columns out of what pandas noted on their types, on which it would insist when reading, and free notes.
+
+    The free notes, `attrs` in pandas, may hold anything, the original's records included.
+    """
+    if not metadata:
+        return metadata
+    rest = {key: value for key, value in metadata.items() if key not in (b"pandas", b"PANDAS_ATTRS")}
+    try:
+        notes = json.loads(metadata[b"pandas"])
+        notes["columns"] = [column for column in notes["columns"] if column["field_name"] not in names]
+        # the name of a column, or the description of a range that does not fit when records are gone
+        notes["index_columns"] = [
+            index
+            for index in notes["index_columns"]
+            if (index not in names if isinstance(index, str) else same_records)
+        ]
+        notes.pop("attributes", None)
+    except (KeyError, TypeError, ValueError):
+        return rest or None  # nothing of pandas, or nothing that pandas would understand
+    return {**rest, b"pandas": json.dumps(notes).encode()}
+
+
+def _rebuild_pandas(
+    frame: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None
+) -> Any:
+    rest = (frame if keep is None else keep_in_pandas(frame, keep)).drop(columns=list(drop)).copy()
+    for name, values in replace.items():
+        new = values.to_pandas(types_mapper=_family(frame, name))
+        dtype = frame[name].dtype
+        if is_text(values.type) and dtype != new.dtype:
+            # A series, because pandas takes an array of objects that are texts for a column of texts.
+            rest[name] = new.astype(dtype).set_axis(rest.index)
+        else:
+            rest[name] = new.array
+    return rest
+
+
+def _family(frame: Any, name: str) -> Callable[[pa.DataType], Any]:
+    """Give what finds the dtype of pandas for a type of Arrow in a column's family: Arrow's, nullable or NumPy's."""
+    pd = nw.get_native_namespace(frame)
+    dtype = frame[name].dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return cast("Callable[[pa.DataType], Any]", pd.ArrowDtype)
+    if str(dtype) in _NULLABLE.values():
+        return lambda kind: pd.api.types.pandas_dtype(_NULLABLE[str(kind)]) if str(kind) in _NULLABLE else None
+    return lambda kind: None

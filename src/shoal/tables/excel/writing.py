@@ -1,0 +1,234 @@
+"""What a workbook of one sheet is made of: its parts, and the cells of each column as Excel spells them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.dtypes import is_number, is_text
+from shoal.tables.markup import NO_CHARACTER, escaped
+from shoal.tables.text_values import all_text, first_where, joined, render
+
+_DAY = 86_400_000  # milliseconds, which is what Excel tells apart
+_EPOCH = 25_569  # 1970-01-01, counted as Excel does
+_FIRST, _LAST = (int(np.datetime64(day, "ms").astype(np.int64)) for day in ("1900-01-01", "9999-12-31T23:59:59.999"))
+MOST_CHARACTERS = 32_767
+_LOOKS_ESCAPED = r"_x[0-9A-Fa-f]{4}_"
+_SPELT = [*map(chr, range(32)), "\ufffe", "\uffff"]
+_MOST_DAYS = 100_000  # of a duration; openpyxl reads longer ones wrong by a second
+_BATCH = 1_000_000  # cells
+
+_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_OOXML = "http://schemas.openxmlformats.org"
+_MAIN = f"{_OOXML}/spreadsheetml/2006/main"
+_RELATIONS = f"{_OOXML}/officeDocument/2006/relationships"
+_PACKAGE = f"{_OOXML}/package/2006"
+_TYPES = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+# The styles by their numbers: as it is, date, moment, time of day, duration.
+_FORMATS = ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "hh:mm:ss", "[h]:mm:ss.000")
+_DATE, _MOMENT, _TIME, _DURATION = (f' s="{style}"' for style in range(1, 5))
+
+SHEET = "xl/worksheets/sheet1.xml"
+PARTS = {
+    "[Content_Types].xml": f'{_HEAD}<Types xmlns="{_PACKAGE}/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPES}.sheet.main+xml"/>'
+    f'<Override PartName="/{SHEET}" ContentType="{_TYPES}.worksheet+xml"/>'
+    f'<Override PartName="/xl/styles.xml" ContentType="{_TYPES}.styles+xml"/></Types>',
+    "_rels/.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="rId1" Type="{_RELATIONS}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'{_HEAD}<workbook xmlns="{_MAIN}" xmlns:r="{_RELATIONS}">'
+    '<sheets><sheet name="Data" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships">'
+    f'<Relationship Id="rId1" Type="{_RELATIONS}/worksheet" Target="worksheets/sheet1.xml"/>'
+    f'<Relationship Id="rId2" Type="{_RELATIONS}/styles" Target="styles.xml"/></Relationships>',
+    "xl/styles.xml": f'{_HEAD}<styleSheet xmlns="{_MAIN}"><numFmts count="{len(_FORMATS)}">'
+    + "".join(f'<numFmt numFmtId="{164 + i}" formatCode="{code}"/>' for i, code in enumerate(_FORMATS))
+    + '</numFmts><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+    '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>'
+    '</fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>'
+    '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
+    f'<cellXfs count="{len(_FORMATS) + 1}"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>'
+    + "".join(
+        f'<xf numFmtId="{164 + i}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>'
+        for i in range(len(_FORMATS))
+    )
+    + '</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
+}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column as Excel spells it: the attributes of its cells and what is inside of each, null for an empty one."""
+
+    attributes: str
+    inside: Array
+
+
+def cells_of(values: Array, name: str) -> Cells:
+    """Spell a column.
+
+    Raises
+    ------
+    DataError
+        If Excel has no such type, or cannot hold one of the values exactly.
+    """
+    kind: Any = values.type
+    if pa.types.is_null(kind):
+        return Cells("", values.cast(pa.large_string()))
+    if is_text(kind):
+        return _texts(values.cast(pa.large_string()), name)
+    if is_number(kind):
+        return _numbers(values, name)
+    if pa.types.is_boolean(kind):
+        return Cells(' t="b"', joined("<v>", values.cast(pa.int8()).cast(pa.large_string()), "</v>"))
+    if pa.types.is_date(kind):
+        days = _serials(values.cast(pa.timestamp("ms")), name)
+        return Cells(_DATE, joined("<v>", days.cast(pa.int64()).cast(pa.large_string()), "</v>"))
+    if pa.types.is_timestamp(kind):
+        return _moments(values, name)
+    if pa.types.is_time(kind):
+        return Cells(_TIME, _spelt(_days(_in_milliseconds(values, pa.time32("ms"), name))))
+    if pa.types.is_duration(kind):
+        return _durations(values, name)
+    raise DataError(f"column '{name}' is of type {kind}; Excel cannot hold it, Parquet can")
+
+
+def sheet_text(columns: Mapping[str, Cells], records: int) -> Iterator[memoryview | bytes]:
+    """Give the text of a sheet piece by piece: the names in its first row, a record in each row below."""
+    yield f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'.encode()
+    yield _rows([_texts(pa.array([name], pa.large_string()), name) for name in columns], 1)
+    step = max(1, _BATCH // len(columns))
+    for start in range(0, records, step):
+        some = [Cells(cells.attributes, cells.inside.slice(start, step)) for cells in columns.values()]
+        yield _rows(some, start + 2)
+    yield b"</sheetData></worksheet>"
+
+
+def _rows(columns: list[Cells], first: int) -> memoryview:
+    count = len(columns[0].inside)
+    numbers = pa.array(np.arange(first, first + count)).cast(pa.large_string())
+    cells = [
+        pc.fill_null(joined(f'<c r="{_letters(at)}', numbers, f'"{column.attributes}>', column.inside, "</c>"), "")
+        for at, column in enumerate(columns)
+    ]
+    return all_text(joined('<row r="', numbers, '">', *cells, "</row>"))
+
+
+def _letters(at: int) -> str:
+    """Name a column as Excel does: A, B, ..., Z, AA, AB, ..."""
+    before, last = divmod(at, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
+
+
+def _texts(text: Array, name: str) -> Cells:
+    # Excel counts the halves of characters beyond the first 65,536
+    lengths = pc.add(pc.utf8_length(text), pc.count_substring_regex(text, r"[\x{10000}-\x{10FFFF}]"))
+    record = first_where(pc.greater(lengths, MOST_CHARACTERS))
+    if record:
+        raise DataError(
+            f"column '{name}' holds a text of more than {MOST_CHARACTERS} characters in record {record}, and no cell "
+            "of Excel does; shorten it or write Parquet"
+        )
+    return Cells(
+        ' t="inlineStr"', joined('<is><t xml:space="preserve">', escaped(_without_controls(text)), "</t></is>")
+    )
+
+
+def _without_controls(text: Array) -> Array:
+    """Spell control characters as Excel does, by their numbers (ST_Xstring), and what looks like such a spelling."""
+    text = pc.if_else(
+        pc.match_substring_regex(text, _LOOKS_ESCAPED), pc.replace_substring(text, "_x", "_x005F_x"), text
+    )
+    if pc.any(pc.match_substring_regex(text, rf"{NO_CHARACTER}|\r")).as_py():
+        for character in _SPELT:
+            if character not in "\t\n":
+                text = pc.replace_substring(text, character, f"_x{ord(character):04X}_")
+    return text
+
+
+def _numbers(values: Array, name: str) -> Cells:
+    inexact = first_where(_is_inexact(values))
+    if inexact:
+        raise DataError(
+            f"column '{name}' holds a number in record {inexact} that Excel cannot hold exactly, because it is "
+            "infinite or has too many digits (integers end at 2^53); make the column text or write Parquet"
+        )
+    return Cells("", joined("<v>", render(values, "."), "</v>"))
+
+
+def _is_inexact(values: Array) -> Array:
+    kind: Any = values.type
+    inexact: Array
+    if pa.types.is_integer(kind):
+        integers = pc.fill_null(values, 0).to_numpy()
+        inexact = pa.array((integers > 2**53) | (integers < -(2**53)))
+    elif pa.types.is_decimal(kind):
+        inexact = pa.array([value is not None and Decimal(repr(float(value))) != value for value in values.to_pylist()])
+    else:
+        inexact = pc.is_inf(values.cast(pa.float64()))
+    return inexact
+
+
+def _moments(values: Array, name: str) -> Cells:
+    kind: Any = values.type
+    if kind.tz is not None:
+        raise DataError(
+            f"column '{name}' holds moments with a time zone, which Excel cannot hold; take the zone off or write "
+            "Parquet"
+        )
+    return Cells(_MOMENT, _spelt(_serials(_in_milliseconds(values, pa.timestamp("ms"), name), name)))
+
+
+def _durations(values: Array, name: str) -> Cells:
+    days = _days(_in_milliseconds(values, pa.duration("ms"), name))
+    record = first_where(pc.greater(pc.abs(days), float(_MOST_DAYS)))
+    if record:
+        raise DataError(
+            f"column '{name}' holds a duration in record {record} of more than {_MOST_DAYS} days, which is not read "
+            "back exactly; make it a number of days or write Parquet"
+        )
+    return Cells(_DURATION, _spelt(days))
+
+
+def _in_milliseconds(values: Array, kind: pa.DataType, name: str) -> Array:
+    coarse = values.cast(kind, safe=False)
+    record = first_where(pc.not_equal(coarse.cast(values.type, safe=False), values))
+    if record:
+        raise DataError(
+            f"column '{name}' holds a time finer than a millisecond in record {record}, which Excel cannot hold; round "
+            "it or write Parquet"
+        )
+    return coarse
+
+
+def _serials(moments: Array, name: str) -> Array:
+    """Count days as Excel does, which thinks that 1900 was a leap year, from 1 = 1900-01-01."""
+    milliseconds = moments.cast(pa.int64())
+    record = first_where(pc.or_(pc.less(milliseconds, _FIRST), pc.greater(milliseconds, _LAST)))
+    if record:
+        raise DataError(
+            f"column '{name}' holds a date in record {record} that is not between 1900 and 9999, as Excel's are; make "
+            "the column text or write Parquet"
+        )
+    days = pc.add(_days(moments), float(_EPOCH))
+    counted: Array = pc.subtract(days, pc.less(days, 61.0).cast(pa.float64()))
+    return counted
+
+
+def _days(times: Array) -> Array:
+    width: Any = pa.int32() if pa.types.is_time(times.type) else pa.int64()
+    days: Array = pc.divide(times.cast(width).cast(pa.float64()), float(_DAY))
+    return days
+
+
+def _spelt(days: Array) -> Array:
+    return joined("<v>", render(days, "."), "</v>")

@@ -1,0 +1,168 @@
+"""What statistics packages say of an attribute beside its values: labels, codes that mean 'missing', how to show it.
+
+All this lies as JSON in the metadata of the Arrow field, under one key, so that it goes wherever the schema goes: into
+Parquet and Arrow files, and from there back to a package.
+
+Missing values come in three kinds. The plain one (SPSS's system-missing value, `.` in Stata and SAS) is null. Codes
+that SPSS users declare to be missing, such as 99, stay the values that they are, and the labels tell their ranges. The
+extended ones of Stata (.a to .z) and SAS (.A to .Z and ._), which tell why a value is missing, are floats that are not
+a number and carry the letter in their lowest byte, as in R's haven; a column of integers that holds some is float64.
+So nobody takes them for numbers, and filters, Parquet and Arrow files keep them; CSV and other dataframes do not.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.dtypes import is_number, is_text
+from shoal.tables.stat.dates import Package, arrow_numbers, type_moment
+
+Code: TypeAlias = float | str
+Measure = Literal["nominal", "ordinal", "scale"]
+
+_LABELS = b"shoal.labels"
+_FILE_LABEL = b"shoal.file_label"
+_NAN = np.uint64(0x7FF8_0000_0000_0000)  # a quiet NaN; its lowest byte is free
+_LOWEST_BYTE = np.uint64(0xFF)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a statistics package says of one attribute.
+
+    Attributes
+    ----------
+    label
+        What the attribute is, in words.
+    values
+        What values stand for. The code is a float or, in a column of text, a text; in a column of numbers a letter is
+        an extended missing value. Codes of dates and times are the numbers that Arrow stores: days, milliseconds and,
+        for times, microseconds.
+    missing
+        Ranges of codes, from the least to the largest with both ends included, that mean that the value is missing.
+    measure
+        The level of measurement.
+    format
+        How the package shows the numbers, in its own words, such as F8.2 or %9.0g.
+    width
+        How many characters wide SPSS shows the column.
+    package
+        Whose words `format` is in.
+    """
+
+    label: str | None = None
+    values: Mapping[Code, str] = field(default_factory=dict)
+    missing: tuple[tuple[Code, Code], ...] = ()
+    measure: Measure | None = None
+    format: str | None = None
+    width: int | None = None
+    package: Package | None = None
+
+
+def labels_of(field: "pa.Field[Any]") -> Labels:
+    """Give the labels of an Arrow field; a field that has none gives empty ones.
+
+    Raises
+    ------
+    DataError
+        If the field's metadata is not what `with_labels` writes.
+    """
+    text = (field.metadata or {}).get(_LABELS)
+    if text is None:
+        return Labels()
+    try:
+        said = json.loads(text)
+        values = {_code(code): str(label) for code, label in said.pop("values", [])}
+        missing = tuple((_code(low, -np.inf), _code(high, np.inf)) for low, high in said.pop("missing", []))
+        return Labels(values=values, missing=missing, **said)
+    except (AttributeError, TypeError, ValueError):
+        raise DataError(f"the labels in the metadata of column '{field.name}' cannot be understood") from None
+
+
+def with_labels(field: "pa.Field[Any]", labels: Labels) -> "pa.Field[Any]":
+    """Give an Arrow field these labels instead of those that it has; other metadata stays."""
+    said: dict[str, Any] = {
+        name: value
+        for name in ("label", "measure", "format", "width", "package")
+        if (value := getattr(labels, name)) is not None
+    }
+    if labels.values:
+        said["values"] = list(labels.values.items())
+    if labels.missing:
+        said["missing"] = [[_finite(low), _finite(high)] for low, high in labels.missing]
+    metadata: dict[bytes | str, bytes | str] = {
+        key: value for key, value in (field.metadata or {}).items() if key != _LABELS
+    }
+    if said:
+        metadata[_LABELS] = json.dumps(said, ensure_ascii=False).encode()
+    return field.with_metadata(metadata)
+
+
+def _code(code: Any, if_open: float | None = None) -> Code:
+    """Read a code; the open end of a range is written as null, JSON having no infinity."""
+    if code is None and if_open is not None:
+        return if_open
+    return code if isinstance(code, str) else float(code)
+
+
+def _finite(code: Code) -> Code | None:
+    return None if isinstance(code, float) and np.isinf(code) else code
+
+
+def file_label_of(schema: pa.Schema) -> str | None:
+    """Give what a file says that it is about."""
+    text = (schema.metadata or {}).get(_FILE_LABEL)
+    return None if text is None else text.decode(errors="replace")
+
+
+def with_file_label(schema: pa.Schema, label: str | None) -> pa.Schema:
+    """Say what a file is about; other metadata stays."""
+    rest = {key: value for key, value in (schema.metadata or {}).items() if key != _FILE_LABEL}
+    return schema.with_metadata({**rest, _FILE_LABEL: label.encode()} if label else rest)
+
+
+def user_missing(column: Array, labels: Labels) -> NDArray[np.bool_]:
+    """Tell which records hold a value that is declared to be missing: a code in a missing range, or an extended one.
+
+    Plain missing values, null in Arrow, are not among them.
+
+    Parameters
+    ----------
+    column
+        The values.
+    labels
+        The labels of its field.
+    """
+    found = np.zeros(len(column), dtype=bool)
+    if is_text(column.type):
+        codes = [low for low, high in labels.missing if isinstance(low, str) and low == high]
+        if codes:
+            is_code = pc.is_in(column.cast(pa.large_string()), pa.array(codes, pa.large_string()))
+            found |= is_code.to_numpy(zero_copy_only=False)
+    elif is_number(column.type) or type_moment(column.type):
+        numbers = arrow_numbers(column)
+        found |= letters_of(numbers) > 0
+        for low, high in labels.missing:
+            if not isinstance(low, str) and not isinstance(high, str):
+                found |= (numbers >= low) & (numbers <= high)
+    return found
+
+
+def tagged(values: Iterable[Any]) -> NDArray[np.float64]:
+    """Make floats of numbers, None and letters: a letter becomes the float that carries it."""
+    carriers = {chr(byte): float((_NAN | np.uint64(byte)).view(np.float64)) for byte in range(ord("A"), ord("z") + 1)}
+    return np.array([carriers[value] if isinstance(value, str) else value for value in values], dtype=np.float64)
+
+
+def letters_of(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Give the letter, as a byte, of each extended missing value, and 0 for all else."""
+    bits = np.ascontiguousarray(values).view(np.uint64)
+    return np.where((bits & ~_LOWEST_BYTE) == _NAN, bits & _LOWEST_BYTE, 0).astype(np.uint8)

@@ -1,0 +1,340 @@
+"""What a file of a statistics package can hold, and a table as it will be found in one.
+
+Packages know numbers, text, dates and times, and little else. Booleans become 0 and 1 and categories 1, 2, ... in their
+order, both with labels for their values (text, in SAS transport files, which have no such labels). A text without a
+character is a missing value, and so is a float that is not a number; blanks at the end of a text are no part of it,
+but in Stata. What has no place is refused, but for labels and letters of missing values: `unkept` names those.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.dtypes import inner, is_number, is_text
+from shoal.tables.stat.dates import LIMITS, TYPES, Moment, Package, arrow_numbers, type_moment
+from shoal.tables.stat.labels import (
+    Code,
+    Labels,
+    file_label_of,
+    labels_of,
+    letters_of,
+    tagged,
+    with_file_label,
+    with_labels,
+)
+from shoal.tables.text_values import decoded, one_chunk
+
+StatisticsKind = Literal["sav", "zsav", "por", "dta", "xpt", "sas7bdat"]
+
+_EXACT = 2**53  # beyond it, not every integer is a float64
+_LONG = (-2_147_483_647, 2_147_483_620)  # Stata's integers; it needs the others for missing values
+_PORTABLE = r"^[0-9A-Za-z .<(+|&\[\]!$*);^\-/,%_>?`:#@'=\"~{}\\]*$"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """What files of a kind hold; lengths are in bytes."""
+
+    title: str
+    package: Package
+    name: str  # how a name may look
+    rule: str  # the same in words
+    name_length: int
+    text: int
+    label: int
+    value_label: int
+    file_label: int
+    largest: float
+    smallest: float = 0.0  # of numbers other than zero
+    has_missing_ranges: bool = False
+    has_letters: bool = False
+    case_matters: bool = False
+
+
+_SPSS = Holder(
+    title="an SPSS file",
+    package="spss",
+    name=r"(?!(?:ALL|AND|BY|EQ|GE|GT|LE|LT|NE|NOT|OR|TO|WITH)$)[^\W\d_][\w.$#@]*",
+    rule="letters, digits and _ . $ # @, a letter first, no word of SPSS's own",
+    name_length=64,
+    text=32_767,
+    label=256,
+    value_label=120,
+    file_label=64,
+    largest=float(np.nextafter(np.finfo(np.float64).max, 0)),
+    has_missing_ranges=True,
+)
+HOLDERS: dict[StatisticsKind, Holder] = {
+    "sav": _SPSS,
+    "zsav": _SPSS,
+    "por": replace(
+        _SPSS,
+        title="an SPSS portable file",
+        name=r"[A-Z][A-Z0-9_.$#@]*",
+        rule="capital letters, digits and _ . $ # @, a letter first",
+        name_length=8,
+        text=255,
+        label=255,
+        value_label=60,
+        file_label=20,
+    ),
+    "dta": Holder(
+        title="a Stata file",
+        package="stata",
+        name=r"(?!(?:_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d*|strL|using|with)$)[^\W\d]\w*",
+        rule="letters, digits and _, no digit first, no word of Stata's own",
+        name_length=32,
+        text=2_000_000_000,
+        label=80,
+        value_label=32_000,
+        file_label=80,
+        largest=8.988e307,
+        has_letters=True,
+        case_matters=True,
+    ),
+    "xpt": Holder(
+        title="a SAS transport file",
+        package="sas",
+        name=r"[A-Za-z_][A-Za-z0-9_]*",
+        rule="plain letters, digits and _, no digit first",
+        name_length=32,
+        text=32_767,
+        label=256,
+        value_label=0,
+        file_label=40,
+        largest=7.2e75,
+        smallest=5.4e-79,
+    ),
+}
+
+
+def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
+    """Give the type that a column has after it was written to a file of this kind and read again.
+
+    Raises
+    ------
+    DataError
+        If files of this kind have no place for the type.
+    """
+    within = inner(type_)
+    whole = pa.int32() if kind == "dta" else pa.int64()
+    if is_text(within):
+        return whole if _is_coded(type_, kind) else pa.string()
+    if pa.types.is_boolean(within):
+        return whole
+    if pa.types.is_integer(within):
+        return whole if within.bit_width < 32 or within == pa.int32() else pa.int64()
+    if is_number(within) or pa.types.is_null(within):
+        return pa.float64()
+    moment = type_moment(within)
+    if moment is None or (pa.types.is_timestamp(within) and within.tz is not None):
+        raise DataError(f"is of type {type_}, which {HOLDERS[kind].title} cannot hold; convert it or leave it out")
+    return TYPES[moment]
+
+
+def _is_coded(type_: pa.DataType, kind: StatisticsKind) -> bool:
+    """Tell whether categories are written as numbers with labels."""
+    return kind != "xpt" and pa.types.is_dictionary(type_)
+
+
+def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
+    """Give a table as it is found again in a file of this kind: types, values and labels.
+
+    Raises
+    ------
+    DataError
+        Naming the column, and the record, that such a file has no place for.
+    """
+    holder = HOLDERS[kind]
+    _refuse_names(table.column_names, holder)
+    fields, columns = [], []
+    for field, chunks in zip(table.schema, table.columns, strict=True):
+        try:
+            column, labels = _held(one_chunk(chunks), labels_of(field), kind)
+        except DataError as error:
+            raise DataError(f"column '{field.name}' {error}") from None
+        fields.append(with_labels(pa.field(field.name, column.type), _fitted(labels, column.type, kind)))
+        columns.append(column)
+    label = file_label_of(table.schema)
+    return pa.table(columns, schema=with_file_label(pa.schema(fields), _spelt(label, holder.file_label, kind)))
+
+
+def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
+    """Say which labels and letters of missing values a file of this kind has no place for."""
+    title = HOLDERS[kind].title
+    lost: dict[str, list[str]] = {
+        f"{title} cannot hold, so they are left out or shortened, labels of": [],
+        f"{title} does not tell that they mean missing: codes of": [],
+        f"{title} has no letters for missing values, which become plain ones, in": [],
+    }
+    shortened, undeclared, plain = lost.values()
+    ready = held(table, kind)
+    for field in table.schema:
+        before, after = labels_of(field), labels_of(ready.schema.field(field.name))
+        if before.label != after.label or not before.values.items() <= after.values.items():
+            shortened.append(field.name)
+        if before.missing != after.missing:
+            undeclared.append(field.name)
+        if pa.types.is_floating(field.type) and _letters(table, field.name) > _letters(ready, field.name):
+            plain.append(field.name)
+    return [f"{what} {', '.join(names)}" for what, names in lost.items() if names]
+
+
+def _letters(table: pa.Table, name: str) -> int:
+    """Count the extended missing values of a column."""
+    return int(np.count_nonzero(letters_of(arrow_numbers(one_chunk(table.column(name))))))
+
+
+def _refuse_names(names: list[str], holder: Holder) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        if len(name.encode()) > holder.name_length or not re.fullmatch(holder.name, name):
+            raise DataError(
+                f"column '{name}' cannot be called so in {holder.title}: names have {holder.rule}, and at most "
+                f"{holder.name_length} bytes; rename it"
+            )
+        key = name if holder.case_matters else name.lower()
+        if key in seen:
+            raise DataError(
+                f"columns '{seen[key]}' and '{name}' differ by capital letters only, which {holder.title} cannot tell "
+                "apart; rename one"
+            )
+        seen[key] = name
+
+
+def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, Labels]:
+    """Give a column its type in the file, and the labels that tell what was in it."""
+    type_: Any = column.type
+    final = held_type(kind, type_)
+    if is_text(inner(type_)) and _is_coded(type_, kind):
+        return _coded(column, final, labels)
+    values = decoded(column)
+    if pa.types.is_boolean(values.type):
+        return values.cast(final), replace(labels, values=labels.values or {0.0: "false", 1.0: "true"})
+    if is_text(values.type):
+        return _text(values, kind), labels
+    if pa.types.is_integer(values.type):
+        return _integers(values, final), labels
+    moment = type_moment(final)
+    return (_floats(values, kind) if moment is None else _moments(values, moment)), labels
+
+
+def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labels]:
+    """Give categories numbers from 1 in their order."""
+    codes = pc.add(column.indices.cast(final), pa.scalar(1, final))
+    codes = pc.if_else(decoded(column).is_null(), pa.scalar(None, final), codes)
+    values: dict[Code, str] = {
+        float(code): text for code, text in enumerate(column.dictionary.to_pylist(), start=1) if text is not None
+    }
+    measure = labels.measure or ("ordinal" if column.type.ordered else "nominal")
+    return codes, replace(labels, values=values, measure=measure, missing=())
+
+
+def _text(values: Array, kind: StatisticsKind) -> Array:
+    text: Array = values.cast(pa.string())
+    _refuse(pc.match_substring(text, "\0"), "holds a NUL character", "take it out")
+    if kind == "por":
+        strange = pc.invert(pc.match_substring_regex(text, _PORTABLE))
+        _refuse(strange, "holds a character that portable files do not have", "write a .sav file")
+    if kind != "dta":
+        text = pc.utf8_rtrim(text, " ")
+    most = HOLDERS[kind].text
+    too_long = pc.greater(pc.binary_length(text), most)
+    _refuse(too_long, f"holds a text of more than {most} bytes", f"which is all that {HOLDERS[kind].title} holds")
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)  # type: ignore[no-any-return]
+
+
+def _integers(values: Array, final: pa.DataType) -> Array:
+    low, high = _LONG if pa.types.is_int32(final) else (-_EXACT, _EXACT)
+    wide = values if pa.types.is_uint64(values.type) else values.cast(pa.int64())
+    outside = pc.greater(wide, pa.scalar(high, wide.type))
+    if not pa.types.is_uint64(wide.type):
+        outside = pc.or_(outside, pc.less(wide, pa.scalar(low, wide.type)))
+    remedy = "make the column int64" if pa.types.is_int32(final) else "divide the numbers or make them text"
+    _refuse(outside, "holds an integer that is too large for the file", remedy)
+    return wide.cast(final)
+
+
+def _floats(values: Array, kind: StatisticsKind) -> Array:
+    holder = HOLDERS[kind]
+    floats = values.cast(pa.float64(), safe=False)
+    if pa.types.is_decimal(values.type):
+        back = floats.cast(values.type, safe=False)
+        _refuse(pc.not_equal(back, values), "has more digits than a float64", "round it or make it text")
+    size = np.abs(floats.to_numpy(zero_copy_only=False))
+    too_large = (size > holder.largest) | ((size > 0) & (size < holder.smallest))
+    _refuse(pa.array(too_large), "is infinite, or too large or too small for the file", "replace the number")
+    numbers = floats.to_numpy(zero_copy_only=False)
+    letters = letters_of(numbers) if holder.has_letters else np.zeros(len(numbers), np.uint8)
+    stata = _as_in_stata(letters)
+    absent = np.isnan(numbers) & (stata == 0)
+    numbers = np.where(stata > 0, tagged(chr(byte) if byte else None for byte in stata), numbers)
+    return pa.array(numbers + 0.0 if holder.package == "sas" else numbers, mask=absent)  # SAS has no negative zero
+
+
+def _as_in_stata(letters: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Make small letters of SAS's capital ones; the underscore has none."""
+    small = letters | 0x20
+    return np.where((small >= ord("a")) & (small <= ord("z")), small, 0).astype(np.uint8)
+
+
+def _moments(values: Array, moment: Moment) -> Array:
+    final = TYPES[moment]
+    coarse = values.cast(final, safe=False)
+    if not pa.types.is_date(final):
+        finer = pc.not_equal(coarse.cast(values.type), values)
+        _refuse(finer, "holds a moment that is finer than the file's unit of time", f"round it to {final}")
+    low, high = LIMITS[moment]
+    numbers = arrow_numbers(coarse)
+    _refuse(pa.array((numbers < low) | (numbers > high)), "holds a moment outside the years 1 to 9999", "replace it")
+    return coarse
+
+
+def _refuse(bad: Array, what: str, remedy: str) -> None:
+    at = pc.index(bad, pa.scalar(True)).as_py()
+    if at >= 0:
+        raise DataError(f"{what} in record {at + 1}; {remedy}")
+
+
+def _fitted(labels: Labels, type_: pa.DataType, kind: StatisticsKind) -> Labels:
+    """Give the labels that a file of this kind has a place for."""
+    holder = HOLDERS[kind]
+    fits: Callable[[Code], bool] = _label_test(type_, kind)
+    values = {code: text for code, text in labels.values.items() if fits(code)}
+    of_type = str if is_text(type_) else float
+    missing = tuple(pair for pair in labels.missing if all(isinstance(code, of_type) for code in pair))
+    return replace(
+        labels,
+        label=_spelt(labels.label, holder.label, kind),
+        values={code: _spelt(text, holder.value_label, kind) or "" for code, text in values.items()},
+        missing=missing if holder.has_missing_ranges else (),
+    )
+
+
+def _label_test(type_: pa.DataType, kind: StatisticsKind) -> Callable[[Code], bool]:
+    """Give what tells whether a code of a column of this type can have a label."""
+    if kind == "xpt":
+        return lambda code: False
+    if kind == "dta":
+        if is_text(type_) or pa.types.is_timestamp(type_) or pa.types.is_time(type_):
+            return lambda code: False
+        low, high = _LONG
+        return lambda code: isinstance(code, str) or (float(code).is_integer() and low <= code <= high)
+    return lambda code: isinstance(code, str) == is_text(type_)
+
+
+def _spelt(text: str | None, most: int, kind: StatisticsKind) -> str | None:
+    """Shorten a label to so many bytes, between characters; portable files have a question mark for many of them."""
+    if text is None:
+        return None
+    if kind == "por":
+        text = "".join(character if re.match(_PORTABLE, character) else "?" for character in text)
+    return text.replace("\0", "?").encode()[:most].decode(errors="ignore")

@@ -1,0 +1,58 @@
+"""Reading a file of a statistics package in a process of its own.
+
+The library that reads them can crash on a damaged file, and would take Python, and the work of a day, with it.
+"""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pyarrow as pa
+
+from shoal import errors
+from shoal.errors import FileError, ShoalError
+from shoal.tables.stat.limits import StatisticsKind
+
+_REFUSED, _SHORT = 3, 4  # the exit codes of a child that has a sentence to say, or too little memory
+
+
+def read_apart(path: Path, kind: StatisticsKind) -> pa.Table:
+    """Read a file of a statistics package; nothing but a table or a sentence comes out of it."""
+    with path.open("rb"):  # who may not read it is told so by this process
+        pass
+    # -P: what lies in the working folder, where a stranger's data may be, is no code of ours
+    command = [sys.executable, "-P", "-m", "shoal.tables.stat.subprocess", str(path), kind]
+    child = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if child.returncode == 0:
+        return pa.ipc.open_stream(pa.py_buffer(child.stdout)).read_all()
+    if child.returncode == _REFUSED:
+        said = json.loads(child.stdout)
+        kind_of_error: type[ShoalError] = getattr(errors, said["error"])
+        error = kind_of_error.__new__(kind_of_error)
+        error.args = (said["sentence"],)
+        raise error
+    if child.returncode in (_SHORT, -9):  # a system that runs out of memory kills
+        raise MemoryError
+    raise FileError(f"'{path}' cannot be read: it is damaged, cut off, or of another kind")
+
+
+def main(path: str, kind: StatisticsKind) -> None:
+    """Read a file and send it on; what is wrong with it is said in words."""
+    from shoal.tables.stat.reading import read_statistics
+
+    try:
+        table = read_statistics(Path(path), kind)
+    except ShoalError as error:
+        sys.stdout.write(json.dumps({"error": type(error).__name__, "sentence": str(error)}))
+        raise SystemExit(_REFUSED) from None
+    except MemoryError:
+        raise SystemExit(_SHORT) from None
+    with pa.ipc.new_stream(cast("io.IOBase", sys.stdout.buffer), table.schema) as writer:
+        writer.write_table(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])  # type: ignore[arg-type] # one of the kinds, as its only caller knows

@@ -1,0 +1,201 @@
+"""Where the records come from: a Parquet file, a folder of them, an Arrow file; read in pieces, again and again."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shoal.errors import DataError, FileError, PlanError
+from shoal.plan import Csv
+from shoal.tables.files import kind_of, refuse_endless
+from shoal.tables.names import check_names
+from shoal.tables.storage import Kind
+
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
+STREAMED: tuple[Kind, ...] = ("parquet", "arrow", "csv")
+
+
+class Source(Protocol):
+    """A table that is read in pieces; it may be larger than memory."""
+
+    @property
+    def kind(self) -> Kind:
+        """Of the file."""
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it lies in."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the pieces."""
+
+    @property
+    def records(self) -> int:
+        """How many records there are; of a CSV file, about how many."""
+
+    def pieces(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read some columns, so many records at a time, in the order of the file."""
+
+
+@dataclass(frozen=True)
+class ArrowSource:
+    """Parquet or Arrow files: a column has one type for all records."""
+
+    kind: Kind
+    files: list[Path]
+    schema: pa.Schema
+    records: int
+
+    def pieces(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read some columns, so many records at a time, in the order of the file."""
+        read = _parquet_batches if self.kind == "parquet" else _arrow_batches
+        return in_rows((batch for path in self.files for batch in read(path, names, rows)), rows)
+
+
+def open_parquet(path: Path) -> ArrowSource:
+    """Open a Parquet file, or all those in a folder, in the order of their names; hidden ones are left out."""
+    files = _in_folder(path) if path.is_dir() else [path]
+    schemas, records = [], 0
+    for file in files:
+        with undamaged(file, "Parquet"), file.open("rb") as handle:
+            opened = pq.ParquetFile(handle)
+            schemas.append(opened.schema_arrow)
+            records += opened.metadata.num_rows
+    for file, schema in zip(files, schemas, strict=True):
+        if not schema.equals(schemas[0]):
+            raise DataError(
+                f"'{file}' and '{files[0]}' have different columns or types; all files of a folder must have the same"
+            )
+    return _with_records(ArrowSource("parquet", files, schemas[0], records), path)
+
+
+def open_arrow(path: Path) -> ArrowSource:
+    """Open an Arrow file; the stream format tells nothing of the records to come, and is refused."""
+    with undamaged(path, "Arrow"), pa.OSFile(str(path), "rb") as file:
+        if file.read(6) != b"ARROW1":
+            raise FileError(
+                f"'{path}' is not in Arrow's file format; write it with pyarrow.ipc.new_file, or as Parquet"
+            )
+        file.seek(0)
+        reader = pa.ipc.open_file(file)
+        records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+        return _with_records(ArrowSource("arrow", [path], reader.schema, records), path)
+
+
+def _with_records(source: ArrowSource, path: Path) -> ArrowSource:
+    check_names(source.schema.names, f"'{path}'")
+    if not source.records:
+        raise DataError("the table holds no records")
+    return source
+
+
+def _in_folder(path: Path) -> list[Path]:
+    files = sorted(file for file in path.iterdir() if file.name[0] not in "._")
+    for file in files:
+        if file.is_dir() or file.suffix.lower() != ".parquet":
+            raise FileError(
+                f"the folder '{path}' holds '{file.name}', which is no Parquet file and would be left out; put the "
+                "files to protect into a folder of their own"
+            )
+    if not files:
+        raise FileError(f"the folder '{path}' holds no Parquet file")
+    return files
+
+
+def readable_kind(path: Path) -> Kind:
+    """Tell the kind of an input that can be read in pieces."""
+    if not path.exists():
+        raise FileError(f"there is no file '{path}'")
+    kind = "parquet" if path.is_dir() else kind_of(path)
+    if not path.is_dir():
+        refuse_endless(path)
+    if kind not in STREAMED:
+        raise FileError(
+            f"'{path}' is of a kind that is read as a whole; convert it to Parquet or CSV, or protect it in memory, "
+            "without scale"
+        )
+    return kind
+
+
+def open_source(path: Path, csv: Csv | None) -> Source:
+    """Open what is to be protected.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is of a kind that is read as a whole.
+    DataError
+        If it is no table with names and records, or files of a folder differ.
+    PlanError
+        If `csv` is given for something else.
+    """
+    from shoal.tables.csv.pieces import open_csv
+
+    kind = readable_kind(path)
+    if kind == "csv":
+        return open_csv(path, csv or Csv())
+    if csv is not None and csv != Csv():
+        raise PlanError([("csv", "does not apply: the table is not a CSV file")])
+    return open_parquet(path) if kind == "parquet" else open_arrow(path)
+
+
+@contextmanager
+def undamaged(path: Path, kind: str) -> Iterator[None]:
+    """Say in one sentence what is wrong with a file that cannot be read."""
+    try:
+        yield
+    except (FileError, DataError, MemoryError):
+        raise
+    except PermissionError:
+        raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
+    except (pa.ArrowException, OSError, ValueError):
+        raise FileError(f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind") from None
+
+
+def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    with undamaged(path, "Parquet"), path.open("rb") as file:
+        # it would read all row groups ahead, and keep them
+        opened = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER)
+        yield from _checked(opened.iter_batches(rows, columns=list(names)), names)
+
+
+def _arrow_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    with undamaged(path, "Arrow"), pa.OSFile(str(path), "rb") as file:
+        reader = pa.ipc.open_file(file)
+        yield from _checked((reader.get_batch(i) for i in range(reader.num_record_batches)), names)
+
+
+def _checked(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.Table]:
+    for batch in batches:
+        table = pa.Table.from_batches([batch]).select(list(names))
+        table.validate(full=True)
+        yield table
+
+
+def in_rows(batches: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Cut a stream anew into pieces of so many records; the last may have fewer."""
+    waiting: list[pa.Table] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        while count >= rows:
+            joined = pa.concat_tables(waiting)
+            yield joined.slice(0, rows)
+            waiting, count = [joined.slice(rows)], count - rows
+    if count:
+        yield pa.concat_tables(waiting)
+
+
+def counted_off(pieces: Iterable[pa.Table], seen: Callable[[int], None]) -> Iterator[tuple[int, pa.Table]]:
+    """Give pieces with the number of records before each, and tell how many were dealt with."""
+    before = 0
+    for piece in pieces:
+        yield before, piece
+        before += piece.num_rows
+        seen(before)

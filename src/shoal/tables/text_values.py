@@ -1,0 +1,316 @@
+"""Between the text of a cell and its value, whole columns at a time, in both directions."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.tables.arrow import Array, ChunkedArray
+from shoal.tables.arrow import compute as pc
+from shoal.tables.dtypes import is_number, is_text
+
+_WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
+_WHOLE_KINDS = (pa.int64(), pa.uint64(), pa.decimal128(38, 0))
+_NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+# a leading zero makes a code, such as a post code, and no number
+_CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
+# what a person would take for a number in some country, with or without marks between thousands
+_FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_BOOLEAN = r"^(?i:true|false)$"
+_MISSING = r"^(?i:nan|na|n/a|n\.a\.|#n/a|null|none|missing|\?|-|\.{1,2})$"
+_INFINITE = r"^[+-]?(?i:inf|infinity)$"
+_SAMPLE = 1000
+
+
+def infer(cells: Array, decimal: str) -> Array:
+    """Give a column of text its type: integers, floats, booleans, ISO dates and times, or the text as it is.
+
+    The type holds for every record; cells without a character, and blank ones, are missing values.
+
+    Parameters
+    ----------
+    cells
+        The text of a column.
+    decimal
+        The decimal sign.
+    """
+    whole = _cast(cells, pa.int64())
+    if whole is not None and whole.null_count < len(whole) and whole.cast(cells.type).equals(cells):
+        return whole
+    plain = _without_blanks(cells)
+    if plain.null_count == len(plain):
+        return cells
+    for found in (_numbers(plain, decimal), _booleans(plain)):
+        if found is not None:
+            return found
+    for kind in (pa.date32(), *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns"))):
+        moments = _cast(plain, kind)
+        if moments is not None:
+            return moments
+    return cells
+
+
+def find_decimal(columns: list[Array], delimiter: str) -> Literal[".", ","]:
+    """Find the decimal sign: a comma where the delimiter is another and some column is made of numbers with commas.
+
+    Commas that could all stand between thousands prove nothing.
+    """
+    if delimiter != ",":
+        for column in columns:
+            if pc.any(pc.match_substring(column, ",")).as_py() and _is_decimal_comma(_without_blanks(column)):
+                return ","
+    return "."
+
+
+def first_text(cells: Array, decimal: str) -> int | None:
+    """Find the first record (from 1) of a text column that is text where at least half of its cells are numbers.
+
+    A column of digits in which some start with a zero holds codes, and is none.
+    """
+    return first_not_number(cells, decimal, codes=True) if _is_mostly_figures(cells, codes=False) else None
+
+
+def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int | None:
+    """Find the first record (from 1) of a text column that is not a number, nor a code where `codes` lets them pass."""
+    plain = _without_blanks(cells)
+    good = pc.match_substring_regex(_pointed(plain, decimal), _NUMBER)
+    if codes:
+        good = pc.or_(good, pc.match_substring_regex(plain, _CODE))
+    at = pc.index(good, pa.scalar(False)).as_py()
+    return None if at < 0 else at + 1
+
+
+def first_where(flags: Array) -> int | None:
+    """Find the first record (from 1) for which something holds."""
+    at = pc.index(flags, pa.scalar(True)).as_py()
+    return None if at < 0 else at + 1
+
+
+def first_not_date(cells: Array) -> int | None:
+    """Find the first record (from 1) of a text column that is no ISO date where at least half of its cells are."""
+    plain = _without_blanks(cells)
+    dates = pc.match_substring_regex(plain, _DATE)
+    if not 2 * (pc.sum(dates).as_py() or 0) >= len(plain) - plain.null_count > 0:
+        return None
+    at = pc.index(dates, pa.scalar(False)).as_py()
+    return None if at < 0 else at + 1
+
+
+def is_all_numbers(cells: Array, decimal: str) -> bool:
+    """Tell whether a text column holds nothing but numbers, and at least one; a code is none."""
+    plain = _without_blanks(cells)
+    return plain.null_count < len(plain) and _all_match(_pointed(plain, decimal), _NUMBER)
+
+
+def without_words(cells: Array, words: Sequence[str]) -> Array:
+    """Make null of the cells of a text column that are one of some words; blanks around a cell do not count.
+
+    A column without such a cell comes back as it is.
+    """
+    if not words:
+        return cells
+    found = pc.is_in(pc.utf8_trim_whitespace(cells), pa.array(words, cells.type))
+    if not pc.any(found).as_py():
+        return cells
+    rest: Array = pc.if_else(found, pa.scalar(None, cells.type), cells)
+    return rest
+
+
+def looks_missing(cell: str) -> bool:
+    """Tell whether a cell says in words that there is no value."""
+    return re.match(_MISSING, cell.strip()) is not None
+
+
+def looks_infinite(cell: str) -> bool:
+    """Tell whether a cell says in words that the value is infinite."""
+    return re.match(_INFINITE, cell.strip()) is not None
+
+
+def is_like_name(values: Array, name: str, decimal: str) -> bool:
+    """Tell whether a column holds what its name looks like, so that a header could be taken for a record or be one.
+
+    Parameters
+    ----------
+    values
+        The column, typed or as text, without a dictionary.
+    name
+        Its name: a number, a date, a time or a boolean, or else the answer is no.
+    decimal
+        The decimal sign.
+    """
+    head = pa.array([name], pa.large_string())
+    if pc.match_substring_regex(_without_blanks(head), _FIGURE)[0].as_py():
+        if is_text(values.type):
+            return _is_mostly_figures(values.cast(pa.large_string()), codes=True)
+        return is_number(values.type)
+    kind = infer(head, decimal).type
+    if is_text(kind):
+        return False
+    return bool((infer(values, decimal) if is_text(values.type) else values).type.id == kind.id)
+
+
+def _is_mostly_figures(cells: Array, *, codes: bool) -> bool:
+    """Tell whether at least half of the cells that are not blank are figures; codes count where `codes` says so."""
+    values = pc.value_counts(cells)  # text repeats itself: look at each cell once
+    plain, counts = _without_blanks(values.field("values")), values.field("counts")
+    figures = pc.match_substring_regex(plain, _FIGURE)
+    if not codes:
+        figures = pc.and_(figures, pc.invert(pc.match_substring_regex(plain, _CODE)))
+    numbers = pc.sum(counts.filter(figures)).as_py() or 0
+    return bool(numbers and 2 * numbers >= pc.sum(counts.filter(plain.is_valid())).as_py())
+
+
+def count_numbers(cells: Array, decimal: str) -> int:
+    """Count the cells of a text column that are numbers."""
+    found = pc.sum(pc.match_substring_regex(_pointed(_without_blanks(cells), decimal), _NUMBER)).as_py()
+    return int(found or 0)
+
+
+def render(values: Array, decimal: str) -> Array:
+    """Write a column as text; floats as the shortest text that reads back as the same double, never as integers.
+
+    Floats of any width are written as the doubles that they equal, because doubles is what a reader will take them
+    for. Moments have all the digits of their unit: see `coarsest`.
+
+    Parameters
+    ----------
+    values
+        A column of any type that is neither nested nor binary.
+    decimal
+        The decimal sign.
+    """
+    kind: Any = values.type
+    text: Array
+    if isinstance(values, pa.DictionaryArray):
+        return render(decoded(values), decimal)
+    if pa.types.is_floating(kind):
+        doubles = values.cast(pa.float64())
+        doubles = pc.if_else(pc.is_nan(doubles), pa.scalar(None, pa.float64()), doubles)
+        text = pc.replace_substring_regex(doubles.cast(pa.large_string()), r"^(-?[0-9]+)$", r"\1.0")
+    else:
+        text = values.cast(pa.large_string())
+    if decimal != "." and (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        text = pc.replace_substring(text, ".", decimal)
+    return text
+
+
+def coarsest(values: Array) -> Array:
+    """Give moments in the coarsest unit that holds all of them; other columns stay as they are.
+
+    To be called with a whole column: parts of it may need less.
+    """
+    kind: Any = values.type
+    if isinstance(values, pa.DictionaryArray) and pa.types.is_timestamp(kind.value_type):
+        return coarsest(decoded(values))
+    if pa.types.is_timestamp(kind):
+        for unit in ("s", "ms", "us"):
+            found = _cast(values, pa.timestamp(unit, kind.tz))
+            if found is not None:
+                return found
+    return values
+
+
+def decoded(values: Array) -> Array:
+    """Give the values behind a dictionary or run lengths, one a record."""
+    if isinstance(values, pa.DictionaryArray):
+        return decoded(without_views(values.dictionary).take(values.indices))
+    return decoded(pc.run_end_decode(values)) if pa.types.is_run_end_encoded(values.type) else values
+
+
+def without_views(values: Array) -> Array:
+    """Give texts that are views as what they look at, in dictionaries too: Arrow can do little with views."""
+    if isinstance(values, pa.DictionaryArray):
+        whole = without_views(values.dictionary)
+        return pa.DictionaryArray.from_arrays(values.indices, whole, ordered=values.type.ordered)
+    for is_view, kind in ((pa.types.is_string_view, pa.large_string()), (pa.types.is_binary_view, pa.large_binary())):
+        if is_view(values.type):
+            return values.cast(kind)
+    return values
+
+
+def joined(*parts: Array | str, by: str = "") -> Array:
+    """Join texts record by record; a part that is the same in every record is given once. Null where a part is."""
+    texts = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, by)]
+    whole: Array = pc.binary_join_element_wise(*texts)
+    return whole
+
+
+def all_text(lines: Array) -> memoryview:
+    """Give the texts of a column of wide text without nulls as one: they lie one behind the other in memory."""
+    _, offsets, text = (memoryview(buffer or b"") for buffer in lines.buffers())
+    ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return text[int(ends[0]) : int(ends[-1])]
+
+
+def one_chunk(column: Array | ChunkedArray) -> Array:
+    """Join the chunks of a column; text of more than 2 GB needs the wider type."""
+    if isinstance(column, pa.Array):
+        return column
+    if pa.types.is_string(column.type) and column.nbytes >= np.iinfo(np.int32).max:
+        column = column.cast(pa.large_string())
+    joined = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return cast("Array", joined)  # the stubs think that it may have chunks still
+
+
+def _without_blanks(cells: Array) -> Array:
+    plain = pc.utf8_trim_whitespace(cells)
+    present: Array = pc.if_else(pc.equal(plain, ""), pa.scalar(None, plain.type), plain)
+    return present
+
+
+def _pointed(plain: Array, decimal: str) -> Array:
+    """Put a point for the decimal sign, and something that no number holds for a point that is not one."""
+    if decimal == ".":
+        return plain
+    pointed: Array = pc.replace_substring(pc.replace_substring(plain, ".", "?"), decimal, ".")
+    return pointed
+
+
+def _numbers(plain: Array, decimal: str) -> Array | None:
+    pointed = _pointed(plain, decimal)
+    if not _all_match(pointed, _NUMBER):
+        return None
+    # whole numbers that no integer can hold are decimals, which keep every digit
+    for kind in _WHOLE_KINDS if _all_match(pointed, _WHOLE) else ():
+        whole = _cast(pc.utf8_ltrim(pointed, "+"), kind)
+        if whole is not None:
+            return whole
+    return _cast(pointed, pa.float64())
+
+
+def _booleans(plain: Array) -> Array | None:
+    if not _all_match(plain, _BOOLEAN):
+        return None
+    truth: Array = pc.equal(pc.utf8_lower(plain), "true")
+    return truth
+
+
+def _is_decimal_comma(plain: Array) -> bool:
+    if not _all_match(_pointed(plain, ","), _NUMBER):
+        return False
+    grouped = pc.or_(pc.match_substring_regex(plain, _THOUSANDS), pc.invert(pc.match_substring(plain, ",")))
+    return not pc.all(grouped).as_py()
+
+
+def _all_match(plain: Array, pattern: str) -> bool:
+    return all(pc.all(pc.match_substring_regex(some, pattern)).as_py() for some in (_sample(plain), plain))
+
+
+def _cast(cells: Array, kind: pa.DataType) -> Array | None:
+    try:
+        # Arrow goes on after the first cell that it cannot cast, at a microsecond for each
+        _sample(cells).cast(kind)
+        return cells.cast(kind)
+    except pa.ArrowInvalid:
+        return None
+
+
+def _sample(cells: Array) -> Array:
+    """Take cells from all over a column, which tell at little cost what it is not."""
+    if len(cells) <= _SAMPLE:
+        return cells
+    return cells.take(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64))

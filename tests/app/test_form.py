@@ -1,0 +1,102 @@
+"""What is chosen on the page, and the plan that says it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shoal.app.form import ENDINGS, METHODS, ROLES, TYPES, Choices, sentences
+from shoal.errors import PlanError
+from shoal.plan import Plan
+
+NAMES = ("name", "age", "mood", "income", "region", "weight")
+
+
+@pytest.fixture
+def choices():
+    """A file of people, whose roles are known."""
+    roles = dict(zip(NAMES, ("identifier", "quasi", "quasi", "confidential", "other", "other"), strict=True))
+    types = dict.fromkeys(NAMES, "continuous") | {"mood": "nominal"}
+    return Choices(roles=roles, types=types, inferred=dict(types))
+
+
+USUAL = {"k": 5, "quasi": ["age", "mood"], "confidential": ["income"], "identifiers": ["name"]}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "options"),
+    [
+        ({}, {}),
+        ({"k": 7}, {"k": 7}),
+        ({"method": "mdav"}, {"method": "mdav"}),
+        ({"method": "best", "budget": " 5s "}, {"method": "best", "budget": "5s"}),
+        ({"method": "mdav", "budget": "5s"}, {"method": "mdav"}),
+        ({"missing": "impute"}, {"missing": "impute"}),
+        ({"blocks": "correlated"}, {"blocks": "correlated"}),
+        ({"strata": ["region"], "small_strata": "merge"}, {"strata": ["region"], "small_strata": "merge"}),
+        ({"small_strata": "merge"}, {}),
+        ({"strata": ["age"]}, {}),  # masked since
+        ({"weights": "weight"}, {"weights": "weight"}),
+        ({"weights": "name"}, {}),  # dropped since
+        ({"l": 2}, {"l": 2}),
+        ({"t": 0.3}, {"t": 0.3}),
+        ({"edits": "age >= 0\n\n  age is integer "}, {"edits": ["age >= 0", "age is integer"]}),
+        ({"edits": "age >= 0", "edits_original": "keep"}, {"edits": ["age >= 0"], "edits_original": "keep"}),
+        ({"edits_original": "keep"}, {}),
+        ({"edits": "age >= 0", "edits_file": Path("rules.sch")}, {"edits": "rules.sch"}),
+        ({"round": True}, {"round": True}),
+        ({"ending": "sav"}, {}),
+        ({"attribute_weights": {"age": 2.0, "region": 3.0}}, {"attribute_weights": {"age": 2.0}}),
+        ({"levels": {"mood": "low, high"}}, {}),  # not ordinal
+    ],
+)
+def test_every_choice_is_an_option_of_the_plan(choices, chosen, options):
+    found = replace(choices, **chosen).options()
+    assert found == {**USUAL, **options}
+    Plan(**found)
+
+
+def test_levels_with_commas_stand_in_quotes(choices):
+    choices.types["mood"] = "ordinal"
+    choices.levels["mood"] = 'low, "so, so" ,high'
+    plan = Plan(**choices.options())
+    assert plan.types == {"mood": "ordinal"}
+    assert plan.levels == {"mood": ["low", "so, so", "high"]}
+
+
+def test_the_type_of_a_confidential_attribute_plays_a_part_with_l_or_t_alone(choices):
+    choices.types["income"] = "nominal"
+    assert "types" not in choices.options()
+    choices.l = 2
+    assert Plan(**choices.options()).types == {"income": "nominal"}
+
+
+def test_nothing_to_mask_is_not_everything_to_mask(choices):
+    choices.roles = dict.fromkeys(NAMES, "other")
+    with pytest.raises(PlanError) as refused:
+        Plan(**choices.options())
+    assert [each.split(":")[0] for each in sentences(refused.value)] == ["Masked attributes"]
+
+
+def test_mistakes_are_named_as_on_the_page():
+    error = PlanError([("attribute_weights.age", "must be more than 0"), ("k", "must be at least 2")])
+    assert sentences(error) == ["Weight of age: must be more than 0", "k: must be at least 2"]
+
+
+def test_what_is_offered_is_what_a_plan_takes():
+    for method in METHODS:
+        Plan(k=5, quasi=["a"], method=method)
+    for type_ in TYPES:
+        Plan(k=5, quasi=["a"], types={"a": type_})
+    assert set(ROLES) == {"quasi", "confidential", "identifier", "other"}
+    assert "csv" in ENDINGS
+
+
+def test_a_file_begins_with_what_it_suggests():
+    profile = {"name": "age", "role": "quasi", "type": "continuous", "format": "99", "missing": 3, "numeric": True}
+    begun = Choices.of([{**profile, "doubt": ""}], "sas7bdat")
+    assert (begun.roles, begun.missing, begun.ending) == ({"age": "quasi"}, "group", "csv")
+    assert "types" not in begun.options()
+    unsure = Choices.of([{**profile, "type": "nominal", "doubt": "column 'age' is not a number"}], "parquet")
+    assert unsure.options()["types"] == {"age": "nominal"}
+    assert unsure.ending == "parquet"

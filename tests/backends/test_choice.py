@@ -1,0 +1,75 @@
+"""Which engine a file gets, and what a run that was killed has left."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.backends.choose import engine_for
+from shoal.backends.file.checkpoint import forget
+from shoal.plan import Plan
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(
+        pa.table({"x": np.arange(50_000.0), "t": ["the same text for all, which Parquet keeps once"] * 50_000}), path
+    )
+    return path
+
+
+def test_a_file_goes_to_memory_while_it_fits(table, tmp_path):
+    assert engine_for(Plan(k=3, input=table)) == "memory"
+    assert (
+        engine_for(Plan(k=3, input=table, scale={"memory": "8MB"})) == "local"
+    )  # as it will be in memory, not on disk
+    assert engine_for(Plan(k=3, input=table, scale={"engine": "spark"})) == "spark"
+    assert engine_for(Plan(k=3, input=tmp_path)) == "local"
+    assert engine_for(Plan(k=3, input=tmp_path / "nothing.csv")) == "memory"
+
+
+def test_what_a_killed_run_left_is_removed_by_any_later_one(tmp_path):
+    left = tmp_path / ".out.parquet.shoal"
+    left.mkdir(mode=0o700)
+    (left / "codes").write_bytes(b"original values")
+    (left / "state.json").write_text("{")
+    forget(tmp_path / "out.parquet")
+    assert not left.exists()
+    forget(tmp_path / "out.parquet")
+
+
+def test_what_is_damaged_cannot_be_resumed(table, tmp_path):
+    left = tmp_path / ".out.parquet.shoal"
+    left.mkdir(mode=0o700)
+    (left / "state.json").write_text("{")
+    plan = Plan(k=3, quasi=["x"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
+    with pytest.raises(shoal.FileError, match="is damaged; run without resume"):
+        shoal.protect_file(plan, resume=True)
+    shoal.protect_file(plan)
+    assert not left.exists()
+
+
+def test_a_plan_beside_a_large_file_gives_the_same_bytes_again(table, tmp_path):
+    plan = Plan(k=3, quasi=["x"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
+    shoal.protect_file(plan)
+    again = Plan.load(tmp_path / "out.parquet.plan.toml").updated(output=str(tmp_path / "again.parquet"))
+    assert engine_for(again) == "local"
+    shoal.protect_file(again)
+    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "out.parquet").read_bytes()
+
+
+def test_a_folder_with_something_else_in_it_is_refused(table, tmp_path):
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(shoal.FileError, match="would be left out"):
+        shoal.protect_file(Plan(k=3, quasi=["x"], input=tmp_path, output=tmp_path.parent / "folder-out.parquet"))
+
+
+def test_categories_alone_are_masked_in_one_block(tmp_path):
+    rng = np.random.default_rng(0)
+    pq.write_table(pa.table({"town": rng.choice(["a", "b", "c"], 3000)}), tmp_path / "t.parquet")
+    plan = Plan(
+        k=3, quasi=["town"], input=tmp_path / "t.parquet", output=tmp_path / "out.parquet", scale={"memory": "9MB"}
+    )
+    assert shoal.protect_file(plan).summary()["risk"]["after"]["smallest"] >= 3

@@ -1,0 +1,113 @@
+"""CSV files in pieces: what is not masked keeps its spelling, and types follow from all cells."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.backends.file.run import protect_file
+from shoal.errors import DataError, FileError
+from shoal.plan import Plan
+from shoal.tables.csv import pieces as csv_source
+
+HEADER = "id;age;pay;town;day;note"
+
+
+def lines(n: int = 400) -> list[str]:
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(n):
+        pay = f"{rng.normal(2000, 300):.2f}".replace(".", ",")
+        town = rng.choice(["Ulm", '"Bad; Ems"'])
+        rows.append(
+            f'"n {i}";{rng.integers(18, 80)};{pay};{town};2015-0{i % 9 + 1}-11;{["007", "+5", "", "1,50"][i % 4]}'
+        )
+    return rows
+
+
+def protect(tmp_path, rows, output="out.csv", newline="\r\n", **options):
+    text = newline.join([options.pop("header", HEADER), *rows]) + newline
+    (tmp_path / "in.csv").write_bytes(text.encode(options.pop("encoding", "utf-8")))
+    plan = Plan(
+        **{"k": 3, "quasi": ["age", "pay", "town", "day"], "scale": {"block_size": 100}, **options},
+        input=str(tmp_path / "in.csv"),
+        output=str(tmp_path / output),
+    )
+    return protect_file(plan)
+
+
+@pytest.fixture(params=[1 << 24, 1 << 12], ids=["one piece", "many pieces"])
+def _pieces(request, monkeypatch):
+    monkeypatch.setattr(csv_source, "_PIECE", request.param)
+    monkeypatch.setattr(csv_source, "_HEAD", min(request.param, 1 << 22))
+    parsed = csv_source._parsed
+    monkeypatch.setattr(csv_source, "_parsed", lambda *args, piece=request.param: parsed(*args, piece=request.param))
+
+
+@pytest.mark.usefixtures("_pieces")
+def test_spelling_and_line_ends_are_kept(tmp_path):
+    rows = lines()
+    protect(tmp_path, rows)
+    written = (tmp_path / "out.csv").read_bytes().decode().split("\r\n")
+    assert written[0] == HEADER
+    assert written[-1] == ""
+    assert [row.split(";")[0] for row in written[1:-1]] == [row.split(";")[0].strip('"') for row in rows]
+    assert [row.rsplit(";", 1)[1] for row in written[1:-1]] == [row.rsplit(";", 1)[1] for row in rows]
+    assert '"Bad; Ems"' in written[2] + written[3] + written[4] + written[5] + written[6]
+
+
+@pytest.mark.usefixtures("_pieces")
+def test_values_are_those_of_protect(tmp_path):
+    release = protect(tmp_path, lines(), scale={"block_size": 400})
+    whole = shoal.protect(tmp_path / "in.csv", k=3, quasi=["age", "pay", "town", "day"])
+    written = shoal.tables.open_table(tmp_path / "out.csv")
+    assert release.plan.types == whole.plan.types
+    for name in ("age", "pay"):
+        np.testing.assert_allclose(written.column(name), whole.table.column(name), rtol=1e-12)
+    for name in ("town", "day"):
+        assert written.column(name).to_pylist() == whole.table.column(name).to_pylist()
+
+
+def test_every_column_gets_its_type_in_parquet(tmp_path):
+    protect(tmp_path, lines(), "out.parquet")
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table.schema.types == [pa.string(), pa.float64(), pa.float64(), pa.string(), pa.date32(), pa.string()]
+
+
+def test_words_for_missing_values(tmp_path):
+    rows = [row.replace(";Ulm;", ";?;") if i % 50 == 0 else row for i, row in enumerate(lines())]
+    protect(tmp_path, rows, csv={"missing": ["?"]}, missing="impute")
+    assert "?" not in (tmp_path / "out.csv").read_text()
+
+
+def test_a_number_late_in_the_file_makes_floats(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_source, "_PIECE", 1 << 12)
+    rows = [f"{i};{i}" for i in range(2000)]
+    rows[1900] = "1900;3,5"
+    release = protect(tmp_path, rows, header="a;b", quasi=["b"], csv={"decimal": ","}, scale={"block_size": 500})
+    assert release.plan.types == {"b": "continuous"}
+    assert release.loss()["attributes"]["b"]["mean_change"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.usefixtures("_pieces")
+@pytest.mark.parametrize(
+    ("at", "row", "options", "error", "words"),
+    [
+        (300, "x;1;2;3", {}, DataError, "record 301 has 4 cells, the header has 6"),
+        (300, 'x;"1"2;3,0;Ulm;2015-01-01;', {}, DataError, "record 301 has text after a closing quote"),
+        (399, 'x;1;3,0;"Ulm;2015-01-01;', {}, DataError, "record 400 opens a quote that is never closed"),
+        (350, "x;old;3,0;Ulm;2015-01-01;", {}, DataError, "column 'age' is not a number in record 351"),
+        (350, "x;old;3,0;Ulm;2015-01-01;", {"quasi": None}, DataError, "record 351 holds text"),
+        (350, "x;;3,0;Ulm;2015-01-01;", {}, DataError, "column 'age' misses a value in record 351"),
+        (350, "x;3;3,0;Köln;2015-01-01;", {"encoding": "latin-1"}, FileError, "must be written in UTF-8"),
+        (350, "x;3;3,0;Ulm;2015-01-01;", {"encoding": "utf-16"}, FileError, "must be written in UTF-8"),
+        (350, "x;3;3,0;Ulm;2015-01-01;", {"csv": {"encoding": "cp1252"}}, FileError, "must be written in UTF-8"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path, at, row, options, error, words):
+    rows = lines()
+    rows[at] = row
+    with pytest.raises(error, match=words):
+        protect(tmp_path, rows, **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]

@@ -1,0 +1,192 @@
+"""What the local engine refuses: in one sentence, with no output and nothing left behind."""
+
+import multiprocessing
+import os
+import resource
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.backends.backend_samples import MASKED, numbers, people, saved
+
+from shoal.backends.file import checkpoint as work_folder
+from shoal.backends.file import verify as checking
+from shoal.backends.file.run import protect_file
+from shoal.errors import CheckFailed, DataError, FileError, PlanError, ShoalError
+from shoal.pipeline.masker import Frame
+from shoal.plan import Plan
+
+
+def plan_for(folder: Path, source: Path, **options) -> Plan:
+    scale = {"block_size": 200, "memory": "400MB", **options.pop("scale", {})}
+    return Plan(**{"k": 3, "scale": scale, "input": str(source), "output": str(folder / "out.parquet"), **options})
+
+
+def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> None:
+    before = sorted(os.listdir(folder))
+    with pytest.raises(error, match=words):
+        protect_file(plan)
+    assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"scale": {"seams": True}}, PlanError, "scale.seams: needs the whole table"),
+        ({"quasi": ["x7"]}, PlanError, "'x7' is not a column of the table"),
+        ({"restore_variance": True}, PlanError, "restore_variance: needs the whole table"),
+        ({"missing": "suppress"}, PlanError, "missing: 'suppress' does not apply"),
+        ({"aggregate": "geometric_mean"}, DataError, "column 'x0' is zero or negative in some record"),
+        ({"quasi": ["x0"], "types": {"x0": "date"}}, DataError, "'x0' is of type double, which does not hold dates"),
+        ({"k": 301, "scale": {"block_size": 900}}, DataError, "k = 301 asks for groups larger than the table"),
+        ({"output": None}, PlanError, "output: is missing"),
+        ({"csv": {"delimiter": ";"}}, PlanError, "csv: does not apply"),
+    ],
+)
+def test_plans(tmp_path, options, error, words):
+    refused(plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet"), **options), error, words, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "words"),
+    [
+        (pa.array([1.0] * 299 + [None]), {}, "column 'c' misses a value in record 300"),
+        (pa.array([None] * 300, pa.float64()), {"missing": "group"}, "column 'c' is empty"),
+        (pa.array([1.0] * 299 + [float("inf")]), {}, "column 'c' is infinite in 1 record, first in record 300"),
+        (pa.array([2**60 + 1] * 300), {}, "column 'c' holds integers beyond 2\\^53"),
+        (pa.array([f"n{i}" for i in range(300)]), {}, "column 'c' has as many categories as records"),
+        (pa.array([str(i) for i in range(300)]), {}, "column 'c' holds numbers that are stored as text"),
+        (pa.array([*map(str, range(299)), "x"]), {}, "column 'c' is not a number in record 300"),
+        (pa.array([[1]] * 300), {}, "column 'c' is of type list.* which cannot be masked"),
+        (pa.array(["low", "high"] * 150), {"types": {"c": "ordinal"}}, "give its levels in order"),
+    ],
+)
+def test_columns(tmp_path, column, options, words):
+    source = saved(numbers(300).append_column("c", column), tmp_path / "in.parquet")
+    refused(plan_for(tmp_path, source, quasi=["x0", "c"], **options), DataError, words, tmp_path)
+
+
+def test_numbers_in_disguise_do_not_slip_through(tmp_path):
+    source = saved(numbers(300).append_column("c", pa.array(map(str, range(300)))), tmp_path / "in.parquet")
+    refused(plan_for(tmp_path, source), DataError, "column 'c' holds numbers that are stored as text", tmp_path)
+
+
+def test_damaged_files(tmp_path):
+    source = tmp_path / "in.parquet"
+    pq.write_table(numbers(3000), source, write_page_checksum=True)
+    whole = source.read_bytes()
+    source.write_bytes(whole[: len(whole) // 2])
+    refused(plan_for(tmp_path, source), FileError, "not a whole Parquet file", tmp_path)
+    source.write_bytes(whole[:5000] + b"\xff" * 400 + whole[5400:])
+    refused(plan_for(tmp_path, source), FileError, "not a whole Parquet file", tmp_path)
+
+
+def test_folders(tmp_path):
+    (folder := tmp_path / "parts").mkdir()
+    refused(plan_for(tmp_path, folder), FileError, "holds no Parquet file", tmp_path)
+    saved(numbers(300), folder / "a.parquet")
+    refused(plan_for(tmp_path, folder, output=str(folder / "out.parquet")), FileError, "lies in the folder", tmp_path)
+    saved(numbers(300, d=2), folder / "b.parquet")
+    refused(plan_for(tmp_path, folder), DataError, "b.parquet' and .*a.parquet' have different columns", tmp_path)
+
+
+def test_kinds_and_paths(tmp_path):
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    refused(plan_for(tmp_path, tmp_path / "no.parquet"), FileError, "there is no file", tmp_path)
+    refused(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")), FileError, "written as a whole", tmp_path)
+    refused(plan_for(tmp_path, source, output=str(source)), FileError, "exists already|being protected", tmp_path)
+    (tmp_path / "in.xlsx").write_bytes(b"")
+    refused(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "read as a whole", tmp_path)
+    (tmp_path / "out.parquet").write_bytes(b"")
+    refused(plan_for(tmp_path, source), FileError, "exists already", tmp_path)
+
+
+def test_two_runs_on_one_output(tmp_path):
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    plan = plan_for(tmp_path, source)
+    with (
+        work_folder.work_folder(tmp_path / "out.parquet", plan, [source], [], resume=False),
+        pytest.raises(FileError, match="another run is writing"),
+    ):
+        protect_file(plan)
+    protect_file(plan)
+
+
+def test_ctrl_c_leaves_nothing(tmp_path):
+    source = saved(people(500), tmp_path / "in.parquet")
+
+    def stop(step: str, done: int, total: int) -> None:
+        if step == "partition":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        protect_file(plan_for(tmp_path, source, quasi=MASKED), progress=stop)
+    assert os.listdir(tmp_path) == ["in.parquet"]
+
+
+def test_a_disk_that_fills_up(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small disk")
+    try:
+        source = saved(numbers(30_000), tmp_path / "in.parquet")
+        plan = plan_for(tmp_path, source, output=str(disk / "out.parquet"), scale={"block_size": 2000})
+        with pytest.raises(FileError, match=r"out.parquet' cannot be written: No space left on device"):
+            protect_file(plan)
+        assert os.listdir(disk) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def _with_small_files(plan: Plan, most: int, answer) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    try:
+        protect_file(plan)
+    except FileError as error:
+        answer.put(str(error))
+    else:
+        answer.put("")
+
+
+@pytest.mark.parametrize("most", [100_000, 600_000])
+def test_files_that_may_not_grow(tmp_path, most):
+    """The smaller limit stops the codes, the larger one the output, which has a long text beside the numbers."""
+    texts = pa.array([f"{i:060d}" for i in range(20_000)]) if most > 480_000 else pa.array(["x"] * 20_000)
+    source = saved(numbers(20_000).append_column("t", texts), tmp_path / "in.parquet")
+    plan = plan_for(tmp_path, source, quasi=["x0", "x1", "x2"], output=str(tmp_path / "out.csv"))
+    context = multiprocessing.get_context("spawn")
+    answer = context.Queue()
+    process = context.Process(target=_with_small_files, args=(plan, most, answer))
+    process.start()
+    assert "cannot be written: File too large" in answer.get(timeout=120)
+    process.join()
+    assert os.listdir(tmp_path) == ["in.parquet"]
+
+
+def test_a_file_that_is_not_what_was_promised_is_not_published(tmp_path, monkeypatch):
+    source = saved(people(500), tmp_path / "in.parquet")
+    plan = plan_for(tmp_path, source, quasi=MASKED, identifiers=["id"])
+    decode = Frame.decode
+
+    def in_wrong_order(frame, published):
+        return decode(frame, published[::-1])
+
+    monkeypatch.setattr(Frame, "decode", in_wrong_order)
+    refused(plan, CheckFailed, "that no records which share it could give", tmp_path)
+
+    def too_few(frame, published):
+        published = published.copy()
+        published[0] += 0.001
+        return decode(frame, published)
+
+    monkeypatch.setattr(Frame, "decode", too_few)
+    refused(
+        plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet")), CheckFailed, "fewer than 3 times", tmp_path
+    )
+    monkeypatch.setattr(Frame, "decode", decode)
+    monkeypatch.setattr(checking, "_ROUNDING", -1.0)
+    refused(plan_for(tmp_path, source, quasi=["x0", "x1"]), CheckFailed, "the sum of 'x0' is not kept", tmp_path)

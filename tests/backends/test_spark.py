@@ -1,0 +1,396 @@
+"""The Spark engine on a real session: the release of the block function in memory, record by record."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+import shoal.spark
+from shoal.backends.file.run import protect_file
+from shoal.backends.spark.dataframe import Cut, settled
+from shoal.backends.spark.session import refuse_without_java, session
+from shoal.backends.spark.verify import promise_of, verified
+from shoal.blocking import in_chunks
+from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
+from shoal.pipeline.manifest import load_manifest
+from shoal.pipeline.masker import frame_of, with_blocks
+from shoal.plan import Plan
+
+
+@pytest.fixture(scope="module")
+def spark():
+    refuse_without_java()
+    with session("local[2]") as started:
+        started.conf.set("spark.sql.shuffle.partitions", "2")
+        yield started
+
+
+class InMemory:
+    """Records in memory, looked at in pieces."""
+
+    def __init__(self, table, step):
+        self.pieces = [(start, table.slice(start, step)) for start in range(0, len(table), step)]
+
+    def summary(self, look):
+        return reduce(add, (look(piece, start) for start, piece in self.pieces))
+
+    def moments(self, look, frame):
+        return reduce(add, (look(frame.codes(piece)) for _, piece in self.pieces))
+
+    def gather(self, frame, part=None):
+        return in_chunks(lambda: (frame.outline(frame.codes(piece)) for _, piece in self.pieces))
+
+
+def in_memory(table, plan, step=5_000):
+    """What every engine must give: the frame and its blocks, masked one after the other in memory."""
+    plan = settled(plan, table.schema)
+    records = InMemory(table, step)
+    frame = frame_of(records, plan.updated(method="mdav"), table.schema)
+    most = plan.scale.block_size
+    frame = with_blocks(frame, records, most)
+    codes = frame.codes(table)
+    block = frame.block_of(codes, frame.part_of(table))
+    published = np.empty_like(codes)
+    cut = Cut.of(frame, most)
+    for b in range(int(block.max()) + 1):
+        rows = np.flatnonzero(block == b)
+        rows = rows[np.lexsort(codes[rows].T[::-1])]
+        piece = np.arange(len(rows)) * cut.pieces[b] // len(rows)
+        for p in range(cut.pieces[b]):
+            published[rows[piece == p]] = frame.mask(codes[rows[piece == p]]).published
+    for name, column in frame.decode(published).items():
+        table = table.set_column(table.schema.get_field_index(name), name, column)
+    return table.drop_columns(plan.identifiers)
+
+
+def sorted_rows(table):
+    """All records in one order, with the names and the types of the columns."""
+    return [
+        (field.name, re.sub("Etc/|(?<=list<)item", "", str(field.type)).replace("element", ""))
+        for field in table.schema
+    ], sorted(map(repr, zip(*(column.to_pylist() for column in table.columns), strict=True)))
+
+
+def people(n=2_000, seed=1):
+    rng = np.random.default_rng(seed)
+    day = np.datetime64("2000-01-01")
+    return pa.table(
+        {
+            "name": [f"n{i}" for i in range(n)],
+            "income.net": rng.normal(size=n).round(2),
+            "age": pa.array(rng.integers(18, 90, n), pa.int32(), mask=rng.random(n) < 0.05),
+            "town": rng.choice(["Bree", "Dale", "Esgaroth"], n),
+            "born": pa.array(day + rng.integers(0, 9_000, n)),
+            "seen": pa.array(day.astype("M8[us]") + rng.integers(0, 10**6, n) * 10**6, pa.timestamp("us", "UTC")),
+            "illness": rng.choice(["none", "some"], n),
+            "visits": pa.array([[i, i + 1] for i in range(n)], pa.list_(pa.int32())),
+        }
+    )
+
+
+PEOPLE = Plan(
+    k=3,
+    quasi=["income.net", "age", "town", "born", "seen"],
+    identifiers="name",
+    confidential="illness",
+    missing="group",
+    scale={"block_size": 500},
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"standardize": "minmax", "missing": "impute", "round": True}])
+def test_the_release_is_that_of_the_block_function_in_memory(spark, options):
+    table, plan = people(), PEOPLE.updated(**options)
+    df = spark.createDataFrame(table).repartition(3)
+    release = shoal.spark.protect(df, plan)
+    assert sorted_rows(release.table.toArrow()) == sorted_rows(in_memory(df.toArrow(), plan))
+    assert release.risk()["after"]["smallest"] >= 3
+    assert release.summary()["records"] == len(table)
+    assert release.summary()["blocking"]["blocks"] > 1
+    assert release.summary()["blocking"]["largest"] <= 500
+    release.table.unpersist()
+
+
+def test_the_order_and_the_partitions_of_records_do_not_matter(spark):
+    table = people(1_000)
+    shuffled = table.take(np.random.default_rng(0).permutation(len(table)))
+    releases = [
+        shoal.spark.protect(spark.createDataFrame(rows).repartition(parts), PEOPLE).table.toArrow()
+        for rows, parts in ((table, 1), (shuffled, 4))
+    ]
+    assert sorted_rows(releases[0]) == sorted_rows(releases[1])
+
+
+def test_a_crowded_place_is_cut_in_pieces(spark):
+    rng = np.random.default_rng(3)
+    n = 1_500
+    spread = rng.random(n) < 0.2
+    table = pa.table({"x": np.where(spread, rng.normal(size=n), 0.0), "town": rng.choice(["a", "b", "c"], n)})
+    plan = Plan(k=3, quasi=["x", "town"], scale={"block_size": 200})
+    release = shoal.spark.protect(spark.createDataFrame(table).repartition(2), plan)
+    sizes = release.frame.blocks.sizes
+    assert sizes.max() >= 400  # or this tests nothing
+    pieces = Cut.of(release.frame, 200).pieces
+    assert pieces.max() > 1
+    assert (sizes // pieces >= min(200, sizes.min())).all()
+    assert sorted_rows(release.table.toArrow()) == sorted_rows(in_memory(table, plan))
+
+
+def test_few_records_are_one_block_and_options_take_the_place_of_a_plan(spark):
+    table = pa.table({"a`b": [1.0, 2.0, 30.0, 40.0], "Shoal_Block": [1, 2, 3, 4]})
+    release = shoal.spark.protect(spark.createDataFrame(table), k=2, quasi="a`b")
+    assert release.table.columns == ["a`b", "Shoal_Block"]
+    rows = sorted(map(tuple, release.table.collect()))
+    assert rows == [(1.5, 1), (1.5, 2), (35.0, 3), (35.0, 4)]
+    assert release.plan.scale.block_size == 250_000
+
+
+def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
+    table = pa.table({"id": pa.array(range(60), pa.int32()), "a": np.random.default_rng(0).normal(size=60)})
+    df = spark.createDataFrame(table)
+    release = shoal.spark.protect(df, k=3, quasi="a")
+    promise, good = promise_of(df, release.frame), release.table
+    assert verified(good, promise)["smallest"] >= 3
+    seven = F.col("id") == 7
+    for bad, sentence in (
+        (good.withColumn("a", F.when(seven, -9.0).otherwise(F.col("a"))), "occur fewer than 3"),
+        (good.filter(~seven), "there are 59 records where 60 were expected"),
+        (good.withColumn("id", F.when(seven, 8).otherwise(F.col("id"))), "have changed"),
+        (good.withColumn("a", F.col("a").cast("float")), "promised types"),
+        (good.select("a", "id"), "in their order"),
+    ):
+        with pytest.raises(CheckFailed, match=sentence):
+            verified(bad, promise)
+
+
+def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
+    df = spark.createDataFrame(pa.table({"a": [1.0, None, 3.0], "b": [[1], [2], [3]], "c": [1.0, 2.0, 3.0]}))
+    with pytest.raises(DataError, match="column 'a' misses 1 values"):
+        shoal.spark.protect(df, k=2, quasi="a")
+    with pytest.raises(DataError, match="column 'b' is of type list"):
+        shoal.spark.protect(df, k=2, quasi="b")
+    with pytest.raises(PlanError, match="'d' is not a column"):
+        shoal.spark.protect(df, k=2, quasi="d")
+    with pytest.raises(DataError, match="which has 3 records"):
+        shoal.spark.protect(df, k=4, quasi="c")
+    with pytest.raises(DataError, match="'s' has as many categories"):
+        shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"])
+    with pytest.raises(DataError, match="no records"):
+        shoal.spark.protect(df.filter("c > 9"), k=2, quasi="c")
+    with pytest.raises(PlanError, match="whole table in memory"):
+        shoal.spark.protect(df, k=2, quasi="c", strata="a")
+    with pytest.raises(DataError, match="share a name"):
+        shoal.spark.protect(df.withColumn("d", F.col("c")).toDF("a", "b", "c", "C"), k=2, quasi="a")
+    with pytest.raises(PlanError, match="must be a Plan"):
+        shoal.spark.protect(df, 3)
+
+
+def test_what_is_refused_on_a_worker_is_refused_in_the_same_words(spark):
+    table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, None, None, None]})
+    with pytest.raises(DataError, match=r"^only 1 records miss nothing where k = 2 are needed"):
+        shoal.spark.protect(spark.createDataFrame(table), k=2, quasi=["a", "b"], missing="impute")
+
+
+def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
+    table = people(600)
+    (tmp_path / "in.parquet").mkdir()
+    for part in range(2):
+        pq.write_table(table.slice(300 * part, 300), tmp_path / "in.parquet" / f"{part}.parquet")
+    out = tmp_path / "out.parquet"
+    plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=out, scale={"block_size": 200})
+    release = shoal.spark.protect_files(plan)
+    assert sorted(os.listdir(tmp_path)) == [
+        ".out.manifest.json.crc",
+        ".out.parquet.plan.toml.crc",
+        "in.parquet",
+        "out.manifest.json",
+        "out.parquet",
+        "out.parquet.plan.toml",
+    ]
+    assert sorted_rows(pq.read_table(out)) == sorted_rows(in_memory(table, plan))
+    assert release.summary()["risk"]["before"]["uniques"] > 0
+    manifest = tmp_path / "out.manifest.json"
+    parts = load_manifest(manifest).published.parts
+    assert sorted(part.name for part in parts) == sorted(file.name for file in out.glob("[!._]*"))
+    assert shoal.check(out, manifest=manifest)["records"] == 600
+    again = Plan.load(tmp_path / "out.parquet.plan.toml")
+    with pytest.raises(FileError, match="exists already"):
+        shoal.spark.protect_files(again)
+    with pytest.raises(FileError, match="differs in more than its ending"):
+        shoal.spark.protect_files(again.updated(output=tmp_path / "out.csv"), overwrite=True)
+    shoal.spark.protect_files(again, overwrite=True)
+    assert shoal.check(out, manifest=manifest)["records"] == 600
+    assert sorted_rows(pq.read_table(out)) == sorted_rows(in_memory(table, plan))
+
+
+def test_the_release_is_that_of_the_local_engine(spark, tmp_path):
+    pq.write_table(people(), tmp_path / "in.parquet")
+    plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")
+    local = protect_file(plan)
+    spread = shoal.spark.protect_files(plan.updated(output=tmp_path / "spark.parquet"))
+    tables = [pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark")]
+    assert sorted_rows(tables[0]) == sorted_rows(tables[1])
+    assert len(local.block_sizes) > 1
+    assert spread.loss()["IL"] == pytest.approx(local.loss()["IL"], rel=1e-12)
+    assert spread.risk() == local.risk()
+    assert spread.plan.method == local.plan.method
+
+
+def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):
+    text = 'code,a,town,note\n007,1.5,"x",""\n0010,2,y,"a ""b"", c"\n1e3,30,x,  two\n1.50,40,y,"line\nbreak"\n'
+    (tmp_path / "in.csv").write_text(text)
+    plan = Plan(k=2, quasi="a", input=tmp_path / "in.csv", output=tmp_path / "out.csv")
+    shoal.spark.protect_files(plan)
+    found = spark.read.options(header="true", escape='"', multiLine="true").csv(str(tmp_path / "out.csv"))
+    assert sorted((row.code, row.a) for row in found.collect()) == [
+        ("0010", "1.75"), ("007", "1.75"), ("1.50", "35.0"), ("1e3", "35.0"),
+    ]  # fmt: skip
+    assert {row.note for row in found.collect() if row.note} == {'a "b", c', "  two", "line\nbreak"}
+    assert shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.manifest.json")["records"] == 4
+    with pytest.raises(PlanError, match="quasi"):
+        shoal.spark.protect_files(Plan(k=2, input=tmp_path / "in.csv", output=tmp_path / "other.csv"))
+
+
+def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
+    pq.write_table(people(50), tmp_path / "in.parquet")
+    plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "out.csv")
+    with pytest.raises(FileError, match="no place for nested columns"):  # found after masking, when it is written
+        shoal.spark.protect_files(plan)
+    (tmp_path / "bad.parquet").write_bytes((tmp_path / "in.parquet").read_bytes()[:-50])
+    for name, sentence in (("bad.parquet", "cannot be read to its end"), ("none.parquet", "no such file")):
+        with pytest.raises(FileError, match=sentence):
+            shoal.spark.protect_files(plan.updated(input=tmp_path / name))
+    mixed = tmp_path / "mixed.parquet"
+    mixed.mkdir()
+    pq.write_table(people(50), mixed / "1.parquet")
+    pq.write_table(people(50).set_column(1, "income.net", [["?"] * 50]), mixed / "2.parquet")
+    with pytest.raises(FileError, match="same columns"):
+        shoal.spark.protect_files(plan.updated(input=mixed))
+    with pytest.raises(FileError, match="does not exist"):
+        shoal.spark.protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
+    with pytest.raises(FileError, match=r"\.parquet or \.csv"):
+        shoal.spark.protect_files(plan.updated(output=tmp_path / "out.sav"))
+    with pytest.raises(PlanError, match="output"):
+        shoal.spark.protect_files(plan.updated(output=None))
+    assert sorted(os.listdir(tmp_path)) == ["bad.parquet", "in.parquet", "mixed.parquet"]
+
+
+def test_java_that_is_missing_gets_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(ShoalError, match="Spark needs Java 17 or later"):
+        refuse_without_java()
+
+
+@pytest.mark.parametrize("module", ["pyspark", "pandas"])
+def test_spark_that_is_missing_names_the_extra(module):
+    code = f"import sys; sys.modules['{module}'] = None; import shoal.spark"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"{MissingExtra.__name__}: shoal.spark needs an extra that is not installed: pip install 'shoal[spark]'" in (
+        found.stderr
+    )
+
+
+CLUSTER = """
+import sys
+from shoal.plan import Plan
+from shoal.spark import protect_files
+
+release = protect_files(Plan.load(sys.argv[1]), progress=lambda step, done, total: print(step, flush=True))
+print("smallest", release.risk()["after"]["smallest"])
+"""
+
+
+def start_cluster(tmp_path, plan):
+    """Protect a file on executors of their own, from a process of its own."""
+    (tmp_path / "plan.toml").write_text(plan.to_toml(tmp_path))
+    command = [sys.executable, "-c", CLUSTER, str(tmp_path / "plan.toml")]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+
+
+def descendants(pid):
+    """The processes under a process, with their command lines."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue
+    found, more = {}, [pid]
+    while more:
+        more = [child for child, parent in parents.items() if parent in more]
+        for child in more:
+            try:
+                found[child] = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+    return found
+
+
+def million(tmp_path):
+    rng = np.random.default_rng(6)
+    n = 1_000_000
+    table = pa.table({"id": np.arange(n), **{f"x{j}": rng.normal(size=n) for j in range(3)}})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=100_000)
+    plan = Plan(
+        k=3,
+        quasi=["x0", "x1", "x2"],
+        input=tmp_path / "in.parquet",
+        output=tmp_path / "out.parquet",
+        scale={"block_size": 100_000, "engine": "spark", "master": "local-cluster[2,1,2048]"},
+    )
+    return table, plan
+
+
+def same_table(tmp_path, table, plan):
+    found = pq.read_table(tmp_path / "out.parquet").sort_by("id").combine_chunks()
+    return found.equals(in_memory(table, plan, step=130_000).combine_chunks())
+
+
+@pytest.mark.slow
+def test_a_million_records_on_separate_executors(tmp_path):
+    table, plan = million(tmp_path)
+    process = start_cluster(tmp_path, plan)
+    said, _ = process.communicate(timeout=1_200)
+    assert process.returncode == 0
+    assert int(said.split("smallest ")[1]) >= 3
+    assert same_table(tmp_path, table, plan)
+
+
+@pytest.mark.slow
+def test_a_worker_and_an_executor_that_die_change_nothing(tmp_path):
+    table, plan = million(tmp_path)
+    process = start_cluster(tmp_path, plan)
+    steps = []
+    reader = threading.Thread(target=lambda: steps.extend(line.strip() for line in process.stdout))
+    reader.start()
+    for step, victim in (("cells", "daemon"), ("partition", "CoarseGrainedExecutorBackend")):
+        kill_one(process, steps, step, victim)
+    assert process.wait(timeout=1_200) == 0
+    reader.join()
+    assert same_table(tmp_path, table, plan)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".crc") == [
+        "in.parquet", "out.manifest.json", "out.parquet", "out.parquet.plan.toml", "plan.toml",
+    ]  # fmt: skip
+
+
+def kill_one(process, steps, step, victim):
+    """Kill one of the processes that work on a step, in the middle of it."""
+    while step not in steps:
+        assert process.poll() is None
+        time.sleep(0.1)
+    time.sleep(2)
+    pids = [pid for pid, command in descendants(process.pid).items() if victim in command]
+    os.kill(pids[-1], signal.SIGKILL)
+    assert steps[-1] == step

@@ -1,0 +1,77 @@
+"""The Spark engine keeps rules: its release is that of the local engine, record by record."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from tests.backends.backend_samples import RULED, RULES, broken_rules, firms
+from tests.backends.test_local_edits import spoiled
+
+import shoal.spark
+from shoal.backends.file.run import protect_file
+from shoal.backends.spark.session import refuse_without_java, session
+from shoal.backends.spark.verify import promise_of, verified
+from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.plan import Plan
+
+
+@pytest.fixture(scope="module")
+def spark():
+    refuse_without_java()
+    with session("local[2]") as started:
+        started.conf.set("spark.sql.shuffle.partitions", "2")
+        yield started
+
+
+PLAN = Plan(k=3, quasi=RULED, identifiers="id", edits=RULES, scale={"block_size": 250})
+
+
+def rows(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def test_the_release_is_that_of_the_local_engine_and_breaks_no_rule(spark, tmp_path):
+    pq.write_table(firms(900), tmp_path / "in.parquet")
+    plan = PLAN.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")
+    local = protect_file(plan)
+    spread = shoal.spark.protect_files(plan.updated(output=tmp_path / "spark.parquet"))
+    one, two = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark"))
+    assert rows(one) == rows(two)
+    assert not any(broken_rules(two).values())
+    assert spread.summary()["edits"] == local.summary()["edits"]
+    assert spread.summary()["blocking"]["blocks"] == len(local.block_sizes) > 4
+    assert spread.plan.aggregate == local.plan.aggregate
+
+
+def test_originals_that_break_rules_are_refused_or_kept(spark):
+    df = spark.createDataFrame(spoiled(firms(800)))
+    with pytest.raises(DataError, match="rule 'sum' is broken by 2 records; rule 'capped' is broken by 1 record; put"):
+        shoal.spark.protect(df, PLAN)
+    with pytest.raises(PlanError, match="'exclude' does not apply"):
+        shoal.spark.protect(df, PLAN, edits_original="exclude")
+    release = shoal.spark.protect(df, PLAN, edits_original="keep")
+    found = broken_rules(release.table.toArrow())
+    assert 0 < found["sum"] < 20
+    assert 0 < found["capped"] < 10
+    assert any("3 records broke a rule in the original" in note for note in release.notes)
+    promise = promise_of(df, release.frame, release.excused)
+    bad = release.table.withColumn("costs", F.col("costs") + 1)  # which excuses nobody any more
+    with pytest.raises(CheckFailed, match=r"rule 'sum' is broken by 800 records; publish whole records"):
+        verified(bad, promise)
+    release.table.unpersist()
+
+
+def test_a_release_that_breaks_a_rule_is_noticed(spark):
+    df = spark.createDataFrame(firms(300))
+    release = shoal.spark.protect(df, PLAN)
+    promise = promise_of(df, release.frame)
+    verified(release.table, promise)
+    with pytest.raises(CheckFailed, match=r"rule 'domain' is broken by \d+ records; publish whole records"):
+        verified(release.table.withColumn("grade", F.col("grade") + 0.25), promise)
+
+
+def test_what_rules_part_off_is_refused(spark):
+    df = spark.createDataFrame(firms(300))
+    rule = "few: if size == 's' and region == 'east' and wages < 300 then cap >= 0"
+    with pytest.raises(DataError, match=r"^rule 'few' parts off .* of fewer than k = 9: take a smaller k"):
+        shoal.spark.protect(df, PLAN, k=9, edits=[rule])

@@ -1,0 +1,222 @@
+"""The command line: what a person types, what comes back, and how it fails."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from shoal import cli
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run a command in an empty folder; returns exit code, output and errors, the latter on one line each."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["shoal", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def people(tmp_path):
+    rows = [f"person {i},{20 + i},{1000 + 7 * i * i},{'north' if i % 2 else 'south'}" for i in range(12)]
+    (tmp_path / "people.csv").write_text("\n".join(["name,age,income,region", *rows]) + "\n")
+    return "people.csv"
+
+
+def test_census_at_k_3_loses_5_692_percent(run, reference_file):
+    code, out, _ = run("protect", reference_file("census"), "-k", 3, "--method", "mdav", "-o", "out.csv", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert round(result["loss"]["IL"], 3) == 5.692
+    assert result["risk"]["after"]["smallest"] == 3
+    assert run("check", "out.csv", "-k", 3)[0] == 0
+    code, out, _ = run("assess", reference_file("census"), "out.csv", "--json")
+    assert result["loss"].items() <= json.loads(out)["loss"].items()
+
+
+def test_protect_shows_what_was_done_and_where_it_is(run, people, tmp_path):
+    code, out, _ = run("protect", people, "-k", 3, "--quasi", "age,income", "--identifiers", "name", "-o", "masked.csv")
+    assert code == 0
+    for words in ("12 records, 2 attributes masked", "records unlike any other", "IL", "masked.csv", "region"):
+        assert words in out
+    assert "name" not in (tmp_path / "masked.csv").read_text()
+
+
+def test_a_plan_file_does_what_the_options_did(run, people, tmp_path):
+    options = ["-k", 3, "--quasi", "age", "--quasi", "income", "--identifiers", "name", "--strata", "region", "--round"]
+    assert run("protect", people, *options, "-o", "one.csv")[0] == 0
+    assert run("protect", "--plan", "one.csv.plan.toml", "-o", "two.csv")[0] == 0
+    assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    code, _, err = run("protect", "--plan", "one.csv.plan.toml")
+    assert code == 2
+    assert "exists already" in err
+    assert run("protect", "--plan", "one.csv.plan.toml", "--overwrite")[0] == 0
+
+
+def test_blocks_say_that_k_holds_within_each_only(run, people):
+    code, out, _ = run("protect", people, "-k", 3, "--block", "age", "--block", "income", "-o", "masked.csv")
+    assert code == 0
+    assert "k holds within each attribute block only" in out
+
+
+def test_blocks_are_given_or_chosen_not_both(run, people):
+    code, _, err = run("protect", people, "-k", 3, "--block", "age", "--blocks", "correlated", "-o", "masked.csv")
+    assert code == 2
+    assert "not both" in err
+
+
+def test_check_fails_with_exit_code_1(run, people):
+    code, out, err = run("check", people, "-k", 2)
+    assert code == 1
+    assert out == ""
+    assert err.startswith("failed: 12 of the 12 combinations")
+
+
+def test_check_tells_machines_too(run, people):
+    code, out, _ = run("check", people, "-k", 2, "--json")
+    assert code == 1
+    assert json.loads(out)["passed"] is False
+
+
+def test_everything_that_is_missing_is_told_at_once(run):
+    code, _, err = run("protect")
+    assert code == 2
+    assert [line.split()[1] for line in err.splitlines()] == ["k:", "input:", "output:"]
+
+
+def test_a_name_by_itself_is_taken_to_the_letter(run, tmp_path):
+    (tmp_path / "blanks.csv").write_text("name, age\nA, 1\nB, 2\n")
+    assert run("protect", "blanks.csv", "-k", 2, "--quasi", " age", "-o", "masked.csv")[0] == 0
+
+
+def test_the_demo_does_not_touch_other_files(run, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "masked.csv").write_text("mine")
+    code, _, err = run("demo", "--folder", "mine")
+    assert code == 2
+    assert "holds other files" in err
+    assert (tmp_path / "mine" / "masked.csv").read_text() == "mine"
+
+
+def test_assess_explains_itself(run, people):
+    code, out, _ = run("assess", people, people, "--quasi", "age,income")
+    assert code == 0
+    for words in ("lower is better", "lower is safer", "records whose nearest masked record is their own", "Score"):
+        assert words in out
+
+
+BAD = {
+    "k < 2": (["-k", "1"], "k: must be at least 2"),
+    "k > n": (["-k", "13"], "12 records"),
+    "k is missing": ([], "k: is missing"),
+    "an unknown column": (["-k", "3", "--quasi", "agee"], "did you mean 'age'"),
+    "a repeated column": (["-k", "3", "--quasi", "age,age"], "more than once"),
+    "text in a number": (["-k", "3", "--quasi", "region", "--type", "region=continuous"], "'region' holds text"),
+    "two mistakes at once": (["-k", "1", "--method", "magic"], "method: must be 'auto'"),
+    "an output that is the input": (["-k", "3", "-o", "people.csv", "--overwrite"], "being protected"),
+    "an output that exists": (["-k", "3", "-o", "taken.csv"], "exists already"),
+    "an output of no known kind": (["-k", "3", "-o", "masked.doc"], "masked.doc"),
+    "an output without a folder": (["-k", "3", "-o", "no/masked.csv"], "does not exist"),
+    "no output": (["-k", "3", "-o", ""], ""),
+    "an option that does not apply": (["-k", "3", "--trim", "1"], "trim: does not apply"),
+    "a broken number": (["-k", "many"], "whole number"),
+    "an unknown option": (["-k", "3", "--magic"], "--magic"),
+    "a plan that is not there": (["--plan", "absent.toml"], "no plan file"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_wrong_request_is_exit_code_2_and_nothing_is_written(run, people, tmp_path, case):
+    arguments, message = BAD[case]
+    (tmp_path / "taken.csv").write_text("mine")
+    before = set(os.listdir(tmp_path))
+    output = [] if "-o" in arguments else ["-o", "masked.csv"]
+    code, out, err = run("protect", people, *arguments, *output)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+    assert set(os.listdir(tmp_path)) == before
+
+
+FILES = {
+    "empty": (b"", "empty"),
+    "header only": (b"a,b\n", "no records"),
+    "one record": (b"a,b\n1,2\n", "1 record"),
+    "the same name twice": (b"a,a\n1,2\n3,4\n", "'a'"),
+    "text in a number": (b"a,b\n1,2\n3,oops\n5,6\n", "record 2"),
+    "a missing value": (b"a,b\n1,2\n3,\n5,6\n", "record 2"),
+    "ragged": (b"a,b\n1,2\n3,4,5\n", "record 2"),
+    "binary": (b"\x00\x01\x02" * 100, ""),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file_is_one_sentence_without_a_value(run, tmp_path, case):
+    content, message = FILES[case]
+    (tmp_path / "bad.csv").write_bytes(content)
+    code, out, err = run("protect", "bad.csv", "-k", 2, "-o", "masked.csv")
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert "oops" not in err
+    assert os.listdir(tmp_path) == ["bad.csv"]
+
+
+def test_an_unwritable_folder_is_refused(run, people, tmp_path, monkeypatch):
+    (tmp_path / "locked").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    code, _, err = run("protect", people, "-k", 3, "-o", "locked/masked.csv")
+    assert code == 2
+    assert "cannot be written to" in err
+
+
+def test_what_nobody_thought_of_is_no_traceback_and_no_value(run, people, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("secret 4711")
+
+    monkeypatch.setattr("shoal.pipeline.prepare.stratify", fail)
+    code, _, err = run("protect", people, "-k", 3, "-o", "masked.csv")
+    assert code == 2
+    assert "RuntimeError" in err
+    assert "4711" not in err
+
+
+@pytest.mark.parametrize("command", ["protect", "sweep", "edits", "check", "assess", "demo"])
+def test_every_command_has_an_example_in_its_help(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert f"Example:  shoal {command}" in out
+
+
+def test_the_demo_protects_the_survey(run, tmp_path):
+    code, out, _ = run("demo", "--json")
+    assert code == 0
+    result = json.loads(out)
+    assert result["records"] == 6366
+    assert result["risk"]["before"]["uniques"] > 2000
+    assert result["risk"]["after"]["uniques"] == 0
+    assert result["risk"]["after"]["smallest"] == 5
+    written = {"survey.csv", "masked.csv", "masked.csv.plan.toml", "masked.manifest.json", "report.html"}
+    assert set(os.listdir(tmp_path / "shoal-demo")) == written
+    assert {path.rpartition("/")[2] for path in result["files"].values()} == written
+    assert run("check", "shoal-demo/masked.csv", "--manifest", "shoal-demo/masked.manifest.json")[0] == 0
+    assert run("demo")[0] == 0
+
+
+def test_the_installed_command_runs(people, tmp_path):
+    arguments = [sys.executable, "-m", "shoal", "protect", people, "-k", "3", "-o", "masked.csv"]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "first run" in done.stderr or done.stderr == ""

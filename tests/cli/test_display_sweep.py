@@ -1,0 +1,46 @@
+"""A sweep on the screen: nothing of it is cut off."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from shoal.cli.display_sweep import sweep_table
+
+
+def shown(width, losses=(1.5, 14.156, 38.048)):
+    rows = [
+        {
+            "method": "univariate",
+            "k": k,
+            "groups": 100_000,
+            "largest": 1_000,
+            "IL": loss,
+            "reidentification": 100 / k,
+            "linked": 5.0,
+        }
+        for k, loss in enumerate(losses, start=8)
+    ]
+    written = StringIO()
+    Console(file=written, width=width).print(sweep_table(rows, rows[1]))
+    return written.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_row_at_the_knee_has_its_loss_a_bar_and_the_mark_on_one_line(width):
+    [marked] = [line for line in shown(width) if "◀ knee" in line]
+    assert "14.156 %" in marked
+    assert "█" in marked
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_bars_are_as_long_as_losses_and_none_is_cut_off(width):
+    lines = [line for line in shown(width) if "univariate" in line]
+    lengths = [line.count("█") for line in lines]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] > 2 * lengths[-2]
+    assert "…" not in "".join(lines)
+
+
+def test_a_sweep_without_any_loss_has_no_bars():
+    assert not any("█" in line for line in shown(80, losses=(0.0, 0.0)))

@@ -1,0 +1,207 @@
+"""What rules must not do: excuse others, give confidential values away, promise too much, or advise what is refused."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal import cli
+from shoal.cli.display import _obeyed
+from shoal.edits.apply import kept_by_medoids, obedience, small_parts
+from shoal.edits.load import read_rules
+from shoal.pipeline.verify import Promise, _disobeyed
+from shoal.plan import Plan
+from shoal.tables import open_table
+
+NUMBERS = {"a": "continuous", "b": "continuous"}
+
+
+def promise_of(table, rules, plan):
+    keep = np.ones(len(table), dtype=bool)
+    obeyed = obedience(open_table(table), read_rules(rules), keep, plan)
+    return Promise(k=2, blocks=plan.in_blocks, strata=[], masked={}, identifiers=[], types={}, obeyed=obeyed)
+
+
+def test_a_kept_record_excuses_the_rule_that_it_broke_and_no_other():
+    before = pa.table({"a": [1, 9, 3, 4], "b": [1, 1, 1, 1]})
+    after = pa.table({"a": [9, 9, 3, 3], "b": [7, 7, 1, 1]})
+    rules = ["small: a <= 5", "one: b == 1"]
+    plan = Plan(k=2, quasi=["a", "b"], types=NUMBERS, edits=rules, edits_original="keep")
+    [failure] = _disobeyed(open_table(after), promise_of(before, rules, plan))
+    assert failure.startswith("rule 'one' is broken by 2 records, first by 1;")
+
+
+def test_a_kept_record_excuses_its_group_in_the_block_of_the_rule_alone():
+    before = pa.table({"a": [1, 9, 3, 4], "b": [1, 2, 1, 2]})
+    after = pa.table({"a": [5, 9, 5, 9], "b": [1, 1, 2, 2]})
+    plan = Plan(k=2, blocks=[["a"], ["b"]], types=NUMBERS, edits=["a <= 4"], edits_original="keep")
+    [failure] = _disobeyed(open_table(after), promise_of(before, ["a <= 4"], plan))
+    assert failure.startswith("rule 'rule 1' is broken by 2 records, first by 1;")
+
+
+def test_only_rules_that_are_broken_take_memory():
+    table = pa.table({"a": [1, 9, 3, 4]})
+    rules = [f"a <= {i}" for i in range(5, 105)]
+    plan = Plan(k=2, quasi=["a"], types={"a": "continuous"}, edits=rules, edits_original="keep")
+    obeyed = obedience(open_table(table), read_rules(rules), np.ones(4, dtype=bool), plan)
+    assert list(obeyed.broken) == [0, 1, 2, 3]
+    assert "may go on breaking that rule" in obeyed.notes[0]
+
+
+def test_a_rule_on_what_is_published_as_it_is_is_not_broken_by_rounding(tmp_path):
+    path = tmp_path / "sum.sch"
+    path.write_text(
+        '<schema><pattern name="sum"><rule context="Record"><assert test="number(x) + number(y) = number(z)"/></rule>'
+        "</pattern></schema>"
+    )
+    table = pa.table({"a": [1, 2, 3, 4], "x": [0.1] * 4, "y": [0.2] * 4, "z": [0.3] * 4})
+    release = shoal.protect(table, k=2, quasi=["a"], edits=str(path))
+    assert release.table["z"].to_pylist() == [0.3] * 4
+
+
+@pytest.mark.parametrize("more", [{}, {"l": 2}])
+def test_no_confidential_attribute_parts_records(more):
+    table = pa.table({"age": list(range(12)), "ill": ["yes", "no"] * 6})
+    with pytest.raises(
+        shoal.PlanError, match=r"rule 'mine' would part records by 'ill', confidential.* quasi-identifier"
+    ):
+        shoal.protect(
+            table, k=3, quasi=["age"], confidential=["ill"], edits=["mine: if ill == 'yes' then age >= 0"], **more
+        )
+    shoal.protect(table, k=3, quasi=["age"], edits=["if ill == 'yes' then age >= 0"])
+
+
+def test_records_that_are_left_out_are_noted_whatever_left_them_out():
+    table = pa.table(
+        {"g": ["u"] * 20 + ["v"] * 2, "x": [*range(10), *range(100, 110), 1, 2], "y": [0] * 10 + [5] * 10 + [0, 0]}
+    )
+    release = shoal.protect(
+        table,
+        k=3,
+        quasi=["x", "y"],
+        strata=["g"],
+        small_strata="suppress",
+        edits=["if x < 1 then y == 0"],
+    )
+    assert release.suppressed == 3
+    said = [note for note in release.notes if "left out" in note]
+    assert [note.split()[0] for note in said] == ["2", "1"]
+
+
+def test_parts_that_are_joined_take_the_promise_back():
+    age = np.array([3, 4, 5, *range(20, 60)])
+    table = pa.table({"age": age, "income": np.where(age < 16, 0, age * 10)})
+    rules = ["minors: if age < 16 then income <= 900", "income >= 0"]
+    release = shoal.protect(table, k=5, edits=rules, small_strata="merge")
+    assert [row["promised"] for row in release.edits] == [False, True]
+    assert any("not kept by construction" in note and "'minors'" in note for note in release.notes)
+
+
+def hybrid_table():
+    rng = np.random.default_rng(0)
+    a, b, age = rng.integers(1, 500, 120), rng.integers(1, 90, 120), rng.integers(18, 90, 120)
+    return pa.table({"a": a, "b": b, "s": a + b, "age": age})
+
+
+HYBRID = {"k": 20, "method": "hybrid", "quasi": ["age"], "seed": 1}
+
+
+def test_hybrid_data_say_how_rules_are_kept():
+    rules = ["sum: a + b == s", "age >= 18"]
+    release = shoal.protect(hybrid_table(), edits=rules, confidential=["a", "b", "s"], **HYBRID)
+    looked = shoal.rules(hybrid_table(), rules, confidential=["a", "b", "s"], **HYBRID)
+    for found in (release.edits, looked):
+        assert [row["kept"].split(",")[0] for row in found] == [
+            "means and covariances of every group",
+            "its attributes are published as they are",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "sentence"),
+    [
+        ("a + b == s", {"confidential": ["a", "b"]}, "ties 's', neither confidential nor a quasi-identifier"),
+        ("a + b == s", {"recompute": ["s"]}, "recompute: does not apply to method 'hybrid'"),
+        ("a + b == s", {"adjust": ["s"]}, "adjust: does not apply to method 'hybrid'"),
+        ("a + nobody == s", {}, "rule 'rule 1' speaks of 'nobody', which is no attribute"),
+        ("b <= a", {"identifiers": ["b"], "confidential": ["a", "s"]}, "speaks of 'b', an identifier"),
+    ],
+)
+def test_what_hybrid_data_cannot_keep_is_said_before_anything_is_made(rule, options, sentence):
+    with pytest.raises(shoal.PlanError) as error:
+        shoal.protect(hybrid_table(), edits=[rule], **{"confidential": ["a", "b", "s"], **HYBRID, **options})
+    assert sentence in str(error.value)
+
+
+def test_hybrid_data_are_not_advised_to_keep_what_breaks_a_rule():
+    table = hybrid_table()
+    broken = table.set_column(2, "s", pa.array(table["s"].to_numpy() + (np.arange(120) == 3)))
+    with pytest.raises(shoal.DataError) as error:
+        shoal.protect(broken, edits=["a + b == s"], confidential=["a", "b", "s"], **HYBRID)
+    assert "'exclude'" in str(error.value)
+    assert "'keep'" not in str(error.value)
+
+
+def test_weighted_totals_and_sums_do_not_go_together():
+    table = pa.table({"a": [1, 2, 3, 4], "b": [1, 1, 1, 1], "s": [2, 3, 4, 5], "w": [1.0, 2, 1, 2]})
+    with pytest.raises(shoal.PlanError, match=r"preserve: cannot be kept with rule 'sum', which move"):
+        shoal.protect(table, k=2, weights="w", preserve="weighted_mean", edits=["sum: a + b == s"])
+    shoal.protect(table, k=2, quasi=["a"], weights="w", preserve="weighted_mean", edits=["a <= 4"])
+
+
+def test_sums_of_columns_of_32_bits():
+    rng = np.random.default_rng(1)
+    a, b = (rng.normal(size=40).astype(np.float32) for _ in range(2))
+    table = pa.table({"a": a, "b": b, "s": a + b})
+    release = shoal.protect(table, k=4, edits=["a + b == s"])
+    shoal.check(release.table, k=4, edits=["a + b == s"])
+
+
+def test_whole_records_are_advised_where_they_would_keep_a_rule():
+    rules = read_rules(["own: a <= b", "other: a <= u"])
+    plan = Plan(k=2, quasi=["a", "b"], edits=["a <= b"], types=NUMBERS)
+    assert kept_by_medoids(rules, plan) == {"own"}
+    assert not kept_by_medoids(rules, plan.updated(recompute=["a"]))
+    assert not kept_by_medoids(rules, plan.updated(aggregate="medoid"))
+    table = pa.table({"x": [1, *range(20, 40)], "sex": ["f", *["m"] * 20]})
+    with pytest.raises(shoal.DataError, match=r"parts off 1 record .* take a smaller k, or leave the rule out$"):
+        shoal.protect(table, k=3, quasi=["x"], edits=["if sex == 'm' then x >= 20"])
+
+
+def test_gaps_that_are_filled_part_no_records():
+    table = pa.table({"a": [1, 2, None, 4, 5, 6, 7, 8], "b": [1] * 8})
+    release = shoal.protect(table, k=2, missing="impute", edits=["a <= 10"])
+    assert release.table["a"].null_count == 0
+
+
+def test_an_original_is_of_no_use_without_rules():
+    table = pa.table({"a": [1, 1, 2, 2]})
+    with pytest.raises(shoal.PlanError, match="original: does not apply without rules"):
+        shoal.check(table, k=2, original=table)
+
+
+def test_a_rule_on_what_is_missing_says_how_it_is_kept():
+    [found] = shoal.rules(pa.table({"a": [1, 2, 3, 4]}), ["a is not missing"])
+    assert found["kept"]
+
+
+def test_words():
+    assert small_parts(["a"], [2], 3).startswith("rule 'a' parts off 2 records in 1 part of")
+    assert small_parts(["a", "b", "a"], [2, 1], 3).startswith("rules 'a', 'b' part off 3 records in 2 parts of")
+    assert _obeyed(1, {}) == "The rule holds in what is published."
+    assert _obeyed(5, {"edits_original": "keep"}).startswith("All 5 rules hold in what is published, but for groups")
+
+
+def test_check_counts_rules_in_words_and_refuses_an_original_without_them(capsys, monkeypatch, tmp_path):
+    (tmp_path / "out.csv").write_text("a,b\n1,2\n1,2\n3,4\n3,4\n")
+
+    def said(*arguments):
+        monkeypatch.setattr("sys.argv", ["shoal", "check", str(tmp_path / "out.csv"), "-k", "2", *arguments])
+        with pytest.raises(SystemExit):
+            cli.main()
+        captured = capsys.readouterr()
+        return " ".join((captured.out + captured.err).split())
+
+    assert "; so does 1 rule." in said("--edit", "a <= b")
+    assert "; so do 2 rules." in said("--edit", "a <= b", "--edit", "a >= 1")
+    assert "original: does not apply without rules" in said("--original", str(tmp_path / "out.csv"))

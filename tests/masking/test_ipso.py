@@ -1,0 +1,270 @@
+"""IPSO on one set of records."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import qr
+
+from shoal.masking.ipso import ipso, least_k
+
+SPLITS = [(1, 0), (1, 1), (3, 0), (3, 2), (2, 5)]
+
+
+def moments(X, Y):
+    V = np.hstack([X, Y])
+    return V.mean(0), np.cov(V.T, ddof=0).reshape(V.shape[1], -1)
+
+
+def assert_kept(X, synthetic, Y, tolerance=1e-11):
+    (means, covariances), (new_means, new_covariances) = moments(X, Y), moments(synthetic, Y)
+    deviation = np.sqrt(np.diag(covariances))
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    assert (np.abs(new_means - means) <= tolerance * np.maximum(deviation, np.abs(means))).all()
+    assert (np.abs(new_covariances - covariances) <= tolerance * np.outer(deviation, deviation)).all()
+
+
+def records(n, p, q, seed=0):
+    rng = np.random.default_rng(seed)
+    V = np.exp(rng.normal(size=(n, p + q)) @ (np.eye(p + q) + 0.4))
+    return V[:, :p], V[:, p:]
+
+
+def residuals(X, *others):
+    A = np.column_stack([np.ones(len(X)), *others])
+    return X - A @ np.linalg.lstsq(A, X)[0]
+
+
+def basis(A):
+    """A basis by Gram-Schmidt with pivoting: that of QR, with the diagonal of R made positive."""
+    Q, R, _ = qr(A, mode="economic", pivoting=True)
+    return Q * np.sign(np.diag(R))
+
+
+def naive_ipso(X, Y, noise):
+    """As the literature has it: regress X and noise on Y, and give the noise the residuals' covariances; 8 times."""
+    length = np.linalg.norm(X - X.mean(0), axis=0)
+    E = residuals(X, Y) / length
+    U = basis(E)
+    drawn = [basis(residuals(each, Y)) for each in np.split(noise, 8, axis=1)]
+    V = min(drawn, key=lambda V: np.square(U.T @ V).sum())
+    return X + (V @ (U.T @ E) - E) * length
+
+
+@pytest.mark.parametrize(("p", "q"), SPLITS)
+def test_it_is_the_ipso_of_the_literature(p, q):
+    X, Y = records(40, p, q)
+    expected = naive_ipso(X, Y, np.random.default_rng(5).spawn(1)[0].standard_normal((40, 8 * p)))
+    np.testing.assert_allclose(ipso(X, Y, 5), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 7, 500])
+@pytest.mark.parametrize(("p", "q"), SPLITS)
+def test_variant_c_keeps_means_and_covariances_exactly(p, q, n):
+    X, Y = records(least_k(p, q) + n, p, q)
+    synthetic = ipso(X, Y, 1)
+    assert_kept(X, synthetic, Y)
+    assert (np.abs(synthetic - X) > 1e-9 * np.abs(X)).all()
+
+
+def correlations_of_residuals(X, Y, synthetic):
+    E, new = residuals(X, Y), residuals(synthetic, Y)
+    return E.T @ new / np.outer(np.linalg.norm(E, axis=0), np.linalg.norm(new, axis=0))
+
+
+@pytest.mark.parametrize(("p", "q"), SPLITS)
+def test_synthetic_residuals_give_no_equation_for_the_original_ones(p, q):
+    """If they were uncorrelated, whole numbers could be solved for."""
+    X, Y = records(60, p, q)
+    found = [np.abs(correlations_of_residuals(X, Y, ipso(X, Y, seed))).max() for seed in range(20)]
+    assert np.median(found) > 1e-3
+
+
+def test_synthetic_residuals_are_less_correlated_with_the_original_ones_than_a_single_draw():
+    X, Y = records(12, 1, 1)
+    found = [correlations_of_residuals(X, Y, ipso(X, Y, seed)).item() for seed in range(400)]
+    # A random direction in 10 dimensions has a mean square of 1 / 10, the best of 8 one of about 1 / 400.
+    assert np.mean(np.square(found)) < 0.01
+
+
+@pytest.mark.parametrize(("k", "attributes"), [(5, 1), (6, 2), (7, 3)])
+def test_whole_numbers_are_not_found_by_reducing_a_lattice(k, attributes):
+    rng = np.random.default_rng(k)
+    for _ in range(3):
+        X = rng.integers(18, 90, (k, attributes))
+        synthetic = ipso(X.astype(float), np.empty((k, 0)), rng)
+        assert not in_the_lattice(X, synthetic)
+    # The attack itself works: on residuals that are uncorrelated with the original ones it finds them.
+    E = residuals(rng.normal(size=(k, attributes)), X)
+    assert in_the_lattice(X, E)
+
+
+def in_the_lattice(X, synthetic):
+    """Whether the shortest whole vectors orthogonal to the synthetic residuals span the original values."""
+    k, p = X.shape
+    E = residuals(synthetic)
+    scaled = np.rint(2.0**46 * E / np.abs(E).max(0)).astype(int).tolist()
+    short = lll([[int(i == j) for j in range(k)] + scaled[i] for i in range(k)])[: p + 1]
+    B = np.array([row[:k] for row in short], dtype=float).T
+    return np.abs(X - B @ np.linalg.lstsq(B, X.astype(float))[0]).max() < 1e-6
+
+
+def lll(B):
+    """Lenstra, Lenstra & Lovász: a basis of the same lattice, of short vectors; exact, slow and plain."""
+    k = 1
+    while k < len(B):
+        mu, lengths = gram_schmidt(B)
+        for j in range(k - 1, -1, -1):
+            if round(mu[k][j]):
+                B[k] = [a - round(mu[k][j]) * b for a, b in zip(B[k], B[j], strict=True)]
+                mu, lengths = gram_schmidt(B)
+        if lengths[k] >= (Fraction(3, 4) - mu[k][k - 1] ** 2) * lengths[k - 1]:
+            k += 1
+        else:
+            B[k], B[k - 1] = B[k - 1], B[k]
+            k = max(k - 1, 1)
+    return B
+
+
+def gram_schmidt(B):
+    Q, mu = [], [[Fraction(0)] * len(B) for _ in B]
+    for i, row in enumerate(B):
+        left = [Fraction(x) for x in row]
+        for j, q in enumerate(Q):
+            mu[i][j] = sum(a * b for a, b in zip(row, q, strict=True)) / sum(b * b for b in q)
+            left = [a - mu[i][j] * b for a, b in zip(left, q, strict=True)]
+        Q.append(left)
+    return mu, [sum(x * x for x in q) for q in Q]
+
+
+def test_variant_b_keeps_the_regression_and_not_the_covariances():
+    X, Y = records(60, 3, 2)
+    synthetic = ipso(X, Y, 3, "B")
+    A = np.column_stack([np.ones(60), Y])
+    np.testing.assert_allclose(np.linalg.lstsq(A, synthetic)[0], np.linalg.lstsq(A, X)[0], rtol=1e-9)
+    assert not np.allclose(synthetic.var(0), X.var(0), rtol=1e-3)
+
+
+def test_variant_a_keeps_nothing_exactly():
+    X, Y = records(60, 3, 2)
+    synthetic = ipso(X, Y, 3, "A")
+    assert not np.allclose(synthetic.mean(0), X.mean(0), rtol=1e-4)
+
+
+@pytest.mark.parametrize("variant", ["A", "B", "C"])
+def test_every_variant_keeps_the_model_on_average(variant):
+    X, Y = records(30, 2, 1)
+    rng = np.random.default_rng(7)
+    drawn = np.array([ipso(X, Y, rng, variant) for _ in range(4000)])
+    E = residuals(X, Y)
+    deviation = E.std(0)
+    assert (np.abs(drawn.mean(0) - (X - E)) < 6 * deviation / np.sqrt(4000)).all()
+    scatter = np.array([e.T @ e for e in drawn - (X - E)]).mean(0)
+    np.testing.assert_allclose(
+        scatter / np.outer(deviation, deviation), E.T @ E / np.outer(deviation, deviation), atol=0.6
+    )
+
+
+@st.composite
+def awkward(draw):
+    """Constant columns, collinear ones within and across X and Y, few values, large offsets."""
+    p, q = draw(st.integers(1, 4)), draw(st.integers(0, 3))
+    n = least_k(p, q) + draw(st.integers(0, 10))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    V = rng.integers(0, draw(st.integers(1, 50)) + 1, size=(n, p + q)).astype(float)
+    for j in range(p + q):
+        kind = draw(st.sampled_from(["free", "constant", "copy", "sum"]))
+        if kind == "constant":
+            V[:, j] = 0.1
+        elif kind == "copy":
+            V[:, j] = 3 - 0.7 * V[:, draw(st.integers(0, p + q - 1))]
+        elif kind == "sum":
+            V[:, j] = V.sum(1)
+    V = V * 10.0 ** draw(st.integers(-6, 6)) + draw(st.sampled_from([0.0, -5.0, 1000.0]))
+    return V[:, :p], V[:, p:]
+
+
+@given(awkward(), st.integers(0, 100))
+def test_constant_and_collinear_attributes_do_no_harm(sample, seed):
+    X, Y = sample
+    # Values can be kept no better than their last digit is to their spread.
+    spread = np.ptp(X, axis=0)
+    worst = np.max(np.abs(X).max(0)[spread > 0] / spread[spread > 0], initial=1.0)
+    synthetic = ipso(X, Y, seed)
+    assert_kept(X, synthetic, Y, max(1e-9, 1e-14 * worst))
+    constant = np.ptp(X, axis=0) == 0
+    np.testing.assert_array_equal(synthetic[:, constant], X[:, constant])
+
+
+@pytest.mark.parametrize("unit", [1e-290, 1e-100, 1e150, 1e290])
+def test_units_do_not_matter(unit):
+    X, Y = records(30, 2, 2)
+    np.testing.assert_allclose(ipso(X * unit, Y / unit, 4) / unit, ipso(X, Y, 4), rtol=1e-9)
+
+
+def test_a_seed_gives_the_same_values_again_and_none_fresh_ones():
+    X, Y = records(30, 2, 2)
+    np.testing.assert_array_equal(ipso(X, Y, 4), ipso(X, Y, 4))
+    np.testing.assert_array_equal(ipso(X, Y, 4), ipso(X, Y, np.random.default_rng(4)))
+    assert not np.array_equal(ipso(X, Y), ipso(X, Y))
+
+
+def test_data_simulated_from_the_same_seed_do_no_harm():
+    X = np.random.default_rng(4).standard_normal((30, 3))
+    assert_kept(X, ipso(X, X[:, :0], 4), X[:, :0])
+
+
+def test_random_numbers_that_are_a_combination_of_the_data_are_refused():
+    Y = np.random.default_rng(4).spawn(1)[0].standard_normal((30, 8))
+    with pytest.raises(ValueError, match="take another seed"):
+        ipso(records(30, 1, 0)[0], Y, 4)
+
+
+def test_the_least_number_of_records_leaves_room_for_noise_beside_x_and_y():
+    assert [least_k(p, 2) for p in (1, 2, 3, 4, 5)] == [7, 7, 9, 11, 13]
+    with pytest.raises(ValueError, match="at least one"):
+        least_k(0, 3)
+
+
+def test_too_few_records_are_refused_with_the_number_needed():
+    X, Y = records(10, 3, 4)
+    with pytest.raises(ValueError, match=r"10 records are too few .* it takes 11"):
+        ipso(X, Y, 0)
+    with pytest.raises(ValueError, match="0 records"):
+        ipso(X[:0], Y[:0], 0)
+
+
+@pytest.mark.parametrize("unit", [1e-305, 1e305])
+def test_values_beyond_what_can_be_held_in_full_are_refused(unit):
+    X, Y = records(30, 2, 2)
+    with pytest.raises(ValueError, match=r"column 2 of Y is too large or too small .* another unit"):
+        ipso(X, Y / Y.max(0) * [1, unit], 0)
+
+
+def test_what_is_no_matrix_of_numbers_is_refused():
+    X, Y = records(30, 2, 2)
+    np.testing.assert_array_equal(ipso(X.tolist(), Y.tolist(), 0), ipso(X, Y, 0))
+    with pytest.raises(ValueError, match="must be matrices"):
+        ipso(X[:, 0], Y, 0)
+    with pytest.raises(ValueError, match="variant must be 'A', 'B' or 'C'"):
+        ipso(X, Y, 0, "D")
+    with pytest.raises(ValueError, match="at least one confidential attribute"):
+        ipso(X[:, :0], Y, 0)
+    with pytest.raises(ValueError, match="must be numbers"):
+        ipso([["a"]] * 30, Y, 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_missing_value_is_refused_with_its_place(bad):
+    X, Y = records(20, 2, 2)
+    Y[4, 1] = bad
+    with pytest.raises(ValueError, match=r"record 5 .* column 2 of Y"):
+        ipso(X, Y, 0)
+
+
+def test_matrices_of_different_length_are_refused():
+    X, Y = records(20, 2, 2)
+    with pytest.raises(ValueError, match="same number of records"):
+        ipso(X, Y[1:], 0)

@@ -1,0 +1,184 @@
+"""method = "best", refinement and certificates, as users ask for them."""
+
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.samples import loss, matrices
+
+import shoal
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.best import best
+from shoal.partitioning.mdav import mdav
+from shoal.plan import Effort
+
+
+def sizes(labels):
+    return np.bincount(labels)
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices(most=60), st.integers(2, 7), st.sampled_from(["best", "tour", "mdav refined"]))
+def test_every_group_has_k_to_2k_minus_1_records(X, k, method):
+    k = min(k, len(X))
+    if k < 2:
+        return
+    options = {"method": "mdav", "refine": True} if method == "mdav refined" else {"method": method}
+    found = sizes(shoal.partition(X, k, standardize=False, budget=None if method != "best" else 2000, **options))
+    assert found.min() >= k
+    assert found.max() < 2 * k or len(found) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices(most=60), st.integers(2, 5))
+def test_best_is_never_worse_than_mdav(X, k):
+    Z = standardize(X)
+    if len(X) < k or k < 2:
+        return
+    assert loss(Z, best(Z, k, effort=Effort(3000))) <= loss(Z, mdav(Z, k)) * (1 + 1e-9) + 1e-12
+
+
+def test_steps_and_seed_give_the_same_labels_and_order_does_not_matter():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    one = shoal.partition(X, 4, method="best", budget=20_000, seed=5)
+    assert (one == shoal.partition(X, 4, method="best", budget=20_000, seed=5)).all()
+    order = np.random.default_rng(1).permutation(300)
+    other = shoal.partition(X[order], 4, method="best", budget=20_000, seed=5)
+    pairs = {(a, b) for a, b in zip(one[order], other, strict=True)}
+    assert len(pairs) == len(set(one)) == len(set(other))
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "most"),
+    [("census", 3, 4.90), ("census", 10, 11.75), ("tarragona", 5, 20.5), ("eia", 3, 0.365), ("eia", 10, 2.00)],
+)
+def test_without_a_budget_best_is_near_the_best_that_is_known(reference, name, k, most):
+    X = reference(name)
+    labels = shoal.partition(X, k, method="best")
+    Z = standardize(X)
+    assert 100 * loss(Z, labels) / Z.size <= most
+
+
+def test_one_attribute_is_cut_optimally_and_certified():
+    table = pa.table({"x": np.random.default_rng(2).normal(size=200), "constant": [1.0] * 200})
+    release = shoal.protect(table, k=4, method="best", bound=True, budget="2s")
+    assert release.certificate.gap == pytest.approx(0, abs=1e-6)
+    alone = shoal.protect(table.select(["x"]), k=4)
+    assert alone.plan.method == "univariate"
+    assert release.loss()["SSE"] == pytest.approx(alone.loss()["SSE"])
+
+
+def test_equal_records_beyond_2k_cost_nothing_and_end():
+    X = np.repeat(np.random.default_rng(3).normal(size=(6, 3)), 20, axis=0)
+    assert loss(X, shoal.partition(X, 4, method="best", standardize=False)) < 1e-20
+    assert sizes(shoal.partition(np.ones((50, 3)), 5, method="best")).min() >= 5
+
+
+def test_more_attributes_than_records_and_one_group_only():
+    X = np.random.default_rng(4).normal(size=(12, 40))
+    assert sizes(shoal.partition(X, 3, method="best")).min() >= 3
+    assert set(shoal.partition(X, 7, method="best")) == {0}
+
+
+@pytest.mark.slow
+def test_the_certificate_of_census_is_below_one_percent(reference):
+    X = reference("census")
+    table = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
+    release = shoal.protect(table, k=3, method="best", budget="20s", bound=True)
+    assert 0 <= release.certificate.gap < 1
+    assert any("above the optimum" in note for note in release.notes)
+
+
+def test_a_certificate_that_cannot_be_had_is_said():
+    rng = np.random.default_rng(5)
+    table = pa.table({"a": rng.normal(size=60), "town": rng.choice(["n", "s"], 60)})
+    release = shoal.protect(table, k=5, quasi=["a", "town"], bound=True)
+    assert release.certificate is None
+    assert "no bound: it is for numbers and dates without missing values" in release.notes
+
+
+def test_auto_says_what_it_chose_and_why():
+    rng = np.random.default_rng(6)
+    table = pa.table({"a": rng.normal(size=40), "b": rng.normal(size=40)})
+    release = shoal.protect(table, k=3)
+    assert release.plan.method == "best"
+    assert any(note.startswith("method 'best' was chosen: the lowest loss") for note in release.notes)
+    assert shoal.protect(table, k=3, quasi=["a"]).plan.method == "univariate"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"budget": 0}, "budget: must be more than 0"),
+        ({"budget": "-5s"}, "budget: must be a time of more than 0"),
+        ({"budget": "soon"}, "budget: must be a time of more than 0"),
+        ({"budget": True}, "budget: must be a whole number"),
+        ({"budget": "5s", "method": "mdav"}, "budget: does not apply to method 'mdav'"),
+        ({"refine": 0.0, "method": "mdav"}, "refine: must be true, false or a number of seconds"),
+        ({"refine": True, "method": "best"}, "refine: does not apply to method 'best'"),
+        ({"refine": 5, "budget": 10, "method": "mdav"}, "budget: is given twice"),
+        ({"bound": True, "scale": {"block_size": 10}}, "bound: does not apply to record blocks"),
+        ({"bound": True, "method": "mic1d"}, "bound: does not apply to method 'mic1d'"),
+    ],
+)
+def test_what_cannot_be_is_said(options, sentence):
+    table = pa.table({"a": np.arange(40.0), "b": np.arange(40.0) ** 2})
+    with pytest.raises(shoal.PlanError) as error:
+        shoal.protect(table, k=3, **options)
+    assert sentence in str(error.value)
+
+
+def test_an_interrupt_keeps_the_best_so_far_if_asked():
+    table = pa.table({f"x{j}": column for j, column in enumerate(np.random.default_rng(7).normal(size=(4, 2000)))})
+    calls = threading.Event()
+
+    def interrupt(step, done, total):
+        if step == "partition" and done > 0 and not calls.is_set():
+            calls.set()
+            raise KeyboardInterrupt
+
+    shoal.protect(table.slice(0, 50), k=3, method="best", budget=10)  # compiles
+    release = shoal.protect(table, k=3, method="best", budget="60s", progress=interrupt, on_interrupt="keep")
+    assert calls.is_set()
+    assert sizes(release.groups).min() >= 3
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        shoal.protect(table, k=3, method="best", budget="60s", progress=interrupt)
+    with pytest.raises(shoal.PlanError, match="on_interrupt: 'keep' does not apply to method 'mdav'"):
+        shoal.protect(table, k=3, method="mdav", on_interrupt="keep")
+
+
+def test_that_a_budget_of_time_cannot_be_repeated_is_said():
+    table = pa.table({f"x{j}": column for j, column in enumerate(np.random.default_rng(8).normal(size=(3, 400)))})
+    release = shoal.protect(table, k=3, method="best", budget="1s")
+    assert any("budget" in note for note in release.notes)
+
+
+def test_stopped_before_there_is_anything_all_labels_are_minus_one():
+    X = np.random.default_rng(9).normal(size=(50, 2))
+    assert set(best(X, 3, watch=np.array([0, 1, 0]))) == {-1}
+
+
+def test_refine_goes_with_auto_and_does_not_depend_on_the_order_or_layout_of_records():
+    X = np.random.default_rng(10).normal(size=(200, 3)) + 1e6
+    order = np.random.default_rng(11).permutation(200)
+    one, other = (shoal.partition(rows, 3, refine=True) for rows in (X, X[order]))
+    assert len(set(zip(one[order], other, strict=True))) == len(set(one))
+    assert (one == shoal.partition(np.asfortranarray(X), 3, refine=True)).all()
+
+
+@pytest.mark.parametrize("scale", [1e200, 1.0, 1e-200])
+def test_a_certificate_holds_on_every_scale(scale):
+    rng = np.random.default_rng(12)
+    table = pa.table({"a": rng.normal(size=40) * scale, "b": rng.normal(size=40) * scale})
+    release = shoal.protect(table, k=3, method="mdav", standardize="none", bound=True, budget="5s")
+    assert 1 < release.certificate.gap < 100  # mdav is not optimal here
+
+
+def test_large_groups_end_in_time():
+    X = np.random.default_rng(13).normal(size=(900, 4))
+    for k in (20, 120, 450):
+        assert sizes(shoal.partition(X, k, method="best", budget="1s")).min() >= k

@@ -1,0 +1,109 @@
+"""Hybrid data: what is refused, and what verification finds."""
+
+import numpy as np
+import pytest
+
+import shoal
+from hybrid_samples import HYBRID, MS, people
+from shoal.pipeline.verify_hybrid import Claim, verify_hybrid
+from shoal.tables import Table
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 6}, r"k: 6 records are too few.*it takes 7, of which 3 are spent on means"),
+        ({"k": 1}, "k: must be at least 2"),
+        ({"confidential": []}, "confidential: is missing"),
+        ({"confidential": ["income", "age"]}, "confidential: names 'age', which is in quasi too"),
+        ({"alpha": 0.3}, "alpha: does not apply to method 'hybrid'"),
+        ({"constraints": {"age": "integer"}}, "constraints: names 'age', which is not confidential"),
+        ({"constraints": {"income": "even"}}, "constraints.income: must be 'non-negative' or 'integer'"),
+        ({"constraints": {"income": "integer"}}, "'income' is itself not integer in 120 records"),
+        ({"constraints": {"ill": "integer"}, "confidential": ["ill"]}, "do not apply to 'ill', which is nominal"),
+        ({"missing": "group"}, "missing: 'group' does not apply"),
+        ({"mask_quasi": True, "quasi": None}, "mask_quasi: does not apply without quasi-identifiers"),
+        *(
+            ({field: value}, f"{field}: does not apply to method 'hybrid'")
+            for field, value in {
+                "blocks": [["age"], ["height"]],
+                "weights": "debt",
+                "l": 2,
+                "t": 0.2,
+                "restore_variance": True,
+                "aggregate": "median",
+                "round": True,
+                "scale": {"block_size": 100},
+            }.items()
+        ),
+        ({"method": "mdav", "mask_quasi": True}, "mask_quasi: does not apply to method 'mdav'"),
+        ({"method": "mdav", "constraints": {"income": "integer"}}, "constraints: does not apply to method 'mdav'"),
+        ({"method": "ms", "alpha": 0.5}, "k: does not apply to method 'ms'"),
+    ],
+)
+def test_what_hybrid_data_cannot_do_is_one_clear_sentence(options, message):
+    with pytest.raises(shoal.ShoalError, match=message):
+        shoal.protect(people(), **{**HYBRID, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": None}, "alpha: is missing"),
+        ({"alpha": 1.0}, "alpha: must be at least 0 and less than 1"),
+        ({"alpha": [0.5, -0.1]}, "alpha: must be at least 0 and less than 1"),
+        ({"alpha": [0.5]}, "alpha: must have a number, or a row of 2, for each of the 2"),
+        ({"alpha": {"income": 0.5}}, "alpha: leaves out 'debt'"),
+        ({"alpha": "much"}, "^alpha: must be a number$"),
+        ({"alpha": float("nan")}, "^alpha: must be a number$"),
+        ({"alpha": 1 - 1e-15}, "'income' would be .* in 120 records: alpha leaves no noise .* take a smaller one"),
+        ({"strata": ["town"]}, "strata: does not apply to method 'ms'"),
+        ({"confidential": ["ill"]}, "method: 'ms' cannot take 'ill', which is nominal; use 'hybrid'"),
+    ],
+)
+def test_what_ms_cannot_do_is_one_clear_sentence(options, message):
+    with pytest.raises(shoal.ShoalError, match=message):
+        shoal.protect(people(), **{**MS, **options})
+
+
+def test_text_among_confidential_numbers_is_refused(tmp_path):
+    rows = [f"{i},{i * 7 % 11}" for i in range(30)]
+    (tmp_path / "spoilt.csv").write_text("\n".join(["a,b", *rows, "31,many"]) + "\n")
+    with pytest.raises(shoal.DataError, match=r"'b'.*record 31"):
+        shoal.protect(tmp_path / "spoilt.csv", k=10, method="hybrid", quasi=["a"], confidential=["b"])
+
+
+def swapped(values):
+    return np.concatenate([values[1::-1], values[2:]])
+
+
+@pytest.mark.parametrize(
+    ("name", "tamper", "failure"),
+    [
+        ("income", lambda x: x + 1e-3, "'income' does not keep its mean in the file"),
+        ("income", lambda x: (x - x.mean()) * 1.001 + x.mean(), "'income' does not keep its covariance with 'income'"),
+        ("income", lambda x: x[::-1], "'income' does not keep its covariance with 'age' in the file"),
+        ("income", swapped, "in some group"),
+        ("ill", lambda x: np.roll(x, 1), "'ill' does not keep its marginals"),
+        ("children", lambda x: x - 10, "'children' is not non-negative"),
+        ("children", lambda x: x + 0.5, "'children' is not integer"),
+    ],
+)
+def test_verification_finds_what_is_not_as_claimed(name, tamper, failure):
+    table = people()
+    constraints = {"children": ["non-negative", "integer"]}
+    asked = {**HYBRID, "k": 15, "confidential": ["income", "ill", "children"], "constraints": constraints}
+    release = shoal.protect(table, **asked)
+    claim = release._hybrid.claim
+    changed = tamper(np.array(release.table[name]))
+    spoilt = release.table.set_column(release.table.column_names.index(name), name, [changed])
+    with pytest.raises(shoal.CheckFailed, match=failure):
+        verify_hybrid(Table(spoilt), Table(table), claim)
+
+
+def test_verification_finds_values_that_are_their_own():
+    table = people()
+    types = dict.fromkeys(["income"], "continuous")
+    claim = Claim(np.arange(120) // 12, ["income"], [], [], {}, types, {})
+    with pytest.raises(shoal.CheckFailed, match="'income' publishes 120 values as they were"):
+        verify_hybrid(Table(table), Table(table), claim)

@@ -1,0 +1,358 @@
+"""protect() with methods hybrid and ms: what is kept, what nobody publishes, and what stays secret."""
+
+import csv
+import datetime as dt
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from hybrid_samples import HYBRID, MS, assert_kept, columns, people
+from shoal import cli
+from shoal.aggregation import aggregate
+from shoal.masking.ipso import ipso
+from shoal.measures import distance_linkage
+from shoal.pipeline.hybrid import random_numbers
+from shoal.pipeline.resolve import settled
+from shoal.tables import Table, write_table
+
+FEW = ["EMCONTRB", "PTOTVAL", "INTVAL", "WSALVAL"]
+
+
+@pytest.fixture(params=["census", "tarragona", "eia"])
+def reference_table(request, reference_file):
+    with reference_file(request.param).open(newline="") as file:
+        names, *rows = csv.reader(file)
+    which = [0, *range(5, 15)] if request.param == "eia" else range(13)
+    return pa.table({names[j]: [float(row[j]) for row in rows] for j in which})
+
+
+@pytest.mark.parametrize("k", [30, 50])
+def test_means_and_covariances_are_kept_on_the_reference_sets(reference_table, k):
+    X, Y = reference_table.column_names[1::2], reference_table.column_names[::2]
+    release = shoal.protect(reference_table, k=k, method="hybrid", quasi=Y, confidential=X)
+    assert_kept(reference_table, release, X, Y)
+    before, after = columns(reference_table, X), columns(release.table, X)
+    own = np.abs(after - before) <= 1e-12 * np.abs(before)
+    for g, j in {(release.groups[i], j) for i, j in np.argwhere(own)}:
+        assert np.ptp(before[release.groups == g, j]) == 0
+        assert any(f"'{X[j]}' is the same for all members" in note for note in release.notes)
+    assert np.bincount(release.groups).min() >= k
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", range(5, 51))
+def test_what_is_released_is_kept_for_every_admissible_k(reference_table, k):
+    names = reference_table.column_names
+    for width in range(2, len(names) + 1):
+        X, Y = names[1:width:2], names[:width:2]
+        if k < len(Y) + 1 + max(2 * len(X), 4):
+            continue
+        try:
+            release = shoal.protect(reference_table, k=k, method="hybrid", quasi=Y, confidential=X)
+        except shoal.DataError as error:
+            if "would be published as it is" not in str(error):
+                raise
+            continue
+        assert_kept(reference_table, release, X, Y)
+
+
+def test_what_the_quasi_identifiers_add_up_to_is_refused_by_name(reference_file):
+    # PTOTVAL is the sum of POTHVAL and PEARNVAL.
+    asked = {"k": 40, "method": "hybrid", "confidential": ["PTOTVAL", "FICA"], "quasi": ["POTHVAL", "PEARNVAL"]}
+    with pytest.raises(shoal.DataError, match=r"'PTOTVAL' would be published as it is in 1,080 records.*mask_quasi"):
+        shoal.protect(reference_file("census"), **asked)
+    release = shoal.protect(reference_file("census"), **asked, mask_quasi=True)
+    assert release.risk()["after"]["smallest"] >= 40
+
+
+def test_k_of_all_records_is_ipso_on_the_file():
+    table = people()
+    release = shoal.protect(table, **{**HYBRID, "k": 120}, seed=5)
+    plan, attributes, _ = settled(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), Table(table))
+    drawn = random_numbers(attributes, plan)
+    expected = ipso(columns(table, ["income", "debt"]), columns(table, ["age", "height"]), drawn)
+    np.testing.assert_allclose(columns(release.table, ["income", "debt"]), expected)
+
+
+@pytest.mark.parametrize("k", [10, 30, 50])
+def test_hybrid_data_are_linked_about_as_often_as_averages_and_keep_more(reference_file, k):
+    release = shoal.protect(reference_file("census"), k=k, method="hybrid", confidential=FEW, seed=k)
+    original = Table(shoal.protect(reference_file("census"), k=2, quasi=FEW)._source.native)
+    X = original.matrix(FEW)
+    plain = np.column_stack([aggregate(x, release.groups, "mean") for x in X.T])
+    linked = release.summary()["hybrid"]["linkage"]["expected"]
+    assert linked <= distance_linkage(X, plain)["expected"] + 1
+    assert all(row["variance_ratio"] == pytest.approx(1) for row in release.loss()["attributes"].values())
+    assert release.loss()["correlation_change"] == pytest.approx(0, abs=1e-9)
+
+
+def test_the_summary_measures_what_was_preserved():
+    summary = shoal.protect(people(), **HYBRID).summary()
+    found = summary["hybrid"]
+    assert max(*found["preserved"]["file"].values(), *found["preserved"]["groups"].values()) < 1e-9
+    for row in found["preserved"]["attributes"].values():
+        assert row["lemma_2"]["measured"] <= row["lemma_2"]["bound"]
+        assert len(row["moments"]["third"]) == len(row["moments"]["fourth"]) == 2
+    assert {row["statistic"] for row in found["subdomains"]} == {"mean", "variance", "correlation"}
+    assert min(row["records"] for row in found["subdomains"]) >= 20
+    assert shoal.protect(people(39), **HYBRID).summary()["hybrid"]["subdomains"] == []
+    assert list(summary["loss"]["attributes"]) == ["income", "debt"]
+    json.dumps(summary)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(20, 60), st.integers(14, 20), st.booleans())
+def test_collinear_and_constant_columns_are_kept_too(seed, n, k, mask_quasi):
+    rng = np.random.default_rng(seed)
+    a, y = rng.lognormal(size=n), rng.normal(size=n)
+    table = pa.table(
+        {"a": a, "b": 3 - 2 * a, "same": np.full(n, 7.25), "few": rng.integers(0, 3, n) + 0.5, "y": y, "z": -y}
+    )
+    X = ["a", "b", "same", "few"]
+    options = {"k": min(k, n), "method": "hybrid", "quasi": ["y", "z"], "confidential": X, "mask_quasi": mask_quasi}
+    release = shoal.protect(table, **options)
+    assert_kept(table, release, X, [] if mask_quasi else ["y", "z"])
+    np.testing.assert_allclose(release.table["b"].to_numpy(), 3 - 2 * release.table["a"].to_numpy(), atol=1e-8)
+    assert any("'same' is the same for all members" in note for note in release.notes)
+    assert not np.isclose(release.table["a"].to_numpy(), a, rtol=1e-12, atol=0).any()
+
+
+def test_quasi_identifiers_stay_unless_they_are_to_be_masked():
+    table = people()
+    asked = {**HYBRID, "quasi": ["age", "height", "town"]}
+    as_they_are = shoal.protect(table, **asked)
+    assert as_they_are.table.select(["age", "height", "town"]).equals(table.select(["age", "height", "town"]))
+    assert any("no k-anonymity is promised" in note for note in as_they_are.notes)
+    assert any("not a number: town" in note for note in as_they_are.notes)
+    masked = shoal.protect(table, **asked, mask_quasi=True)
+    assert masked.risk()["after"]["smallest"] >= 10
+    np.testing.assert_allclose(
+        masked.table["height"].to_numpy(), aggregate(table["height"].to_numpy(), masked.groups, "mean")
+    )
+    assert_kept(table, masked, ["income", "debt"], [])
+
+
+def test_categories_are_dealt_out_anew_within_groups():
+    table = people()
+    release = shoal.protect(table, **{**HYBRID, "confidential": ["income", "ill", "town"]})
+    for name in ("ill", "town"):
+        before, after = np.array(table[name]), np.array(release.table[name])
+        assert (before != after).any()
+        for g in np.unique(release.groups):
+            assert sorted(before[release.groups == g]) == sorted(after[release.groups == g])
+    assert_kept(table, release, ["income"], ["age", "height"])
+    only = shoal.protect(table, k=2, method="hybrid", confidential=["ill"], quasi=["town"])
+    assert only.summary()["hybrid"]["dealt"] == ["ill"]
+    assert any("'ill' is the same for all members in" in note for note in only.notes)
+
+
+def test_groups_stay_within_strata_even_where_they_must_grow():
+    rng = np.random.default_rng(3)
+    lone = np.zeros(120)
+    lone[:6] = rng.normal(size=6)  # six records that are told from all others by this attribute
+    table = people().append_column("lone", [lone]).append_column("half", [["u", "v"] * 60])
+    asked = {**HYBRID, "quasi": ["age", "lone"], "strata": ["half"]}
+    release = shoal.protect(table, **asked)
+    for g in np.unique(release.groups):
+        assert len(set(np.array(table["half"])[release.groups == g])) == 1
+    assert_kept(table, release, ["income", "debt"], ["age", "lone"])
+
+
+def test_dates_and_short_floats_are_kept_up_to_their_rounding():
+    rng = np.random.default_rng(0)
+    days = [dt.date(1980, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 9000, 80)]
+    table = pa.table({"day": days, "short": pa.array(rng.normal(size=80), pa.float32()), "long": rng.normal(size=80)})
+    release = shoal.protect(table, k=12, method="hybrid", confidential=["day", "short", "long"])
+    assert release.table.schema.equals(table.schema)
+    assert any("rounding of their types" in note and "day, short" in note for note in release.notes)
+    assert release.summary()["hybrid"]["preserved"]["file"]["means"] < 1e-3
+
+
+def test_constraints_hold_and_the_release_says_what_they_cost():
+    table = people()
+    constraints = {"children": ["integer", "non-negative"], "debt": "non-negative"}
+    asked = {**HYBRID, "confidential": ["income", "debt", "children"], "constraints": constraints}
+    release = shoal.protect(table, **asked)
+    assert release.table["children"].type == pa.int64()
+    assert min(release.table["children"].to_pylist()) >= 0
+    assert min(release.table["debt"].to_pylist()) >= 0
+    cost = release.summary()["hybrid"]["constraints"]
+    assert cost["children"]["moved"] > 0
+    after, before = (np.array(each["children"]) for each in (release.table, table))
+    own = (after == before).sum()
+    assert own > 0
+    assert f"'children' is published as it is in {own} records" in release.notes
+    assert cost["children"]["group_mean"] >= abs(cost["children"]["mean"])
+    moved = abs(np.mean(release.table["children"].to_pylist()) - np.mean(table["children"].to_pylist()))
+    assert abs(cost["children"]["mean"]) == pytest.approx(moved / np.std(table["children"].to_pylist()), abs=1e-9)
+    assert any("'children' is integer and non-negative" in note for note in release.notes)
+    assert_kept(table, release, ["income"], ["age", "height"])
+
+
+@pytest.mark.parametrize(
+    "alpha", [0.4, [0.4, 0.4], {"debt": 0.4, "income": 0.4}, [[0.4, 0], [0, 0.4]], np.array([0.4, 0.4])]
+)
+def test_ms_takes_alpha_in_every_form(alpha):
+    table = people()
+    release = shoal.protect(table, **{**MS, "alpha": alpha}, seed=3)
+    assert_kept(table, release, ["income", "debt"], ["age", "height"])
+    A = np.column_stack([np.ones(120), columns(table, ["age", "height"])])
+    before, after = (columns(each, ["income", "debt"]) for each in (table, release.table))
+    E, new = (V - A @ np.linalg.lstsq(A, V)[0] for V in (before, after))
+    np.testing.assert_allclose(np.linalg.lstsq(E, new)[0], 0.4 * np.eye(2), atol=1e-9)
+    assert "k" not in release.summary()["plan"]
+
+
+def test_an_alpha_that_takes_too_much_is_explained_and_another_offered():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=100)
+    table = pa.table({"a": a, "b": a + 0.1 * rng.normal(size=100)})
+    with pytest.raises(shoal.DataError, match=r"(?s)positive semidefinite.*one that can be used is"):
+        shoal.protect(table, method="ms", alpha=[0.9, 0.1], confidential=["a", "b"])
+    with pytest.raises(shoal.DataError, match=r"one that can be used is \[\[.*\]\]$"):
+        shoal.protect(table, method="ms", alpha=[[0.9, 0], [0, 0.1]], confidential=["a", "b"])
+
+
+@pytest.mark.parametrize("asked", [HYBRID, MS])
+def test_the_seed_decides_and_is_never_published(asked, tmp_path):
+    table = people()
+    one, two = (shoal.protect(table, **asked, seed=123456789) for _ in range(2))
+    assert one.table.equals(two.table)
+    fresh = [shoal.protect(table, **asked) for _ in range(2)]
+    assert not fresh[0].table.equals(fresh[1].table)
+    assert not fresh[0].table.equals(one.table)
+    for number, (release, said) in enumerate(((one, "the seed is not in the plan"), (fresh[0], "fresh secret seed"))):
+        release.save(tmp_path / f"{number}.csv")
+        text = (tmp_path / f"{number}.csv.plan.toml").read_text()
+        assert "seed" not in text
+        assert "123456789" not in text + json.dumps(release.summary()) + repr(release)
+        assert any(said in note for note in release.notes)
+
+
+def test_a_seed_that_is_used_once_more_gives_other_noise():
+    table = people()
+    attributes = settled(shoal.Plan(**MS), Table(table))[1]
+    drawn = [
+        random_numbers(attributes, settled(shoal.Plan(**{**MS, **options}, seed=7), Table(table))[0]).random()
+        for options in ({}, {"alpha": 0.5}, {"confidential": ["debt", "income"]})
+    ]
+    other = settled(shoal.Plan(**MS, seed=7), Table(people(seed=1)))
+    drawn.append(random_numbers(other[1], other[0]).random())
+    assert len(set(drawn)) == 4
+    one, two = (shoal.protect(table, **{**MS, "alpha": alpha}, seed=7).table["income"] for alpha in (0.3, 0.6))
+    assert abs(np.corrcoef(one, two)[0, 1]) < 0.8
+
+
+def test_records_and_attributes_that_hardly_move_are_told():
+    table = people()
+    height = table["height"].to_numpy()
+    table = table.set_column(table.column_names.index("debt"), "debt", [3 * height + 1e-3 * np.arange(120) % 7])
+    assert any("'debt' nearly follows from the quasi-ident" in note for note in shoal.protect(table, **HYBRID).notes)
+    far = np.where(np.arange(120) == 5, 3e3, height)
+    table = people().set_column(2, "height", [far])
+    assert any("hardly moved" in note and "others: 1 record" in note for note in shoal.protect(table, **HYBRID).notes)
+    assert any("hardly any noise" in note for note in shoal.protect(table, **MS).notes)
+
+
+def test_an_attribute_that_rounding_gives_back_to_most_is_refused():
+    age = people()["age"].to_numpy()
+    table = people().append_column("tax", [np.rint(0.37 * age).astype(int)])
+    asked = {**HYBRID, "confidential": ["tax"], "constraints": {"tax": "integer"}}
+    with pytest.raises(shoal.DataError, match=r"'tax' would, once rounded, be published as it is in \d+ records, more"):
+        shoal.protect(table, **asked)
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("ns"), pa.timestamp("s")])
+def test_dates_stay_in_the_calendar(kind):
+    first = [dt.date(1, 1, 1 + i % 9) for i in range(30)] if kind != pa.timestamp("ns") else [dt.date(1678, 1, 1)] * 30
+    last = [dt.date(9999, 12, 1 + i) for i in range(30)] if kind != pa.timestamp("ns") else [dt.date(1960, 1, 1)] * 30
+    table = pa.table({"day": pa.array(first + last, pa.date32()).cast(pa.timestamp("s")).cast(kind)})
+    release = shoal.protect(table, k=60, method="hybrid", confidential=["day"])
+    years = [day.year for day in release.table["day"].cast(pa.timestamp("s"), safe=False).to_pylist()]
+    assert min(years) >= 1
+    assert max(years) <= 9999
+    assert any("'day' is in the calendar" in note for note in release.notes)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("asked", [HYBRID, MS])
+def test_units_do_not_matter(asked, unit):
+    table = people()
+    income = table["income"].to_numpy() / 1e5
+    table = table.set_column(table.column_names.index("income"), "income", [income * unit])
+    release = shoal.protect(table, **asked)
+    assert np.std(release.table["income"].to_numpy() / unit) == pytest.approx(np.std(income))
+    assert max(release.summary()["hybrid"]["preserved"]["file"].values()) < 1e-9
+
+
+def test_distances_may_be_of_confidential_numbers_only():
+    shoal.protect(people(), k=10, method="hybrid", quasi=["town"], confidential=["income"], standardize="minmax")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("asked", [HYBRID, {**HYBRID, "mask_quasi": True}, MS])
+def test_a_file_is_verified_and_its_plan_runs_again(asked, ending, tmp_path):
+    release = shoal.protect(people(), **asked)
+    release.save(tmp_path / f"masked.{ending}")
+    plan = shoal.Plan.load(tmp_path / f"masked.{ending}.plan.toml")
+    again = shoal.protect(people(), plan.updated(output=None))
+    assert again.plan.options() == release.plan.options()
+
+
+def test_records_that_miss_a_value_are_refused_or_left_out():
+    income = people()["income"].to_pylist()
+    table = people().set_column(4, "income", [[None, *income[1:]]])
+    with pytest.raises(shoal.DataError, match="'income' misses a value in record 1"):
+        shoal.protect(table, **HYBRID)
+    release = shoal.protect(table, **HYBRID, missing="suppress")
+    assert release.suppressed == 1
+    assert any("1 record left out" in note for note in release.notes)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_table(Table(people()), tmp_path / "people.parquet", "parquet")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["shoal", "protect", "people.parquet", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return call
+
+
+def test_the_command_line_makes_hybrid_data_and_shows_what_they_keep(run):
+    roles = ["--quasi", "age,height", "--confidential", "income,children", "--identifiers", "name"]
+    rules = ["--constraint", "children=non-negative,integer", "--mask-quasi"]
+    code, out, _ = run("--method", "hybrid", "-k", 12, *roles, *rules, "-o", "masked.csv")
+    assert code == 0
+    for words in ("2 confidential attributes made hybrid by hybrid, k = 12", "third moment", "Lemma 2", "children"):
+        assert words in out
+    code, out, _ = run("--method", "ms", "--alpha", "income=0.2", "--alpha", "children=0.3", *roles, "-o", "ms.csv")
+    assert code == 0
+    assert "made hybrid by ms, without groups" in out
+    code, out, _ = run("--method", "ms", "--alpha", 0.2, "--confidential", "income", "-o", "out.csv", "--json")
+    assert "seed" not in json.loads(out)["plan"]
+    code, _, err = run("--method", "ms", "--alpha", 2, "-k", 3, *roles, "-o", "no.csv")
+    assert code == 2
+    assert "k: does not apply" in err
+    assert "alpha: must be at least 0" in err
+
+
+def test_what_is_too_large_for_memory_is_refused(run, tmp_path):
+    (tmp_path / "people").mkdir()
+    (tmp_path / "people.parquet").rename(tmp_path / "people" / "part.parquet")
+    (tmp_path / "people").rename(tmp_path / "people.parquet")
+    code, _, err = run("--method", "hybrid", "-k", 12, "--confidential", "income", "-o", "masked.csv")
+    assert code == 2
+    assert "method: 'hybrid' needs the whole table in memory" in err

@@ -1,0 +1,450 @@
+"""The manifest of a release: what it says, that it gives nothing away, and that it finds every change."""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal import cli
+from shoal.backends.file.run import protect_file
+from shoal.pipeline.manifest import PUBLIC, Manifest, load_manifest, manifest_beside
+from shoal.tables import Table, write_table
+
+# Nobody should find any of these in a manifest: values of identifiers, of what is masked and of what is confidential.
+PLANTED = ["Xanthippe", "7654321", "Kryptonosis", "Zzyzx", "level-of-one", "4711"]
+OPTIONS = {
+    "k": 4,
+    "quasi": ["age", "town", "size"],
+    "confidential": ["sick"],
+    "identifiers": ["name"],
+    "levels": {"size": ["small", "large", "level-of-one"]},
+    "edits": ["age >= 0", "if wages > 4711 then age > 1"],
+    "seed": 4711,
+}
+
+
+def people(n=48):
+    rng = np.random.default_rng(5)
+    age = rng.integers(18, 90, n)
+    age[3] = 7654321
+    town, size = rng.choice(["Ayr", "Rye"], n).tolist(), rng.choice(["small", "large"], n).tolist()
+    town[4], size[5] = "Zzyzx", "level-of-one"
+    return pa.table(
+        {
+            "name": [f"Xanthippe {i}" for i in range(n)],
+            "age": age,
+            "town": town,
+            "size": size,
+            "wages": rng.integers(1, 900, n),
+            "sick": rng.choice(["Kryptonosis A", "Kryptonosis B", "none"], n),
+        }
+    )
+
+
+def numbers(n=60, seed=1):
+    rng = np.random.default_rng(seed)
+    return pa.table({"id": np.arange(n), "x": rng.normal(size=n), "y": rng.normal(size=n), "z": rng.integers(0, 5, n)})
+
+
+@pytest.fixture
+def published(tmp_path):
+    """A release of numbers as a CSV file, with its manifest."""
+    path = tmp_path / "masked.csv"
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], method="mdav").save(path)
+    return path, tmp_path / "masked.manifest.json"
+
+
+def failures(*arguments, **options):
+    with pytest.raises(shoal.CheckFailed) as caught:
+        shoal.check(*arguments, **options)
+    return caught.value.failures
+
+
+def edited(path, *steps, to):
+    """Change one entry of a manifest."""
+    manifest = json.loads(path.read_text())
+    part = manifest
+    for step in steps[:-1]:
+        part = part[step]
+    part[steps[-1]] = to
+    path.write_text(json.dumps(manifest))
+
+
+KINDS = {
+    "csv": "csv",
+    "tsv": "csv",
+    "parquet": "parquet",
+    "arrow": "arrow",
+    "sav": "sav",
+    "xlsx": "excel",
+    "xml": "xml",
+}
+
+
+@pytest.mark.parametrize("ending", KINDS)
+def test_a_release_in_every_kind_of_file_is_verified_by_its_manifest(tmp_path, ending):
+    write_table(Table(people()), tmp_path / f"in.{ending}", KINDS[ending])
+    release = shoal.protect(tmp_path / f"in.{ending}", **OPTIONS)
+    path = tmp_path / f"out.{ending}"
+    release.save(path)
+    manifest = load_manifest(tmp_path / "out.manifest.json")
+    assert manifest.published.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert manifest.published.bytes == path.stat().st_size
+    found = shoal.check(path, manifest=tmp_path / "out.manifest.json", edits=OPTIONS["edits"])
+    assert (found["records"], found["k"], found["quasi"], found["edits"]) == (48, 4, ["age", "town", "size"], 2)
+    assert len(set(release.groups.tolist())) >= found["blocks"][0]["groups"]
+    text = (tmp_path / "out.manifest.json").read_text().replace(manifest.published.sha256, "")
+    assert [value for value in PLANTED if value in text] == []
+    assert str(tmp_path) not in text
+    assert "in." + ending not in text
+
+
+def test_the_same_plan_gives_the_same_manifest(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shoal.protect(people(), **OPTIONS).save(tmp_path / name / "masked.csv")
+    first, second = ((tmp_path / name / "masked.manifest.json").read_bytes() for name in ("one", "two"))
+    assert first == second
+
+
+def test_no_hash_of_the_original_is_in_it(tmp_path):
+    pa.csv.write_csv(numbers(), tmp_path / "in.csv")
+    shoal.protect(tmp_path / "in.csv", k=4, quasi=["x", "y"]).save(tmp_path / "masked.csv")
+    text = (tmp_path / "masked.manifest.json").read_text()
+    content = (tmp_path / "in.csv").read_bytes()
+    assert not any(hashlib.new(name, content).hexdigest() in text for name in ("md5", "sha1", "sha256", "sha512"))
+    assert text.count("sha256") == 1
+
+
+def test_every_field_of_a_plan_is_public_or_private_on_purpose():
+    private = {"levels", "edits", "seed", "input", "output", "csv", "scale"}
+    assert {*PUBLIC} | private == {*shoal.Plan.model_fields}
+    assert not {*PUBLIC} & private
+
+
+def test_of_the_scale_neither_the_cluster_nor_the_memory_is_told(tmp_path):
+    scale = {"block_size": 20, "memory": "777MB"}
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], scale=scale).save(tmp_path / "masked.csv")
+    told = json.loads((tmp_path / "masked.manifest.json").read_text())["plan"]["scale"]
+    assert told["block_size"] == 20
+    assert not {"memory", "master"} & {*told}
+
+
+def test_how_many_records_were_left_out_is_not_told(tmp_path):
+    table = people().append_column("gaps", pa.array([None, 1.0] * 24))
+    shoal.protect(table, k=4, quasi=["gaps"], missing="suppress").save(tmp_path / "masked.csv")
+    manifest = load_manifest(tmp_path / "masked.manifest.json")
+    assert manifest.published.records == 24
+    told = manifest.model_dump(exclude={"versions": True, "published": {"bytes", "sha256"}})
+    assert "48" not in str(told)
+    assert "suppressed" not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace(",3\n", ",4\n", 1), ["SHA-256"]),
+        (lambda text: "\n".join(text.split("\n")[:-2]) + "\n", ["bytes", "SHA-256", "59 records", "the size of"]),
+        (
+            lambda text: text.replace("id,x", "id,w", 1),
+            ["SHA-256", "missing: 'x'", "not in the manifest: 'w'", "k cannot"],
+        ),
+        (lambda text: text.replace("id,x,y,z", "x,id,y,z", 1), ["SHA-256", "another order", "fewer than 4"]),
+        (lambda text: text + "61,1.5,2.5,0\n", ["bytes", "SHA-256", "61 records", "1 of the", "number of groups"]),
+        (lambda text: text.replace("\n", "\r\n"), ["bytes", "SHA-256"]),
+        (lambda text: "", ["bytes", "SHA-256", "empty"]),
+    ],
+)
+def test_every_change_of_the_file_is_found(published, change, said):
+    path, manifest = published
+    path.write_bytes(change(path.read_text()).encode())
+    found = failures(path, manifest=manifest)
+    for words in said:
+        assert any(words in failure for failure in found), (words, found)
+
+
+@pytest.mark.parametrize(
+    ("steps", "to", "said"),
+    [
+        (("published", "sha256"), "0" * 64, "SHA-256"),
+        (("published", "bytes"), 7, "bytes, where the manifest says 7"),
+        (("published", "records"), 61, "60 records, where the manifest says 61"),
+        (("published", "columns"), ["id", "x", "y"], "not in the manifest: 'z'"),
+        (("verified", "k"), 3, "another k"),
+        (("plan", "k"), 3, "another k"),
+        (("plan", "identifiers"), ["z"], "identifiers of the plan are among the columns"),
+        (("plan", "quasi"), ["x", "y", "z"], "not all quasi-identifiers"),
+        (("verified", "blocks", 0, "groups"), 2, "the number of groups"),
+        (("verified", "blocks", 0, "smallest"), 5, "the size of the smallest group"),
+        (("verified", "blocks", 0, "attributes"), ["x", "y", "z"], "occur fewer than 4 times"),
+    ],
+)
+def test_every_change_of_the_manifest_is_found(published, steps, to, said):
+    path, manifest = published
+    edited(manifest, *steps, to=to)
+    assert any(said in failure for failure in failures(path, manifest=manifest))
+
+
+def test_another_file_is_not_the_one_and_a_renamed_one_is(published):
+    path, manifest = published
+    shoal.protect(numbers(seed=2), k=4, quasi=["x", "y"]).save(path.with_name("other.csv"))
+    assert any("SHA-256" in failure for failure in failures(path.with_name("other.csv"), manifest=manifest))
+    path.rename(path.with_name("found later.csv"))
+    assert shoal.check(path.with_name("found later.csv"), manifest=manifest)["records"] == 60
+
+
+BROKEN = {
+    "nothing": b"",
+    "no JSON": b"hello",
+    "a list": b"[1, 2]",
+    "deep": b"[" * 100_000,
+    "no text": b"\xff\xfe\x00",
+    "another document": b'{"name": "web app", "version": 3}',
+    "large": b" " * 20_000_001,
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_manifest_is_refused_in_one_sentence(published, content):
+    path, manifest = published
+    manifest.write_bytes(content)
+    with pytest.raises(shoal.FileError, match="is not the manifest of a release") as caught:
+        shoal.check(path, manifest=manifest)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("steps", "to"),
+    [
+        (("published", "records"), "60"),
+        (("published", "records"), -1),
+        (("published", "sha256"), "secret value"),
+        (("published", "sha256"), None),
+        (("verified", "k"), None),
+        (("verified", "blocks", 0, "attributes"), []),
+        (("verified", "surprise"), "secret value"),
+        (("published", "csv", "delimiter"), ["secret value"]),
+    ],
+)
+def test_a_wrong_entry_is_named_and_not_shown(published, steps, to):
+    path, manifest = published
+    edited(manifest, *steps, to=to)
+    with pytest.raises(shoal.FileError, match=rf"is not the manifest of a release: '{steps[0]}") as caught:
+        shoal.check(path, manifest=manifest)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_manifest_of_another_version_or_none_is_said_to_be(published):
+    path, manifest = published
+    edited(manifest, "version", to=2)
+    with pytest.raises(shoal.FileError, match="of another version"):
+        shoal.check(path, manifest=manifest)
+    with pytest.raises(shoal.FileError, match="there is no manifest"):
+        shoal.check(path, manifest=path.with_name("nowhere.json"))
+    edited(manifest, "version", to=1)
+    with pytest.raises(shoal.FileError, match="there is no file"):
+        shoal.check(path.with_name("nowhere.csv"), manifest=manifest)
+
+
+def test_what_does_not_go_with_a_manifest_is_refused(published):
+    path, manifest = published
+    with pytest.raises(shoal.PlanError) as caught:
+        shoal.check(pa.csv.read_csv(path), 4, ["x"], manifest=manifest)
+    assert [field for field, _ in caught.value.problems] == ["k", "quasi", "manifest"]
+    with pytest.raises(shoal.PlanError, match="k: is missing"):
+        shoal.check(path)
+
+
+def test_promises_on_confidential_attributes_are_measured_again(tmp_path):
+    table = people(96)
+    options = {"k": 4, "quasi": ["age"], "confidential": ["sick", "wages"], "identifiers": ["name"], "l": 2, "t": 0.6}
+    shoal.protect(table, **options).save(tmp_path / "masked.csv")
+    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.manifest.json"
+    block = load_manifest(manifest).verified.blocks[0]
+    assert [(each.attribute, each.order, each.l, each.t) for each in block.diversity] == [
+        ("sick", "none", 2, 0.6),
+        ("wages", "numbers", 2, 0.6),
+    ]
+    shoal.check(path, manifest=manifest)
+    edited(manifest, "verified", "blocks", 0, "diversity", 0, "closeness", to=0.01)
+    assert any("0.0100" in failure for failure in failures(path, manifest=manifest))
+    sick = pa.array(["none"] * 96)
+    pa.csv.write_csv(pa.csv.read_csv(path).set_column(4, "sick", sick), path)
+    assert any("'sick' has 1 value in some group, where l = 2" in each for each in failures(path, manifest=manifest))
+
+
+def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):
+    levels = {"size": ["small", "large", "level-of-one"]}
+    options = {"k": 4, "quasi": ["age"], "confidential": ["size"], "levels": levels, "t": 0.9}
+    shoal.protect(people(), **options).save(tmp_path / "masked.csv")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json")
+    assert any("'size', whose levels are in no manifest" in each for each in found["unverified"])
+
+
+def test_what_only_the_original_could_tell_is_named(tmp_path):
+    table = numbers().append_column("w", pa.array(np.linspace(1, 2, 60)))
+    options = {"weights": "w", "preserve": "weighted_mean", "edits": ["z >= 0"]}
+    shoal.protect(table, k=4, quasi=["x", "y"], **options).save(tmp_path / "masked.csv")
+    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.manifest.json"
+    said = " ".join(shoal.check(path, manifest=manifest)["unverified"])
+    assert "weighted totals" in said
+    assert "1 rule" in said
+    assert "rule" not in " ".join(shoal.check(path, manifest=manifest, edits=["z >= 0"])["unverified"])
+    assert failures(path, manifest=manifest, edits=["z >= 0", "z < 9"]) == [
+        "2 rules given, where the manifest speaks of 1"
+    ]
+    assert any("is broken by" in each for each in failures(path, manifest=manifest, edits=["z > 2"]))
+
+
+def test_differential_privacy_is_not_verified_by_looking_at_a_file(published):
+    path, manifest = published
+    edited(manifest, "plan", "epsilon", to=1.0)
+    assert any("differential privacy" in each for each in shoal.check(path, manifest=manifest)["unverified"])
+
+
+def test_rules_that_the_original_broke_are_no_failure(tmp_path):
+    options = {"edits": ["z < 4"], "edits_original": "keep"}
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], **options).save(tmp_path / "masked.csv")
+    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.manifest.json"
+    found = shoal.check(path, manifest=manifest, edits=["z < 4"])
+    assert any("original records that broke rules were kept" in each for each in found["unverified"])
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "mic1d", "k": 12}, {"method": "hybrid", "k": 20, "confidential": ["y"]}]
+)
+def test_a_method_whose_groups_the_file_does_not_show_promises_no_k(tmp_path, options):
+    quasi = ["x"] if "confidential" in options else ["x", "y"]
+    shoal.protect(numbers(), quasi=quasi, **options).save(tmp_path / "masked.csv")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json")
+    assert found["k"] is None
+    assert any("forms no groups" in each for each in found["unverified"])
+
+
+def test_blocks_and_strata_are_counted_as_promised(tmp_path):
+    options = {"blocks": [["x"], ["y"]], "strata": ["z"]}
+    shoal.protect(numbers(), k=3, **options).save(tmp_path / "masked.csv")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json")
+    assert [block["attributes"] for block in found["blocks"]] == [["x", "z"], ["y", "z"]]
+    assert all(block["smallest"] >= 3 for block in found["blocks"])
+
+
+def test_outputs_that_differ_in_their_ending_do_not_share_a_manifest(published):
+    path, manifest = published
+    release = shoal.protect(numbers(), k=4, quasi=["x", "y"])
+    before = manifest.read_bytes()
+    for overwrite in (False, True):
+        with pytest.raises(shoal.FileError, match=r"exists already|differs in more than its ending"):
+            release.save(path.with_suffix(".parquet"), overwrite=overwrite)
+    assert manifest.read_bytes() == before
+    assert sorted(os.listdir(path.parent)) == ["masked.csv", "masked.csv.plan.toml", "masked.manifest.json"]
+    path.unlink()
+    release.save(path.with_suffix(".parquet"), overwrite=True)
+    assert load_manifest(manifest).published.name == "masked.parquet"
+
+
+def test_a_file_that_is_no_manifest_is_never_replaced(published):
+    path, manifest = published
+    manifest.write_text('{"name": "a web app"}')
+    with pytest.raises(shoal.FileError, match="is not the manifest of a release"):
+        shoal.protect(numbers(), k=4, quasi=["x", "y"]).save(path, overwrite=True)
+    assert manifest.read_text() == '{"name": "a web app"}'
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_engine_for_large_files_writes_the_same_claims(tmp_path, ending):
+    pq.write_table(numbers(), tmp_path / "in.parquet")
+    plan = shoal.Plan(k=4, quasi=["x", "y"], identifiers=["id"], input=tmp_path / "in.parquet", edits=["z >= 0"])
+    large = tmp_path / f"large.{ending}"
+    protect_file(plan.updated(output=large, scale={"block_size": 60}))
+    found = shoal.check(large, manifest=manifest_beside(large), edits=["z >= 0"])
+    assert (found["records"], found["k"], found["edits"]) == (60, 4, 1)
+    said = load_manifest(manifest_beside(large))
+    assert said.published.columns == ["x", "y", "z"]
+    assert said.verified.rules.number == 1
+    assert "memory" not in said.plan["scale"]
+
+
+def test_a_folder_of_files_is_verified_part_by_part(tmp_path):
+    """As Spark writes it: see the tests of that engine for a manifest of its own."""
+    folder = tmp_path / "masked.csv"
+    folder.mkdir()
+    rows = ['1.0,"a ""b"",\nc"', "1.0,", '1.0,""', "1.0,d"]
+    for part in range(2):
+        (folder / f"part-{part}.csv").write_text("\n".join(["x,t", *rows[2 * part : 2 * part + 2]]) + "\n")
+    (folder / "_SUCCESS").write_text("")
+    parts = [
+        {"name": file.name, "bytes": file.stat().st_size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+        for file in sorted(folder.glob("part*"))
+    ]
+    size = sum(part["bytes"] for part in parts)
+    published = {"name": "masked.csv", "bytes": size, "parts": parts, "records": 4, "columns": ["x", "t"]}
+    block = {"attributes": ["x"], "groups": 1, "smallest": 4, "largest": 4}
+    claim = {"published": published, "plan": {"k": 4}, "versions": {}, "verified": {"k": 4, "blocks": [block]}}
+    manifest = tmp_path / "masked.manifest.json"
+    manifest.write_text(Manifest.model_validate_json(json.dumps(claim)).to_json())
+    assert shoal.check(folder, manifest=manifest)["records"] == 4
+    (folder / "part-2.csv").write_text("x,t\n2.0,e\n")
+    assert any(
+        "'part-2.csv' of the folder is not in the manifest" in each for each in failures(folder, manifest=manifest)
+    )
+    (folder / "part-2.csv").rename(folder / "part-1.csv")
+    assert any("'part-1.csv' is not the one" in each for each in failures(folder, manifest=manifest))
+    (folder / "part-1.csv").unlink()
+    assert any("'part-1.csv' of the folder is missing" in each for each in failures(folder, manifest=manifest))
+
+
+def test_the_command_verifies_and_says_what_it_cannot(published, capsys, monkeypatch):
+    path, manifest = published
+    arguments = ["shoal", "check", str(path), "--manifest", str(manifest)]
+
+    def run(*more):
+        monkeypatch.setattr(sys, "argv", [*arguments, *more])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        return (caught.value.code, *capsys.readouterr())
+
+    code, out, err = run()
+    assert not code
+    assert "this is the file that was published, of 60 records" in " ".join(out.split())
+    assert "not verified again: that values come from the original" in err
+    code, out, _ = run("-k", "4")
+    assert code == 2
+    path.write_text(path.read_text().replace("id", "ID", 1))
+    code, out, err = run("--json")
+    assert code == 1
+    assert json.loads(out)["passed"] is False
+    assert len([line for line in err.splitlines() if line.startswith("failed:")]) == len(json.loads(out)["failures"])
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "manifest.md"
+
+
+def test_the_examples_of_the_documentation_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    rows = [f"person {i},{20 + i % 50},{rng.integers(1000, 9000)},{i % 3}" for i in range(60)]
+    (tmp_path / "people.csv").write_text("\n".join(["name,age,income,ill", *rows]) + "\n")
+    codes = []
+    for kind, block in re.findall(r"```(console|python)\n(.*?)```", DOCS.read_text(), re.DOTALL):
+        if kind == "python":
+            exec(block, {"shoal": shoal})
+            continue
+        for line in block.splitlines():
+            monkeypatch.setattr(sys, "argv", shlex.split(line.removeprefix("$ ")))
+            with pytest.raises(SystemExit) as caught:
+                cli.main()
+            codes.append(caught.value.code or 0)
+    assert codes == [0, 0, 1, 0, 1]
+    printed = capsys.readouterr().out
+    assert "'uniques':" in printed

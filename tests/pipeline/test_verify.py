@@ -1,0 +1,124 @@
+"""Verification finds what is wrong, and passes what is right."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+from shoal.pipeline.verify import Promise, class_sizes, verify
+from shoal.tables import open_table
+
+
+@given(st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from(["a", "b", None])), min_size=1))
+def test_combinations_are_counted_with_missing_equal_only_to_missing(rows):
+    x, y = zip(*rows, strict=True)
+    table = open_table(pa.table({"x": pa.array(x, pa.int64()), "y": pa.array(y, pa.string())}))
+    sizes = class_sizes(table, ["x", "y"])
+    assert sorted(sizes) == sorted(Counter(rows).values())
+
+
+ORIGINAL = pa.table({"name": ["A", "B", "C", "D"], "x": [1.0, 3, 10, 12], "y": [1, 2, 3, float("nan")]})
+RIGHT = pa.table({"x": [2.0, 2, 11, 11], "y": [1, 2, 3, float("nan")]})
+PROMISE = Promise(
+    k=2,
+    blocks=[["x"]],
+    strata=[],
+    masked={"x": pa.float64()},
+    identifiers=["name"],
+    types={"x": "continuous"},
+)
+
+
+def failures(published, promise=PROMISE):
+    with pytest.raises(shoal.CheckFailed) as caught:
+        verify(open_table(published), open_table(ORIGINAL), promise)
+    return caught.value.failures
+
+
+def replaced(name, values):
+    return RIGHT.set_column(RIGHT.column_names.index(name), name, pa.array(values))
+
+
+def test_what_is_right_passes():
+    verify(open_table(RIGHT), open_table(ORIGINAL), PROMISE)
+
+
+def test_a_combination_below_k_is_found():
+    assert failures(replaced("x", [2.0, 2, 10, 12])) == [
+        "2 of the 3 combinations of 'x' occur fewer than 2 times; the smallest has 1 record"
+    ]
+
+
+def test_a_value_outside_its_group_is_found():
+    assert "1 value outside the range" in failures(replaced("x", [2.0, 2, 13, 13]))[0]
+
+
+def test_rows_that_changed_places_are_found():
+    assert "outside the range" in failures(replaced("x", [11.0, 11, 2, 2]))[0]
+    assert "'y' was to stay as it is" in failures(replaced("y", [2, 1, 3, float("nan")]))[0]
+
+
+def test_an_identifier_that_is_still_there_is_found():
+    assert "identifier 'name'" in failures(RIGHT.add_column(0, "name", ORIGINAL["name"]))[0]
+
+
+def test_missing_rows_and_columns_are_found():
+    assert "3 records where 4" in failures(RIGHT.slice(1))[0]
+    assert "columns" in failures(RIGHT.drop_columns(["y"]))[0]
+    assert "columns" in failures(RIGHT.select(["y", "x"]))[0]
+
+
+def test_a_type_that_was_not_promised_is_found():
+    assert "type float" in failures(RIGHT.set_column(0, "x", RIGHT["x"].cast(pa.float32())))[0]
+
+
+def test_in_a_csv_file_numbers_are_what_is_written(tmp_path):
+    (tmp_path / "spelt.csv").write_text("a\n1.5\n1.50\n2.0\n2.0\n")
+    with pytest.raises(shoal.CheckFailed, match="2 of the 3"):
+        shoal.check(tmp_path / "spelt.csv", k=2)
+
+
+def test_restored_variances_are_tied_to_their_rows():
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.normal(size=40)})
+    release = shoal.protect(table, k=4, restore_variance=True)
+    verify(open_table(release.table), open_table(table), release._promise)
+    for wrong in (np.roll(release.table["a"].to_numpy(), 7), np.full(40, 1e9), np.full(40, np.nan)):
+        with pytest.raises(shoal.CheckFailed):
+            verify(open_table(pa.table({"a": wrong})), open_table(table), release._promise)
+
+
+def test_strata_are_counted_with_the_quasi_identifiers():
+    table = pa.table({"x": [1.0, 2, 3, 4], "s": ["u", "u", "v", "v"]})
+    release = shoal.protect(table, k=2, quasi=["x"], strata=["s"])
+    mixed = pa.table({"x": [2.5] * 4, "s": ["u", "v", "v", "v"]})
+    with pytest.raises(shoal.CheckFailed, match="'x', 's' occur fewer than 2"):
+        verify(open_table(mixed), open_table(table), release._promise)
+
+
+def test_check_passes_what_others_masked_and_raises_otherwise():
+    table = pa.table({"a": [1, 1, 2, 2], "b": ["u", "u", "v", "w"]})
+    assert shoal.check(table, k=2)["smallest"] == 2
+    with pytest.raises(shoal.CheckFailed, match="2 of the 3 combinations of 'a', 'b' occur fewer than 2"):
+        shoal.check(table, k=2, quasi=["a", "b"])
+    with pytest.raises(shoal.PlanError, match="k: must be at least 2"):
+        shoal.check(table, k=1)
+    with pytest.raises(shoal.PlanError, match="'c' is not a column"):
+        shoal.check(table, k=2, quasi=["c"])
+
+
+def test_assess_measures_any_masked_table():
+    rng = np.random.default_rng(0)
+    original = pa.table({"a": rng.normal(size=20), "b": rng.normal(size=20)})
+    release = shoal.protect(original, k=4)
+    assessed = shoal.assess(original, release.table)
+    assert release.loss().items() <= assessed["loss"].items()
+    assert release.risk().items() <= assessed["risk"].items()
+    with pytest.raises(shoal.DataError, match="20 records and the masked table 19"):
+        shoal.assess(original, release.table.slice(1))
+    with pytest.raises(shoal.PlanError, match="'b' is not a column of the masked table"):
+        shoal.assess(original, release.table.select(["a"]), ["a", "b"])

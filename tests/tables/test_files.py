@@ -1,0 +1,184 @@
+"""Releases in files: written whole or not at all, and the same again from their plan."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import shoal
+from shoal.pipeline import verify
+
+
+@pytest.fixture
+def survey(tmp_path):
+    rng = np.random.default_rng(2)
+    table = pa.table(
+        {
+            "name": [f"person {i}" for i in range(40)],
+            "age": rng.integers(18, 90, 40),
+            "income": rng.lognormal(10, 1, 40).round(2),
+            "zip": [f"{i % 7:05}" for i in range(40)],
+            "ill": rng.integers(0, 2, 40),
+        }
+    )
+    pa.csv.write_csv(table, tmp_path / "survey.csv")
+    pa.parquet.write_table(table, tmp_path / "survey.parquet")
+    return tmp_path
+
+
+ROLES = {"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "identifiers": ["name"]}
+
+
+@pytest.mark.parametrize("source", ["survey.csv", "survey.parquet"])
+@pytest.mark.parametrize("target", ["masked.csv", "masked.parquet", "masked.arrow"])
+def test_the_saved_plan_gives_the_same_bytes_again(survey, source, target):
+    shoal.protect(survey / source, **ROLES).save(survey / target)
+    again = shoal.protect(plan=survey / f"{target}.plan.toml")
+    again.save(survey / f"again-{target}")
+    assert (survey / f"again-{target}").read_bytes() == (survey / target).read_bytes()
+    assert shoal.check(survey / target, k=4, quasi=["age", "income"])["records"] == 40
+
+
+def test_untouched_columns_of_a_csv_file_keep_their_spelling(tmp_path):
+    (tmp_path / "in.csv").write_text("x;code;price;when\n1;007;1,50;2020-01-02\n2;01;2,00;\n3;1;,5;03/04/2020\n")
+    shoal.protect(tmp_path / "in.csv", k=3, quasi=["x"]).save(tmp_path / "out.csv")
+    expected = "x;code;price;when\n2;007;1,50;2020-01-02\n2;01;2,00;\n2;1;,5;03/04/2020\n"
+    assert (tmp_path / "out.csv").read_text() == expected
+
+
+def test_a_tsv_file_has_tabs(survey):
+    shoal.protect(survey / "survey.parquet", **ROLES).save(survey / "masked.tsv")
+    assert (survey / "masked.tsv").read_text().startswith("age\tincome\tzip\till\n")
+
+
+def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
+    release = shoal.protect(survey / "survey.csv", **ROLES)
+
+    def shuffled(table, path, kind):
+        rows = [f"{row % 3},{row},{row:05},0" for row in range(40)]
+        path.write_text("\n".join(["age,income,zip,ill", *rows]) + "\n")
+
+    monkeypatch.setattr("shoal.pipeline.save.write_table", shuffled)
+    before = set(os.listdir(survey))
+    with pytest.raises(shoal.CheckFailed) as caught:
+        release.save(survey / "masked.csv")
+    assert any("occur fewer than 4 times" in failure for failure in caught.value.failures)
+    assert any("'zip' was not written" in failure for failure in caught.value.failures)
+    assert set(os.listdir(survey)) == before
+
+
+def test_rows_out_of_order_fail_verification(survey):
+    release = shoal.protect(survey / "survey.csv", **ROLES)
+    upside_down = release.table.take(list(range(39, -1, -1))).select(["age", "income"])
+    promise = verify.Promise(
+        k=4,
+        blocks=[["age", "income"]],
+        strata=[],
+        masked={name: upside_down[name].type for name in ("age", "income")},
+        identifiers=[],
+        types={"age": "continuous", "income": "continuous"},
+    )
+    original = shoal.tables.open_table(survey / "survey.csv").publish({}, drop=["name", "zip", "ill"])
+    with pytest.raises(shoal.CheckFailed, match="outside the range"):
+        verify.verify(shoal.tables.open_table(upside_down), original, promise)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("survey.csv", "being protected"),
+        ("taken.csv", "exists already"),
+        ("nowhere/masked.csv", "does not exist"),
+        ("masked.doc", "ending"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey, target, message):
+    (survey / "taken.csv").write_text("mine")
+    (survey / "folder.csv").mkdir()
+    before = {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)}
+    with pytest.raises(shoal.FileError, match=message):
+        shoal.protect(survey / "survey.csv", **ROLES).save(survey / target, overwrite=target == "survey.csv")
+    assert {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)} == before
+
+
+def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
+    monkeypatch.chdir(survey)
+    release = shoal.protect("survey.csv", **ROLES)
+    monkeypatch.chdir("/")
+    with pytest.raises(shoal.FileError, match="being protected"):
+        release.save(survey / "survey.csv", overwrite=True)
+
+
+def test_save_writes_to_the_plans_output(survey):
+    shoal.protect(survey / "survey.csv", **ROLES, output=survey / "masked.csv").save()
+    assert (survey / "masked.csv").exists()
+    with pytest.raises(shoal.PlanError, match="output"):
+        shoal.protect(survey / "survey.csv", **ROLES).save()
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "nul\0.csv"])
+def test_an_impossible_name_is_a_clear_error(survey, name):
+    with pytest.raises(shoal.FileError):
+        shoal.protect(survey / "survey.csv", **ROLES).save(survey / name)
+
+
+def test_overwriting_is_done_when_asked_for(survey):
+    release = shoal.protect(survey / "survey.csv", **ROLES)
+    release.save(survey / "masked.csv")
+    with pytest.raises(shoal.FileError, match="exists already"):
+        release.save(survey / "masked.csv")
+    release.save(survey / "masked.csv", overwrite=True)
+
+
+def test_the_published_file_has_the_users_usual_permissions(survey):
+    shoal.protect(survey / "survey.csv", **ROLES).save(survey / "masked.csv")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (survey / "masked.csv").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+WRITER = """
+import sys, time, pyarrow as pa, shoal, shoal.pipeline.save as saving
+write = saving.write_table
+def slowly(table, path, kind):
+    write(table, path, kind)
+    print("written", flush=True)
+    time.sleep(60)
+saving.write_table = slowly
+shoal.protect(pa.table({"a": [1.0, 2, 3, 4]}), k=2).save(sys.argv[1])
+"""
+
+
+def test_kill_9_in_the_middle_of_a_write_leaves_no_file_under_the_final_name(tmp_path):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(tmp_path / "masked.csv")], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout.readline() == "written\n"
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    left = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
+    assert left == [".masked", ".masked.csv.plan", ".masked.manifest"]
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("moment", range(5))
+def test_kill_9_at_any_moment_leaves_a_whole_file_or_none(tmp_path, moment):
+    table = pa.table({"a": np.random.default_rng(0).normal(size=200_000)})
+    pa.parquet.write_table(table, tmp_path / "in.parquet")
+    code = f"import shoal; shoal.protect({str(tmp_path / 'in.parquet')!r}, k=3).save({str(tmp_path / 'out.csv')!r})"
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    while writer.poll() is None and not list(tmp_path.glob(".out-*")):
+        time.sleep(0.001)
+    time.sleep(0.02 * moment)
+    writer.kill()
+    writer.wait()
+    if (tmp_path / "out.csv").exists():
+        assert shoal.check(tmp_path / "out.csv", k=3)["records"] == 200_000
