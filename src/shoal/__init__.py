@@ -10,7 +10,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.backends.file.run import protect_file
     from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
     from shoal.estimator import Microaggregation
     from shoal.evidence.assess import assess
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from shoal.evidence.sweep import Sweep, sweep
     from shoal.partitioning import partition
     from shoal.plan import Plan
-    from shoal.release import Release, protect
+    from shoal.release import Release, protect, protect_file
 
 __version__ = "0.1.0"
 
@@ -37,7 +36,7 @@ _HOMES = {
     "Plan": "plan",
     "Release": "release",
     "protect": "release",
-    "protect_file": "backends.file.run",
+    "protect_file": "release",
     "rules": "evidence.edits",
     "Sweep": "evidence.sweep",
     "sweep": "evidence.sweep",

@@ -1,18 +1,10 @@
-"""Tables for the engines, and a frame in memory to compare them with."""
+"""Tables for the backends."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import reduce
-from operator import add
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from shoal.blocking import in_chunks
-from shoal.pipeline.masker import Frame, frame_of, with_blocks
-from shoal.plan import Plan
 
 
 def people(n: int, seed: int = 0, missing: float = 0.0) -> pa.Table:
@@ -49,35 +41,6 @@ def saved(table: pa.Table, path: Path, rows: int = 700) -> Path:
     """Write Parquet in several row groups."""
     pq.write_table(table, path, row_group_size=rows)
     return path
-
-
-class InMemory:
-    """The records of a table, looked at in pieces of so many rows."""
-
-    def __init__(self, table: pa.Table, rows: int) -> None:
-        self.pieces = [(start, table.slice(start, rows)) for start in range(0, len(table), rows)]
-
-    def summary(self, look: Callable):
-        return reduce(add, (look(piece, start) for start, piece in self.pieces))
-
-    def moments(self, look: Callable, frame: Frame):
-        return reduce(add, (look(frame.codes(piece)) for _, piece in self.pieces))
-
-    def gather(self, frame: Frame, part: int | None = None):
-        return in_chunks(lambda: (frame.outline(frame.codes(piece)) for _, piece in self.pieces))
-
-
-def masked_in_memory(table: pa.Table, plan: Plan, most: int, rows: int = 500) -> dict[str, pa.Array]:
-    """Mask a table by its frame, block by block; `plan` is settled."""
-    records = InMemory(table, rows)
-    frame = frame_of(records, plan, table.schema)
-    frame = with_blocks(replace(frame, plan=plan), records, most)
-    codes = frame.codes(table)
-    blocks = frame.block_of(codes, frame.part_of(table))
-    published = np.empty_like(codes)
-    for block in np.unique(blocks):
-        published[blocks == block] = frame.mask(codes[blocks == block]).published
-    return frame.decode(published)
 
 
 def firms(n: int, seed: int = 0) -> pa.Table:

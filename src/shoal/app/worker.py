@@ -77,15 +77,11 @@ def _is_plain(table: Table, plan: Plan) -> bool:
 
 def protect(options: dict[str, Any], progress: Progress) -> Found:
     """Protect a session's file: everything to look at and to download."""
-    from shoal.backends.choose import engine_for
-    from shoal.release import protect_in_memory, protect_to_file
+    from shoal.release import protect_to_file
 
     plan = Plan(**options)
     target = Path(plan.output or "")
-    if engine_for(plan) != "memory":
-        protect_to_file(plan, target, True, False, "stop", None, progress)
-        return {"html": "", "pictures": [], **_again(target)}
-    release = protect_in_memory(plan, target, True, "stop", target.with_name(REPORT), progress)
+    release = protect_to_file(plan, target, True, page=target.with_name(REPORT), progress=progress)
     progress("look", 0, 1)
     from shoal.report.pages import before_and_after, release_html
 

@@ -1,1 +1,86 @@
-"""Where the records are: in memory, in files larger than memory, on a cluster."""
+"""Where the records are: in memory, in files larger than memory, on a cluster. One protocol, one small package each."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.blocking.record_blocks import Blocking
+from shoal.kernels.standardize import Matrix
+from shoal.pipeline.certify import Certificate
+from shoal.pipeline.loss import Losses, Sums
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.prepare import Prepared
+from shoal.pipeline.records import Records, Seen
+from shoal.pipeline.verify import Verified
+from shoal.plan.resolved import ResolvedPlan
+
+Labels = NDArray[np.int64]
+
+
+class Published(Protocol):
+    """What is published, wherever it lies."""
+
+    plan: ResolvedPlan
+    masker: BlockMasker
+    records: int
+    notes: list[str]
+    own: int
+    misread: int
+    blocking: Blocking | None
+    certificate: Certificate | None
+    privacy: dict[str, Any] | None
+    losses: Losses
+    sums: Sums
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the original."""
+
+    @property
+    def alike(self) -> Labels:
+        """Records that are published alike share a number; only where records have an order."""
+
+    @property
+    def table(self) -> Any:
+        """The release as a dataframe of the kind that came in."""
+
+    @property
+    def partitions(self) -> list[Labels]:
+        """The group of each published record, for every attribute block."""
+
+    @property
+    def groups(self) -> Labels:
+        """One label a published record."""
+
+    def before(self) -> dict[str, float]:
+        """Describe how well the original records hide: see `shoal.measures.exposure`."""
+
+    def verify(self) -> Verified:
+        """Verify the release: see `shoal.pipeline.verify`."""
+
+    def hybrid(self) -> dict[str, Any] | None:
+        """Measure what hybrid data preserve; None where there are none."""
+
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+        """Write the release, its plan and its manifest; return what this kind of file cannot keep."""
+
+    def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
+        """Look at all records, encoded, before and after masking, and add up what is seen."""
+
+
+class Backend(Records, Protocol):
+    """Records that can be masked where they are."""
+
+    notes: list[str]
+
+    def block_size(self, masker: BlockMasker) -> int:
+        """Return the most records in a block."""
+
+    def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> Published:
+        """Mask every block."""
+
+
+Opened = AbstractContextManager[Backend]

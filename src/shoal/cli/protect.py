@@ -220,7 +220,7 @@ def protect_command(
         refuse_report(page, overwrite)
     with Bar(stderr()) as bar:
         run = partial(protect_to_file, asked, target, overwrite, resume, on_interrupt, page)  # type: ignore[arg-type] # a word, as protect will see
-        summary = interruptible(run, bar)
+        summary = interruptible(run, bar).summary()
     written = {"masked file": target, "plan": plan_beside(target), "manifest": manifest_beside(target), "report": page}
     paths = {what: str(path) for what, path in written.items() if path is not None}
     if as_json:

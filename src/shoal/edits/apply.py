@@ -1,23 +1,21 @@
-"""Edits in a plan: reading its rules, finding what the original breaks, and parting records that must not be mixed."""
+"""Edits in a plan: reading its rules, planning how they are kept, and the sentences on rules that are broken."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.edits.evaluate import Records, each_broken, holds, near
-from shoal.edits.expressions import Comparison, Condition, InOriginal, Missing, Rule, attributes_of, within
+from shoal.edits.evaluate import Records, holds
+from shoal.edits.expressions import Comparison, Condition, Missing, Rule, attributes_of
 from shoal.edits.load import read_rules
-from shoal.edits.strategy import Keeping, Split, keeping, tied_blocks
+from shoal.edits.strategy import Keeping, keeping, tied_blocks
 from shoal.edits.strategy import Table as Met
 from shoal.errors import DataError, PlanError
 from shoal.plan import Plan
 from shoal.plan.aggregates import DEFAULTS, aggregate_of
-from shoal.tables import Table
-from shoal.tables.arrow import Array
-from shoal.tables.attributes import without_declared
+from shoal.plan.resolved import ResolvedPlan
 from shoal.text import counted, listed
 
 _NAMED = 5  # so many rules are named in a message
@@ -29,7 +27,7 @@ def rules_of(plan: Plan) -> list[Rule]:
     return [] if plan.edits is None else read_rules(plan.edits)
 
 
-def with_rules(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> tuple[Plan, Keeping]:
+def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) -> tuple[ResolvedPlan, Keeping]:
     """Plan how the rules are kept, and give attributes the aggregates that this takes.
 
     Parameters
@@ -62,7 +60,7 @@ def with_rules(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> tuple
     _refuse_totals(kept, plan)
     named = {**asked, **kept.aggregates}
     decided = {name: named[name] for name in plan.masked if name in named}
-    return (plan if decided == asked else plan.updated(aggregate=decided)), kept
+    return (plan if decided == asked else plan.decided(aggregate=decided)), kept
 
 
 def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Keeping:
@@ -106,26 +104,10 @@ def _refuse_totals(kept: Keeping, plan: Plan) -> None:
         raise PlanError([("preserve", problem)])
 
 
-def with_tied_blocks(plan: Plan, rules: Sequence[Rule]) -> Plan:
+def with_tied_blocks(plan: ResolvedPlan, rules: Sequence[Rule]) -> ResolvedPlan:
     """Join attribute blocks that were chosen, not given, where a rule ties their attributes."""
     blocks = list(tied_blocks(rules, plan.given_blocks))
-    return plan.updated(blocks=blocks if len(blocks) > 1 else None) if plan.given_blocks else plan
-
-
-def records_of(table: Table, rules: Sequence[Rule], original: "Table | None" = None) -> Records:
-    """Give rules the columns that they speak of, and the values of the original that they ask for."""
-    return records_with(table, None if original is None else domains_of(original, rules))
-
-
-def records_with(table: Table, domains: Mapping[str, Array] | None) -> Records:
-    """Give rules the columns of a table, with values of the original that are known already."""
-    return Records({name: without_declared(table, name) for name in table.names}, domains)
-
-
-def domains_of(original: Table, rules: Sequence[Rule]) -> dict[str, Array]:
-    """Give the values of the original that rules ask for, each once."""
-    domains = {each.attribute for rule in rules for each in within(rule.condition) if isinstance(each, InOriginal)}
-    return {name: without_declared(original, name).unique() for name in sorted(domains) if name in original.names}
+    return plan.decided(blocks=blocks if len(blocks) > 1 else None) if plan.given_blocks else plan
 
 
 def kept_by_medoids(rules: Sequence[Rule], plan: Plan) -> frozenset[str]:
@@ -137,77 +119,7 @@ def kept_by_medoids(rules: Sequence[Rule], plan: Plan) -> frozenset[str]:
     return frozenset(name for name, names in spoken.items() if names <= {*plan.masked} and names & open_)
 
 
-@dataclass(frozen=True)
-class Obeyed:
-    """The rules that a release obeys.
-
-    Attributes
-    ----------
-    rules
-        All of them.
-    domains
-        The values of the original that rules ask for.
-    broken
-        By the number of a rule, the original records that broke it and were kept: the groups they are in may go on
-        breaking this rule. Where its attributes are published as they are, the records themselves, also those that
-        broke it by rounding only. Rules that no record broke are not here.
-    by_medoids
-        The names of rules that whole records would keep.
-    notes
-        What to know of such records, and of those that were left out.
-    """
-
-    rules: list[Rule] = field(default_factory=list)
-    domains: dict[str, Array] = field(default_factory=dict)
-    broken: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
-    by_medoids: Collection[str] = frozenset()
-    notes: list[str] = field(default_factory=list)
-
-    def of(self, keep: NDArray[np.bool_]) -> "Obeyed":
-        """Give the same for the records that are published."""
-        return replace(self, broken={number: broken[keep] for number, broken in self.broken.items()})
-
-
-def obedience(source: Table, rules: Sequence[Rule], keep: NDArray[np.bool_], plan: Plan) -> Obeyed:
-    """See which rules the original obeys; records that are to be left out for breaking one are struck from `keep`.
-
-    Raises
-    ------
-    DataError
-        If some break one, by more than rounding, and the plan does not say that they are kept or left out.
-    """
-    if not rules:
-        return Obeyed()
-    domains = domains_of(source, rules)
-    records = records_with(source, domains)
-    breaks = np.zeros(len(source), dtype=bool)
-    found, excused = [], {}
-    for number, (rule, broken) in enumerate(each_broken(rules, records)):
-        if not broken.any():
-            continue
-        wrong = broken & keep & ~near(rule, records)
-        if wrong.any():
-            found.append((rule.name, int(wrong.sum()), int(np.argmax(wrong)) + 1))
-            breaks |= wrong
-        if not {*attributes_of(rule.condition)} & {*plan.changed}:
-            excused[number] = broken
-        elif wrong.any() and plan.edits_original == "keep":
-            excused[number] = wrong
-    notes = on_broken(found, int(breaks.sum()), plan)
-    if plan.edits_original == "exclude":
-        keep &= ~breaks
-        if (left := int(keep.sum())) < plan.k:
-            other = "" if plan.draws else " or keep them (edits_original = 'keep')"
-            raise DataError(
-                f"only {counted(left, 'record')} would be left of those that break no rule, and k = {plan.k}; put "
-                f"records right{other}"
-            )
-    return Obeyed(list(rules), domains, excused, kept_by_medoids(rules, plan), notes)
-
-
-def on_broken(
-    found: Sequence[tuple[str, int, int | None]], records: int, plan: Plan, *, exclude: bool = True
-) -> list[str]:
+def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: Plan) -> list[str]:
     """Say what becomes of original records that break rules.
 
     Parameters
@@ -218,8 +130,6 @@ def on_broken(
         How many break some rule.
     plan
         What is asked for.
-    exclude
-        Whether records could be left out.
 
     Raises
     ------
@@ -235,7 +145,7 @@ def on_broken(
     more = f" and {len(named) - _NAMED} rules more" if len(named) > _NAMED else ""
     what = "; ".join(named[:_NAMED]) + more
     if plan.edits_original == "fail":
-        ways = ["leave such records out (edits_original = 'exclude')"] if exclude else []
+        ways = ["leave such records out (edits_original = 'exclude')"]
         ways += [] if plan.draws else ["keep them (edits_original = 'keep')"]
         raise DataError(f"the original data break rules: {what}; put them right, or {', or '.join(ways)}")
     many = counted(records, "record")
@@ -263,58 +173,6 @@ def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -
     return f"rule '{rule}' is broken by {counted(records, 'record')}{where}; {way}"
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The records of every attribute block in parts that never share a group; which are kept, and what to know."""
-
-    keep: NDArray[np.bool_]
-    rows: list[list[NDArray[np.int64]]]
-    notes: list[str] = field(default_factory=list)
-    mixed: frozenset[Condition] = frozenset()  # what should have parted records that are in one part nevertheless
-
-
-def parted(table: Table, kept: Keeping | None, strata: Sequence[NDArray[np.int64]], plan: Plan) -> Parts:
-    """Part the records of each stratum by what governs rules, and deal with parts of fewer than k as the plan says."""
-    everything = np.ones(len(table), dtype=bool)
-    blocks = len(plan.in_blocks)
-    if kept is None or not kept.splits:
-        return Parts(everything, [list(strata)] * blocks)
-    records = records_of(table, kept.rules, table)
-    found, splitting = [], []
-    for block in range(blocks):
-        parts, rules = _parts(strata, [split for split in kept.splits if split.block == block], records)
-        found.append(parts)
-        splitting += rules
-    small = [part for parts in found for part in parts if len(part) < plan.k]
-    if not small:
-        return Parts(everything, found)
-    count = counted(sum(len(part) for part in small), "record")
-    named = listed(list(dict.fromkeys(splitting))[:_NAMED])
-    if plan.small_strata == "suppress":
-        keep = everything.copy()
-        for part in small:
-            keep[part] = False
-        if not keep.any():
-            raise DataError(
-                f"every part that the rules {named} make has fewer than k = {plan.k} records; "
-                f"{ways_out(splitting, kept, plan)}"
-            )
-        return Parts(keep, [], [f"{count} left out, being in parts of fewer than k = {plan.k} that rules make"])
-    if plan.small_strata == "merge":
-        merged = [_merged(parts, strata, plan.k) for parts in found]
-        note = (
-            f"{count} in parts of fewer than k = {plan.k} that rules make joined another part; the rules are verified "
-            "there, not kept by construction"
-        )
-        mixed = (split.condition for split in kept.splits if _is_mixed(split, merged[split.block], records))
-        return Parts(everything, merged, [note], frozenset(mixed))
-    raise DataError(
-        f"{small_parts(splitting, [len(part) for part in small], plan.k)}: leave such records out (small_strata = "
-        f"'suppress'), join them with others and see whether the rules hold ('merge'), "
-        f"{ways_out(splitting, kept, plan)}"
-    )
-
-
 def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int) -> str:
     """Say that rules part off too few records."""
     names = list(dict.fromkeys(rules))
@@ -328,11 +186,6 @@ def ways_out(rules: Collection[str], kept: Keeping, plan: Plan) -> str:
     return f"take a smaller k, {_MEDOID + ', ' if by_medoids else ''}or leave the rule out"
 
 
-def _is_mixed(split: Split, parts: Sequence[NDArray[np.int64]], records: Records) -> bool:
-    found = outcome(split.condition, records)
-    return any((found[part] != found[part[0]]).any() for part in parts)
-
-
 def without_promise(kept: Keeping, mixed: frozenset[Condition]) -> Keeping:
     """Take back the promise of rules that rely on parts which were joined."""
     demands = [replace(demand) for demand in kept.demands]
@@ -340,23 +193,6 @@ def without_promise(kept: Keeping, mixed: frozenset[Condition]) -> Keeping:
         if not mixed.isdisjoint(demand.splits):
             demand.give_up()
     return replace(kept, demands=demands)
-
-
-def _parts(
-    strata: Sequence[NDArray[np.int64]], splits: Sequence[Split], records: Records
-) -> tuple[list[NDArray[np.int64]], list[str]]:
-    """Part the records of every stratum by the outcome of all splits together; and name the rules that do part them."""
-    rules = []
-    codes = np.zeros(sum(len(rows) for rows in strata), dtype=np.int64)
-    for number, rows in enumerate(strata):
-        codes[rows] = number
-    for split in splits:
-        found = outcome(split.condition, records)
-        if (found != found[0]).any():
-            _, codes = np.unique(codes * 3 + found, return_inverse=True)
-            rules.append(split.rule)
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes))[:-1]), rules
 
 
 def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
@@ -368,21 +204,6 @@ def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
     if isinstance(condition, Comparison) and condition.sign in ("==", "!="):
         found[holds(replace(condition, sign="<"), records) & (found == (condition.sign == "!="))] = 2
     return found
-
-
-def _merged(parts: list[NDArray[np.int64]], strata: Sequence[NDArray[np.int64]], k: int) -> list[NDArray[np.int64]]:
-    """Join parts of fewer than k with the one before in their stratum, or the next: the last split tells them apart."""
-    stratum = np.empty(sum(len(rows) for rows in strata), dtype=np.int64)
-    for number, rows in enumerate(strata):
-        stratum[rows] = number
-    joined: list[NDArray[np.int64]] = []
-    for part in parts:
-        together = joined and stratum[joined[-1][0]] == stratum[part[0]]
-        if together and (len(joined[-1]) < k or len(part) < k):
-            joined[-1] = np.sort(np.concatenate([joined[-1], part]))
-        else:
-            joined.append(part)
-    return joined
 
 
 def explained(kept: Keeping) -> Iterator[dict[str, Any]]:

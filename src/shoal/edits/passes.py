@@ -1,20 +1,18 @@
-"""Rules on records in pieces: what blocks and checks must know of all records is gathered in passes over these.
+"""What is known of rules in records that come in pieces: sums over pieces, of which memory has one.
 
 The first pass over the original finds the values that rules ask for, and what the ticks of sums are chosen from, so
 that sums are exact on the same lattice in all blocks. The second finds the records that break a rule, and the parts:
-records in which what governs rules comes out differently are divided into record blocks of their own.
+records in which what governs rules comes out differently.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.edits.apply import disobeyed, kept_by_medoids, on_broken, outcome, small_parts, ways_out
+from shoal.edits.apply import disobeyed, kept_by_medoids, on_broken, outcome
 from shoal.edits.controlled_rounding import Tick
 from shoal.edits.evaluate import Records, each_broken, near, value
 from shoal.edits.expressions import InOriginal, Rule, attributes_of, within
@@ -24,17 +22,17 @@ from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
-from shoal.tables.attributes import Attribute, without_declared
+from shoal.tables.attributes import Attribute, Codes, without_declared
 from shoal.tables.dtypes import is_number
 from shoal.tables.text_values import decoded
 
 MOST_VALUES = 10_000_000  # of an attribute that rules ask for: 80 MB of numbers
 Labels = NDArray[np.int64]
+Truths = NDArray[np.bool_]
 
 
 def columns_of(rules: Sequence[Rule]) -> list[str]:
-    """Name the columns that rules speak of, also those in whose values others must occur."""
+    """List the columns that rules speak of, also those in whose values others must occur."""
     spoken = [name for rule in rules for name in attributes_of(rule.condition)]
     return list(dict.fromkeys([*spoken, *(each.attribute for each in _in_original(rules))]))
 
@@ -43,16 +41,21 @@ def _in_original(rules: Sequence[Rule]) -> list[InOriginal]:
     return [each for rule in rules for each in within(rule.condition) if isinstance(each, InOriginal)]
 
 
-def records_of(piece: pa.Table, rules: Sequence[Rule], domains: Mapping[str, "Domain"] | None = None) -> Records:
-    """Give rules the columns of some records, and of the original values those that these records may have."""
-    table = Table(piece)
-    columns = {name: without_declared(table, name) for name in columns_of(rules) if name in piece.schema.names}
+def records_of(table: Table, rules: Sequence[Rule], domains: Mapping[str, "Domain"] | None = None) -> Records:
+    """Return the columns that rules speak of, and of the original values those that these records may have."""
+    columns = {name: without_declared(table, name) for name in columns_of(rules) if name in table.names}
     records = Records(columns)
     known: dict[str, Array] = {}
     for name, domain in (domains or {}).items():
         asked = [each.of for each in _in_original(rules) if each.attribute == name] if domain.is_sorted else []
         known[name] = domain.among([value(of, records) for of in asked]) if asked else domain.values
     return Records(columns, known) if known else records
+
+
+def domains_of(original: Table, rules: Sequence[Rule]) -> dict[str, "Domain"]:
+    """Return the values of the original that rules ask for."""
+    asked = {each.attribute for each in _in_original(rules)} & {*original.names}
+    return {name: Domain.of(without_declared(original, name)) for name in sorted(asked)}
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Domain:
         return bool(pa.types.is_float64(self.values.type))
 
     def among(self, wanted: Sequence[NDArray[np.float64]]) -> Array:
-        """Give those numbers that some records may have; a piece needs no others, and would sort all of them anew."""
+        """Return those numbers that some records may have; a piece needs no others, and would sort all of them anew."""
         asked = np.unique(np.concatenate(wanted))
         found: Array = pa.array(asked[_is_in(asked, _floats(self.values))])
         return found
@@ -97,7 +100,7 @@ def _floats(values: Array) -> NDArray[np.float64]:
 
 
 def _is_in(numbers: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which numbers are among some that are sorted, without sorting these again."""
+    """Find which numbers are among some that are sorted, without sorting these again."""
     if not len(known):
         return np.zeros(len(numbers), dtype=bool)
     return np.equal(known[np.minimum(np.searchsorted(known, numbers), len(known) - 1)], numbers)
@@ -117,11 +120,10 @@ class Basis:
 
 def basis_of(kept: Keeping, piece: pa.Table) -> Basis:
     """Look at some records of the original for the first time."""
-    records = records_of(piece, kept.rules)
+    table = Table(piece)
+    records = records_of(table, kept.rules)
     tied = {name for each in kept.sums for name in each.form.coefficients}
-    asked = {each.attribute for each in _in_original(kept.rules)} & {*piece.schema.names}
-    domains = {name: Domain.of(without_declared(Table(piece), name)) for name in sorted(asked)}
-    return Basis(grounds_of(kept, {name: records.number(name) for name in tied}), domains)
+    return Basis(grounds_of(kept, {name: records.number(name) for name in tied}), domains_of(table, kept.rules))
 
 
 @dataclass(frozen=True)
@@ -139,27 +141,13 @@ class Broken:
         return Broken(found, self.records + other.records)
 
     def named(self, rules: Sequence[Rule]) -> list[tuple[str, int, int | None]]:
-        """Give the rules that are broken by their names."""
+        """Return the rules that are broken by their names."""
         return [(rules[number].name, *self.rules[number]) for number in sorted(self.rules)]
 
 
 @dataclass(frozen=True)
-class Originals:
-    """What the second pass shows: who breaks rules, and how many records come out alike in all that governs some."""
-
-    broken: Broken
-    alike: Mapping[bytes, int]
-
-    def __add__(self, other: "Originals") -> "Originals":
-        alike = dict(self.alike)
-        for key, count in other.alike.items():
-            alike[key] = alike.get(key, 0) + count
-        return Originals(self.broken + other.broken, alike)
-
-
-@dataclass(frozen=True)
 class Edits:
-    """What blocks and checks must know of rules.
+    """What blocks and verification must know of rules.
 
     Attributes
     ----------
@@ -169,14 +157,15 @@ class Edits:
         The values of the original that they ask for.
     ticks
         Of sums that are tied together.
-    parts
-        What the splits give in the records of each part, a byte for each split; one part if there is no split.
-    sizes
-        How many records each part has.
-    broken
-        How many original records break a rule, and are kept.
+    fixed
+        The rules, by number, that speak only of attributes published as they are: who breaks one goes on doing so.
+    excused
+        The rules, by number, that original records break which are published all the same: groups with such a record
+        may go on breaking this very rule.
+    exclude
+        Whether records that break a rule are left out.
     notes
-        What to know of them.
+        What to know of such records.
     by_medoids
         The names of rules that whole records would keep.
     """
@@ -184,81 +173,96 @@ class Edits:
     kept: Keeping
     domains: Mapping[str, Domain]
     ticks: list[Tick] = field(default_factory=list)
-    parts: list[bytes] = field(default_factory=lambda: [b""])
-    sizes: list[int] = field(default_factory=list)
-    broken: int = 0
+    fixed: frozenset[int] = frozenset()
+    excused: frozenset[int] = frozenset()
+    exclude: bool = False
     notes: list[str] = field(default_factory=list)
     by_medoids: frozenset[str] = frozenset()
 
-    def part_of(self, piece: pa.Table) -> Labels:
-        """Give the number of each record's part."""
-        if len(self.parts) == 1:
-            return np.zeros(len(piece), dtype=np.int64)
-        found = _outcomes(self.kept, records_of(piece, self.kept.rules, self.domains))
-        places = pc.index_in(found, value_set=pa.array(self.parts, found.type))
-        numbers: Labels = places.to_numpy(zero_copy_only=False).astype(np.int64)
-        return numbers
+    @property
+    def rules(self) -> list[Rule]:
+        """All rules."""
+        return self.kept.rules
 
-    def righted(
-        self, attributes: Sequence[Attribute], published: Sequence[NDArray[np.float64]], labels: Labels, plan: Plan
+    def repaired(
+        self,
+        attributes: Sequence[Attribute],
+        published: Sequence[Codes],
+        labels: Mapping[str, Labels],
+        whole: set[str],
     ) -> Righted:
-        """Put right what the groups of one block publish; attributes are those of its records."""
+        """Repair what the groups of some records publish, so that rules hold exactly.
+
+        Parameters
+        ----------
+        attributes, published
+            The masked attributes with their original codes, and what the groups of their records publish.
+        labels
+            The group of each record, for every attribute.
+        whole
+            Attributes that are published as whole numbers, rules or not.
+        """
         original = {attribute.name: attribute.codes for attribute in attributes}
         found = dict(zip(original, published, strict=True))
-        whole = whole_of(attributes, plan)
-        return righted(self.kept, original, found, dict.fromkeys(original, labels), whole, self.ticks)
+        return righted(self.kept, original, found, labels, whole, self.ticks)
 
-    def look(self, piece: pa.Table, start: int | None = None) -> Originals:
-        """Look at records of the original, before which there are `start` others, where that is known."""
-        records = records_of(piece, self.kept.rules, self.domains)
-        found = _broken(_each_broken(self.kept.rules, records), len(piece), start)
-        alike = pc.value_counts(_outcomes(self.kept, records)).to_pylist() if self.kept.splits else []
-        return Originals(found, {each["values"]: each["counts"] for each in alike})
+    def outcomes(self, table: Table) -> NDArray[np.uint8]:
+        """Return how all splits come out in each record, a column for each."""
+        records = records_of(table, self.rules, self.domains)
+        columns = [outcome(split.condition, records) for split in self.kept.splits]
+        return np.column_stack(columns).astype(np.uint8) if columns else np.empty((len(table), 0), np.uint8)
 
-    def breaks(self, piece: pa.Table) -> NDArray[np.bool_]:
-        """Tell which records of the original break a rule, by more than rounding."""
-        records = records_of(piece, self.kept.rules, self.domains)
-        flags = (broken for _, broken in _each_broken(self.kept.rules, records))
-        return reduce(np.logical_or, flags, np.zeros(len(piece), dtype=bool))
+    def broken(self, table: Table, keep: Truths, start: int | None) -> tuple[Broken, Truths]:
+        """Find the rules that original records break by more than rounding, among those that are kept."""
+        records = records_of(table, self.rules, self.domains)
+        breaks, rules = np.zeros(len(table), dtype=bool), {}
+        for number, flags in self._wrong(records):
+            flags = flags & keep
+            if flags.any():
+                rules[number] = (int(flags.sum()), None if start is None else int(np.argmax(flags)) + 1 + start)
+                breaks |= flags
+        return Broken(rules, int(breaks.sum())), breaks
 
-    def disobeyed(self, piece: pa.Table, start: int | None = None) -> Broken:
-        """Look which rules are broken by records that are published, be it by rounding."""
-        records = records_of(piece, self.kept.rules, self.domains)
-        return _broken(enumerate(flags for _, flags in each_broken(self.kept.rules, records)), len(piece), start)
+    def excuses(self, table: Table) -> dict[int, Truths]:
+        """Return by the number of a rule which original records break it and are published all the same."""
+        records = records_of(table, self.rules, self.domains)
+        found = {}
+        for number, (rule, flags) in enumerate(each_broken(self.rules, records)):
+            if number in self.fixed:
+                found[number] = flags
+            elif number in self.excused:
+                found[number] = flags & ~near(rule, records)
+        return found
 
-    def first_disobeyed(self, piece: pa.Table) -> Array:
-        """Give the number of the first rule that each record which is published breaks; null if it breaks none."""
-        records = records_of(piece, self.kept.rules, self.domains)
-        found = np.full(len(piece), -1)
-        for number, (_, flags) in enumerate(each_broken(self.kept.rules, records)):
-            found[flags & (found < 0)] = number
-        numbers: Array = pa.array(found, mask=found < 0)
-        return numbers
+    def disobeyed(self, table: Table, start: int | None) -> tuple[Broken, dict[int, Truths]]:
+        """Find the rules that published records break, be it by rounding; apart from these, where some are excused."""
+        records = records_of(table, self.rules, self.domains)
+        rules, excusable = {}, {}
+        for number, (_, flags) in enumerate(each_broken(self.rules, records)):
+            if number in self.fixed | self.excused:
+                excusable[number] = flags
+            elif flags.any():
+                rules[number] = (int(flags.sum()), None if start is None else int(np.argmax(flags)) + 1 + start)
+        return Broken(rules), excusable
 
     def failures(self, broken: Broken) -> list[str]:
         """Say which rules the release breaks."""
-        named = broken.named(self.kept.rules)
+        named = broken.named(self.rules)
         return [disobeyed(*each, by_medoids=each[0] in self.by_medoids) for each in named]
 
+    def _wrong(self, records: Records) -> Iterator[tuple[int, Truths]]:
+        for number, (rule, broken) in enumerate(each_broken(self.rules, records)):
+            if broken.any():
+                yield number, broken & ~near(rule, records)
 
-def whole_of(attributes: Sequence[Attribute], plan: Plan) -> set[str]:
-    """Name the attributes that are published as whole numbers, rules or not."""
-    return {each.name for each in attributes if plan.round and pa.types.is_integer(each.stored)}
 
-
-def edits_of(
-    kept: Keeping,
-    basis: Basis,
-    look_at_all: Callable[[Callable[..., Originals]], Originals],
-    attributes: Sequence[Attribute],
-    plan: Plan,
-) -> Edits:
-    """Find what must be known of rules by the second pass over the original.
+def edits_of(kept: Keeping, basis: Basis, whole: set[str], plan: Plan) -> Edits:
+    """Start what must be known of rules from the first pass over the original; see `with_broken` for the second.
 
     Raises
     ------
     DataError
-        If the original breaks rules, or too few records are in a part.
+        If a rule asks for all values of an attribute that has too many.
     """
     for name, domain in basis.domains.items():
         if len(domain) > MOST_VALUES:
@@ -266,36 +270,25 @@ def edits_of(
                 f"column '{name}' has more than {MOST_VALUES:,} different values, and a rule asks for all of them; "
                 "leave it out"
             )
-    ticks = ticks_of(kept, basis.grounds, whole_of(attributes, plan))
-    seen = look_at_all(Edits(kept, basis.domains).look)
-    notes = on_broken(seen.broken.named(kept.rules), seen.broken.records, plan, exclude=False)
-    parts = sorted(seen.alike) or [b""]
-    sizes = [seen.alike[key] for key in parts if key]
-    if small := [size for size in sizes if size < plan.k]:
-        parting = [each.rule for j, each in enumerate(kept.splits) if len({key[j] for key in parts}) > 1]
-        raise DataError(f"{small_parts(parting, small, plan.k)}: {ways_out(parting, kept, plan)}")
-    by_medoids = kept_by_medoids(kept.rules, plan)
-    return Edits(kept, basis.domains, ticks, parts, sizes, seen.broken.records, notes, by_medoids)
+    changed = {*plan.changed}
+    fixed = {number for number, rule in enumerate(kept.rules) if not {*attributes_of(rule.condition)} & changed}
+    return Edits(
+        kept,
+        basis.domains,
+        [] if plan.draws else ticks_of(kept, basis.grounds, whole),
+        frozenset(fixed),
+        exclude=plan.edits_original == "exclude",
+        by_medoids=kept_by_medoids(kept.rules, plan),
+    )
 
 
-def _each_broken(rules: Sequence[Rule], records: Records) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Tell by the number of each rule which records break it by more than rounding."""
-    for number, (rule, broken) in enumerate(each_broken(rules, records)):
-        yield number, broken & ~near(rule, records) if broken.any() else broken
+def excused_by(edits: Edits, broken: Broken, plan: Plan) -> frozenset[int]:
+    """Return the rules that may go on being broken; records that break one are refused unless the plan keeps them.
 
-
-def _broken(found: Iterator[tuple[int, NDArray[np.bool_]]], count: int, start: int | None) -> Broken:
-    breaks, rules = np.zeros(count, dtype=bool), {}
-    for number, flags in found:
-        if flags.any():
-            rules[number] = (int(flags.sum()), None if start is None else int(np.argmax(flags)) + 1 + start)
-            breaks |= flags
-    return Broken(rules, int(breaks.sum()))
-
-
-def _outcomes(kept: Keeping, records: Records) -> Array:
-    """Give how all splits come out in each record, a byte for each."""
-    found = np.column_stack([outcome(split.condition, records) for split in kept.splits]).astype(np.uint8)
-    fixed: Any = pa.FixedSizeBinaryArray
-    data: Any = pa.py_buffer(found.tobytes())
-    return cast("Array", fixed.from_buffers(pa.binary(found.shape[1]), len(found), [None, data]))
+    Raises
+    ------
+    DataError
+        If original records break rules and the plan does not say what becomes of them.
+    """
+    on_broken(broken.named(edits.rules), broken.records, plan)
+    return frozenset(broken.rules) - edits.fixed if plan.edits_original == "keep" else frozenset()

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -13,9 +15,10 @@ from shoal.errors import DataError, PlanError
 from shoal.evidence.check import CsvOptions, opened
 from shoal.evidence.composition import record_keys
 from shoal.parallel import Progress, quiet
+from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import costs
-from shoal.pipeline.roles import confidential_codes, numeric_attributes, refuse_unknown
-from shoal.pipeline.verify import classes, exposure
+from shoal.pipeline.roles import numeric_attributes, refuse_unknown
+from shoal.pipeline.sensitive import confidential_codes
 from shoal.plan import AttributeType, Plan
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
@@ -204,6 +207,9 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
         masked = encode(after, name, type_).codes if type_ == "continuous" else attribute.read(column)
         if attribute.levels is not None and type_ in CATEGORIES:
             masked[np.isinf(masked)] = len(attribute.levels)  # a category that the original has not
+            attribute = replace(
+                attribute, levels=pa.concat_arrays([attribute.levels, pa.nulls(1, attribute.levels.type)])
+            )
         if type_ not in CATEGORIES and np.isinf(masked).any():
             record = int(np.argmax(np.isinf(masked))) + 1
             raise DataError(f"column '{name}' holds in record {record} what cannot be compared with the original")

@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.edits.apply import records_of, rules_of
+from shoal.edits.apply import rules_of
 from shoal.edits.evaluate import each_broken
 from shoal.edits.expressions import Rule, attributes_of
+from shoal.edits.passes import domains_of, records_of
 from shoal.errors import CheckFailed, PlanError
 from shoal.evidence.composition import Earlier, differing, intersected
 from shoal.evidence.recheck import recheck
+from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.manifest import Manifest, load_manifest
 from shoal.pipeline.roles import numeric_attributes, refuse_unknown
-from shoal.pipeline.verify import exposure, too_small
+from shoal.pipeline.verify import added_sizes, exposure_of, too_small
 from shoal.plan import Csv, Plan
 from shoal.tables import Table, kind_of, open_table
 from shoal.text import counted
@@ -127,8 +129,9 @@ def _counted(masked: Any, plan: Plan) -> _Seen:
     table = open_table(masked, plan.csv)
     refuse_unknown(table, {"quasi": plan.masked})
     names = plan.masked or numeric_attributes(table)
-    found = {"records": len(table), "k": plan.k, "quasi": names, **exposure(table, names)}
-    return _Seen(table, [names], found, [*too_small(table, names, plan.k)])
+    sizes = added_sizes(class_sizes(table, names))
+    found = {"records": len(table), "k": plan.k, "quasi": names, **exposure_of(sizes)}
+    return _Seen(table, [names], found, [*too_small(sizes, names, plan.k)])
 
 
 def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
@@ -175,7 +178,9 @@ def _earlier(against: Any, plan: Plan) -> list[Earlier]:
 
 
 def _broken(table: Table, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
-    for rule, broken in each_broken(rules, records_of(table, rules, original)):
+    for rule, broken in each_broken(
+        rules, records_of(table, rules, None if original is None else domains_of(original, rules))
+    ):
         if broken.any():
             many = counted(int(broken.sum()), "record")
             yield f"rule '{rule.name}' is broken by {many}, first by {int(np.argmax(broken)) + 1}"

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.edits.apply import explained, records_of, rules_of, with_rules
+from shoal.edits.apply import explained, rules_of, with_rules
 from shoal.edits.evaluate import each_broken, near
+from shoal.edits.passes import domains_of, records_of
 from shoal.pipeline.hybrid_edits import sums_of
 from shoal.pipeline.resolve import with_attributes
 from shoal.plan import Plan
@@ -53,7 +54,7 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     _, kept = with_rules(plan, source.names, read)
     if plan.draws:
         sums_of(read, plan)  # refuses all others
-    records = records_of(source, read, source)
+    records = records_of(source, read, domains_of(source, read))
     found = list(explained(kept))
     for row, (rule, broken) in zip(found, each_broken(read, records), strict=True):
         row["broken"] = int(broken.sum())

@@ -13,9 +13,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from shoal.errors import FileError, ShoalError
+from shoal.pipeline.classes import class_sizes, classes
 from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, diverse, sha256_of
-from shoal.pipeline.roles import confidential_codes
-from shoal.pipeline.verify import classes, too_small
+from shoal.pipeline.sensitive import confidential_codes
+from shoal.pipeline.verify import added_sizes, too_small
 from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
 from shoal.text import counted, listed
@@ -73,7 +74,9 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
             continue
         found = counted_block(table, block.attributes)
         blocks.append(found.model_dump(exclude={"diversity"}))
-        failures += too_small(table, block.attributes, manifest.verified.k or 0)
+        failures += too_small(
+            added_sizes(class_sizes(table, block.attributes)), block.attributes, manifest.verified.k or 0
+        )
         failures += _other_counts(found, block)
         failures += _undiverse(table, block)
     return Recheck(table, blocks, failures, [*_unverified(manifest)])

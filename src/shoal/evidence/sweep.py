@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.backends.choose import open_records
+from shoal.backends.memory import MemoryRecords, mask_in_memory
 from shoal.errors import DataError, MissingExtra, PlanError
+from shoal.kernels.standardize import Matrix
 from shoal.measures import distance_linkage, exposure
 from shoal.parallel import Progress, Watch, quiet, side_by_side
-from shoal.pipeline.aggregate import put_right, representatives
-from shoal.pipeline.loss import costs
-from shoal.pipeline.prepare import AnyPath, Prepared, asked, prepared
+from shoal.pipeline.loss import Losses
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.prepare import prepare, with_blocks
+from shoal.pipeline.resolve import resolve
 from shoal.plan import Plan
+from shoal.plan.asking import AnyPath, asked
 from shoal.tables.attributes import NUMBERS
 from shoal.text import counted
 
@@ -149,28 +154,257 @@ def sweep(
         name: every if name == searching else every.updated(method=name, **_without_budget(every, name))
         for name in methods
     }
-    first = plans[methods[0]]
-    ready = prepared(table, first, progress)
-    if sizes[-1] > len(ready.original):
-        records = counted(len(ready.original), "record")
-        raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {records}")
     rows: list[dict[str, Any]] = []
+    first = plans[methods[0]]
+    with open_records(table, first.updated(engine="memory"), progress) as records:
+        ready: _Ready | None = None
+        for name in methods:
+            cuts: dict[int, Labels] = {}
+            for size in sizes:
+                progress("sweep", len(rows), len(sizes) * len(methods))
+                ready = _ready(ready, records, plans[name].updated(k=size))
+                if size == sizes[0] and name == "tour":
+                    cuts = _cuts(ready, sizes, progress)
+                rows.append(_row(ready, cuts.get(size), progress))
+                if ready.masker.records < sizes[-1]:
+                    few = counted(ready.masker.records, "record")
+                    raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {few}")
+    return Sweep(first if ready is None else ready.asked, rows)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A table that is ready to be masked, and its rows."""
+
+    asked: Plan
+    masker: BlockMasker
+    records: MemoryRecords
+
+    @property
+    def rows(self) -> Matrix:
+        """The records that are published, as rows of numbers."""
+        rows = self.records.rows(self.masker)
+        return rows[rows[:, -1] >= 0]
+
+
+def _ready(ready: _Ready | None, records: Any, plan: Plan) -> _Ready:
+    """Make a table ready for a k and a method; where these decide nothing else, it is so already."""
+    if ready is not None and plan.method == ready.asked.method and plan.strata is None and plan.edits is None:
+        masker = replace(ready.masker, plan=ready.masker.plan.decided(k=plan.k))
+        return _Ready(plan, masker, records)
+    masker = prepare(resolve(plan, records), records).masker
+    return _Ready(plan, with_blocks(masker, records, records.block_size(masker)), records)
+
+
+def _without_budget(plan: Plan, method: str) -> dict[str, Any]:
+    return {"budget": None} if plan.refine is False and method not in ("best", "auto") else {}
+
+
+def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
+    if isinstance(k, str) or not isinstance(k, Iterable | int | np.integer):
+        raise PlanError([("k", "must be a group size, or several")])
+    if not isinstance(method, str | Sequence):
+        raise PlanError([("method", "must be the name of a method, or several")])
+    sizes = [int(k)] if isinstance(k, int | np.integer) else [Plan(k=size).k for size in k]
+    methods = [method] if isinstance(method, str) else list(method)
     for name in methods:
-        cuts: dict[int, Labels] = {}
-        for size in sizes:
-            progress("sweep", len(rows), len(sizes) * len(methods))
-            ready = _ready(ready, plans[name].updated(k=size))
-            if size == sizes[0] and name == "tour":
-                cuts = _cuts(ready, sizes, progress)
-            rows.append(_row(ready, [cuts[size]] if cuts else ready.partitioned(progress).labels))
-    return Sweep(first, rows)
+        if name not in ("hybrid", "ms", "insensitive"):
+            Plan(k=2, method=name)  # says what is wrong with it
+    if not sizes:
+        raise PlanError([("k", "names no group size")])
+    if not methods:
+        raise PlanError([("method", "names no method")])
+    if "insensitive" in methods:
+        raise PlanError([("method", "'insensitive' cannot be swept: every release that is compared takes an epsilon")])
+    if barred := [name for name in methods if name in ("mic1d", "hybrid", "ms")]:
+        raise PlanError([("method", f"'{barred[0]}' forms no groups whose size could be compared")])
+    return sorted(dict.fromkeys(sizes)), list(dict.fromkeys(methods))
 
 
-def _ready(ready: Prepared, plan: Plan) -> Prepared:
-    """Make a table ready for another k or method; where these decide nothing else, it is so already."""
-    if plan.method == ready.plan.method and plan.strata is None and plan.edits is None:
-        return replace(ready, plan=ready.plan.updated(k=plan.k))
-    return prepared(ready.source, plan, quiet)
+def _cuts(ready: _Ready, sizes: Sequence[int], progress: Progress) -> dict[int, Labels]:
+    """Cut one tour for every k, where there is one part of records and one block of attributes."""
+    from shoal.partitioning.sweep import sweep_cuts
+
+    plan, rows = ready.masker.plan, ready.rows
+    alone = len(ready.masker.homes(rows)) == 1 and len(ready.masker.homes(rows)[0]) == 1 and plan.scale is None
+    space = ready.masker.space(rows)
+    if not alone or not space.plain or plan.refine is not False or plan.l is not None or plan.t is not None:
+        return {}
+    order = np.lexsort(rows.T[::-1])
+
+    def cuts(*, watch: Watch) -> dict[int, Labels]:
+        return sweep_cuts(np.ascontiguousarray(space.values[order]), sizes, watch=watch)
+
+    found = side_by_side([cuts], len(rows), progress)[0]
+    back = np.argsort(order)
+    return {size: labels[back] for size, labels in found.items()}
+
+
+def _row(ready: _Ready, labels: Labels | None, progress: Progress) -> dict[str, Any]:
+    """Measure what these groups would cost and risk."""
+    masker, rows = ready.masker, ready.rows
+    if labels is None:
+        masked = mask_in_memory(ready.records, masker)
+        published, partitions = masked.published, masked.partitions
+    else:
+        published, partitions = masker.publish(rows, labels[:, None])[0], [labels]
+    together = np.unique(np.stack(partitions, axis=1), axis=0, return_inverse=True)[1]
+    hidden = exposure(np.bincount(together.ravel()))
+    losses = Losses(masker.changed, masker.scales)
+    codes = rows[:, : len(masker.attributes)]
+    cost = losses.summary(losses.measure(codes, published, masker.weights(rows)))
+    linked = None
+    if all(each.type in NUMBERS for each in masker.attributes) and not np.isnan(codes).any():
+        linked = distance_linkage(codes, published, records=_LINKED)["expected"]
+    return {
+        "method": masker.plan.method,
+        "k": masker.plan.k,
+        "groups": hidden["groups"],
+        "smallest": hidden["smallest"],
+        "largest": hidden["largest"],
+        "IL": cost["IL"],
+        "SSE": cost["SSE"],
+        "reidentification": hidden["reidentification"],
+        "linked": linked,
+    }
+
+
+def knee(self) -> dict[str, Any] | None:
+        """The row beyond which a larger k costs more than it protects; None if there are fewer than three.
+
+        Of the lower hull of loss and risk, each brought to 0..1, the point farthest below the line between the safest
+        and the cheapest row.
+        """
+        return knee(self.rows)
+
+    def to_csv(self) -> str:
+        """Give the rows as the text of a CSV file."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        """Give the rows as JSON, with the one at the knee."""
+        return json.dumps({"rows": self.rows, "knee": self.knee}, indent=2)
+
+    def report(self, path: AnyPath, overwrite: bool = False) -> None:
+        """Write the risk-utility map as one HTML file that needs nothing else."""
+        from shoal.report import sweep_report, write_report
+        from shoal.report.writing import refuse_report
+
+        refuse_report(Path(path), overwrite)
+        write_report(sweep_report(self), path, overwrite)
+
+    def plot_map(self, risk: str = "reidentification") -> "LayerChart":
+        """Draw loss against risk: ``reidentification``, or the share ``linked`` by distance."""
+        from shoal.report.plots import plot_map
+
+        return plot_map(self, risk)
+
+    def _repr_html_(self) -> str | None:
+        """Show the sweep in a notebook; as text where the extra for reports is not installed."""
+        try:
+            from shoal.report import sweep_html
+        except MissingExtra:
+            return None
+        return sweep_html(self)
+
+
+def sweep(
+    table: Any = None,
+    k: int | Iterable[int] = range(3, 11),
+    method: str | Sequence[str] = "tour",
+    plan: Plan | AnyPath | None = None,
+    *,
+    progress: Progress = quiet,
+    **options: Any,
+) -> Sweep:
+    """Measure what every k would cost and risk, in one run.
+
+    Parameters
+    ----------
+    table : dataframe or path, optional
+        As for `shoal.protect`.
+    k : int or iterable of int
+        The group sizes to compare.
+    method : str or list of str
+        One or several methods. With ``tour`` all k share one tour, and take little more than one.
+    plan : Plan or path of a plan file, optional
+        What else is asked for; single `options` take precedence.
+    progress : callable, optional
+        Called with the name of the step, what is done and what there is.
+    **options
+        The fields of `Plan` but for ``k`` and ``method``.
+
+    Returns
+    -------
+    Sweep
+        A row for every method and k, and the knee of them all.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> people = {"age": [31, 72, 33, 70, 50, 52, 29, 68], "income": [20, 31, 22, 30, 45, 44, 19, 29]}
+    >>> import pyarrow as pa
+    >>> [(row["k"], row["groups"]) for row in shoal.sweep(pa.table(people), k=[2, 3, 4])]
+    [(2, 3), (3, 2), (4, 2)]
+    """
+    sizes, methods = _asked_for(k, method)
+    if wrong := sorted({"k", "method"} & options.keys()):
+        raise PlanError([(name, "is given twice") for name in wrong])
+    # a budget is for those that search
+    searching = next((name for name in methods if name in ("best", "auto")), methods[0])
+    every = asked(table, plan, {**options, "k": sizes[0], "method": searching})
+    if every.bound:
+        raise PlanError([("bound", "does not apply to a sweep; ask for it when k is chosen")])
+    if every.epsilon is not None:
+        raise PlanError([("epsilon", "does not apply to a sweep: every release that is compared takes one")])
+    plans = {
+        name: every if name == searching else every.updated(method=name, **_without_budget(every, name))
+        for name in methods
+    }
+    rows: list[dict[str, Any]] = []
+    first = plans[methods[0]]
+    with open_records(table, first.updated(engine="memory"), progress) as records:
+        ready: _Ready | None = None
+        for name in methods:
+            cuts: dict[int, Labels] = {}
+            for size in sizes:
+                progress("sweep", len(rows), len(sizes) * len(methods))
+                ready = _ready(ready, records, plans[name].updated(k=size))
+                if size == sizes[0] and name == "tour":
+                    cuts = _cuts(ready, sizes, progress)
+                rows.append(_row(ready, cuts.get(size), progress))
+                if ready.masker.records < sizes[-1]:
+                    few = counted(ready.masker.records, "record")
+                    raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {few}")
+    return Sweep(first if ready is None else ready.asked, rows)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A table that is ready to be masked, and its rows."""
+
+    asked: Plan
+    masker: BlockMasker
+    records: MemoryRecords
+
+    @property
+    def rows(self) -> Matrix:
+        """The records that are published, as rows of numbers."""
+        rows = self.records.rows(self.masker)
+        return rows[rows[:, -1] >= 0]
+
+
+def _ready(ready: _Ready | None, records: Any, plan: Plan) -> _Ready:
+    """Make a table ready for a k and a method; where these decide nothing else, it is so already."""
+    if ready is not None and plan.method == ready.asked.method and plan.strata is None and plan.edits is None:
+        masker = replace(ready.masker, plan=ready.masker.plan.decided(k=plan.k))
+        return _Ready(plan, masker, records)
+    masker = prepare(resolve(plan, records), records).masker
+    return _Ready(plan, with_blocks(masker, records, records.block_size(masker)), records)
 
 
 def _without_budget(plan: Plan, method: str) -> dict[str, Any]:

@@ -12,14 +12,20 @@ LARGEST_EXPONENT = 1000
 
 
 class Scale(NamedTuple):
-    """The map x -> (x - shift) / spread that brings an attribute to the common scale; a constant one becomes zero."""
+    """The map x -> (x / 2^exponent - shift) / spread onto the common scale; a constant attribute becomes zero.
+
+    The power of two brings the attribute near one without touching a digit: no square overflows or vanishes.
+    """
 
     shift: float
     spread: float
+    exponent: int = 0
 
     def apply(self, values: Matrix) -> Matrix:
         """Scale values of the attribute."""
-        return (values - self.shift) / self.spread if self.spread > 0 else values * 0.0
+        if not self.spread > 0:
+            return values * 0.0
+        return (np.ldexp(values, -self.exponent) - self.shift) / self.spread
 
 
 def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") -> Matrix:

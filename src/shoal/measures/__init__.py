@@ -2,7 +2,7 @@
 
 from shoal.measures.certainty_penalty import gcp, ncp
 from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
-from shoal.measures.diversity import l_diversity, t_closeness
+from shoal.measures.diversity import closeness_to, l_diversity, t_closeness
 from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset
 from shoal.measures.fellegi_sunter import probabilistic_linkage
 from shoal.measures.hybrid import preservation, subdomains
@@ -17,6 +17,7 @@ from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
 __all__ = [
     "MOST_RECORDS",
+    "closeness_to",
     "distance_linkage",
     "distance_linkage_average",
     "diversity_book",

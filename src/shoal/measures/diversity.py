@@ -62,17 +62,36 @@ def t_closeness(classes: NDArray[np.int64], values: NDArray[Any], ordered: bool 
     ----------
     Li, Li & Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, ICDE.
     """
-    groups, label, size = _numbered(classes)
     different, codes = _codes(values)
+    return closeness_to(classes, codes, np.bincount(codes, minlength=different), ordered=ordered)
+
+
+def closeness_to(
+    classes: NDArray[np.int64], codes: NDArray[np.int64], frequency: NDArray[np.int64], *, ordered: bool
+) -> float:
+    """How far an attribute in a class can be from its distribution in the file, of which these may be some records.
+
+    Parameters
+    ----------
+    classes : (n,) array of int
+        Records with the same label are published alike; all records of a class are here.
+    codes : (n,) array of int
+        The number of each record's value, 0, 1, ... in their order.
+    frequency : (m,) array of int
+        How many records of the file have each value.
+    ordered : bool
+        Whether the values have an order.
+    """
+    groups, label, size = _numbered(classes)
+    different, n = len(frequency), int(frequency.sum())
     if different == 1:
         return 0.0
-    frequency = np.bincount(codes, minlength=different)
     if ordered:
         order = np.lexsort((codes, label))
         start = np.concatenate([[0], np.cumsum(size)])
         return float(ordered_distances(start, codes[order], np.cumsum(frequency)).max() / (different - 1))
     of, value, count = _cells(label, codes)
-    p, q = count / size[of], frequency[value] / len(codes)
+    p, q = count / size[of], frequency[value] / n
     # What the class has more of than the file; what it has less of is as much.
     return float(np.bincount(of, np.maximum(p - q, 0.0), groups).max())
 

@@ -53,10 +53,15 @@ def choose_blocks(X: npt.NDArray[np.float64], size: int, how: str) -> list[list[
        Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 16 (2008), suppl. 1, 121-138.
     .. [2] J. Nin, "Beyond multivariate microaggregation for large record anonymization", section 4.1.
     """
-    d = X.shape[1]
-    B = max(1, d // size)
     Z = standardize(X)
-    strength = np.round(np.abs(Z.T @ Z) / len(Z), 9)
+    return blocks_by_correlation(Z.T @ Z / len(Z), size, how)
+
+
+def blocks_by_correlation(correlations: npt.NDArray[np.float64], size: int, how: str) -> list[list[int]]:
+    """Divide attributes into blocks by their correlations: see `choose_blocks`."""
+    d = len(correlations)
+    B = max(1, d // size)
+    strength = np.round(np.abs(correlations), 9)
     if how == "correlated":
         return sorted(families(strength, [d // B + (b >= B - d % B) for b in range(B)]))
     complete = sorted(families(strength, [B] * (d // B)))

@@ -1,47 +1,20 @@
 """From the attributes of a table to the space in which records are near or far."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoal.errors import DataError
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
-from shoal.kernels.standardize import Matrix, Scale, standardize, within_squares
+from shoal.kernels.standardize import Scale, within_squares
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
-from shoal.tables import Table
-from shoal.tables.attributes import NUMBERS, Attribute, Codes, encode
-from shoal.tables.numbers import misses
+from shoal.tables.attributes import NUMBERS, Attribute
 
 
-def encode_all(table: Table, plan: Plan) -> list[Attribute]:
-    """Turn the attributes that the method looks at into numbers, by the types of a settled plan.
-
-    Raises
-    ------
-    DataError
-        With a sentence for each column that cannot be; missing values are a mistake where the plan says so.
-    """
-    attributes, problems = [], []
-    for name in plan.used:
-        try:
-            attribute = encode(table, name, plan.types[name], plan.levels.get(name))
-        except DataError as error:
-            problems.append(str(error))
-            continue
-        if plan.missing == "error" and attribute.missing.any():
-            record = int(np.argmax(attribute.missing)) + 1
-            problems.append(misses(name, record, int(attribute.missing.sum())))
-        attributes.append(attribute)
-    if problems:
-        raise DataError("\n".join(problems))
-    return attributes
-
-
-def space_of(attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale] | None = None) -> EncodedMatrix:
+def space_of(attributes: Sequence[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> EncodedMatrix:
     """Put attributes on one scale, so that each counts in distances as its type and its weight say.
 
-    Numbers and dates are standardised by their own values, or by `scales` where the records are part of more.
+    Numbers and dates are brought to the common scale by `scales`.
     """
     weights = np.array([plan.attribute_weights.get(attribute.name, 1.0) for attribute in attributes])
     levels = np.array([0 if each.levels is None else len(each.levels) for each in attributes], dtype=np.int64)
@@ -51,9 +24,7 @@ def space_of(attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale
     values = np.empty((len(attributes[0].codes), len(attributes)))
     for j, attribute in enumerate(attributes):
         if attribute.type in NUMBERS:
-            codes = attribute.codes
-            scaled = _standardized(codes, plan) if scales is None else scales[attribute.name].apply(codes)
-            values[:, j] = np.sqrt(weights[j]) * scaled
+            values[:, j] = np.sqrt(weights[j]) * scales[attribute.name].apply(attribute.codes)
         else:
             values[:, j] = attribute.codes * steps[j]
     if plan.standardize == "none" and (kinds == MEAN).all():
@@ -67,16 +38,3 @@ def _kind(attribute: Attribute, plan: Plan) -> int:
     if attribute.type != "ordinal":
         return MODE
     return CONVEX_MEDIAN if aggregate_of(attribute.name, plan) == "convex_median" else MEDIAN
-
-
-def _standardized(codes: Codes, plan: Plan) -> Codes:
-    """Standardise by the values that are there."""
-    present = ~np.isnan(codes)
-    scaled = np.full(len(codes), np.nan)
-    scaled[present] = standardize(codes[present, None], plan.standardize)[:, 0]
-    return scaled
-
-
-def numbers(attributes: list[Attribute]) -> Matrix:
-    """Give attributes as a matrix in their own units, NaN where values are missing."""
-    return np.column_stack([attribute.codes for attribute in attributes])

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,15 +20,16 @@ from shoal.masking.microhybrid import Rule, constrained, microhybrid, redraw
 from shoal.masking.muralidhar_sarathy import freedom, muralidhar_sarathy
 from shoal.measures import MOST_RECORDS, distance_linkage
 from shoal.measures.hybrid import SAME, preservation, subdomains
-from shoal.parallel import Progress
+from shoal.parallel import Progress, Task, side_by_side
 from shoal.partitioning import ACCEPTS
-from shoal.pipeline.aggregate import on_rules, representatives
-from shoal.pipeline.encode import encode_all, space_of
+from shoal.pipeline.aggregate import representatives
+from shoal.pipeline.encode import space_of
 from shoal.pipeline.hybrid_edits import sums_of, with_exact_sums
 from shoal.pipeline.hybrid_notes import on_little_freedom, on_own_values, on_preserved, on_unchanged
 from shoal.pipeline.hybrid_parts import Labels, Made, Parts, matrix_of, parts_of, xy
-from shoal.pipeline.partition import Confidential, partitions
-from shoal.pipeline.strata import Strata
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.notes import on_rules
+from shoal.pipeline.partition import Confidential, grouped
 from shoal.pipeline.verify_hybrid import Claim, refuse_broken
 from shoal.plan import Plan
 from shoal.tables import Table
@@ -51,8 +53,8 @@ class Hybrid(NamedTuple):
 
 def hybrid_data(
     attributes: list[Attribute],
-    strata: Strata,
-    plan: Plan,
+    strata: Sequence[Labels],
+    masker: BlockMasker,
     rules: Sequence[Edit],
     rng: np.random.Generator,
     progress: Progress,
@@ -64,9 +66,9 @@ def hybrid_data(
     attributes
         All that the plan uses, quasi-identifiers and confidential ones, without missing values.
     strata
-        Which records never share a group.
-    plan
-        A settled plan.
+        The records of each stratum, which never share a group.
+    masker
+        The resolved plan, and the scales of attributes.
     rules
         Edits that the data obeys and must go on obeying.
     rng
@@ -79,22 +81,26 @@ def hybrid_data(
     PlanError, DataError
         Nothing is published that would be somebody's own value, but for constants, which the notes tell.
     """
+    plan = masker.plan
     parts = parts_of(attributes, plan)
     _refuse(parts, plan)
     sums = sums_of(rules, plan)
     if plan.method == "ms":
         made = _noisy(parts, plan, rng)
     else:
-        made = _synthetic(parts, space_of(attributes, plan), strata, plan, rng, progress)
+        made = _synthetic(parts, space_of(attributes, plan, masker.scales), strata, plan, rng, progress)
     notes = [*on_unchanged(parts, made, plan), *on_little_freedom(parts, made, plan)]
     codes, costs = _constrained(parts, made, plan)
     codes = with_exact_sums(sums, codes, {attribute.name: attribute.codes for attribute in parts.others})
     if parts.dealt:
         codes |= _named(parts.dealt, redraw(matrix_of(parts.dealt), made.labels, rng))
-    columns = {each.name: each.decode(codes[each.name]) for each in (*parts.synthetic, *parts.dealt)}
+    columns = {
+        each.name: each.decode(codes[each.name], whole=plan.publishes_whole(each.name))
+        for each in (*parts.synthetic, *parts.dealt)
+    }
     notes += [*on_rules(costs), *on_own_values(parts, columns, made.labels)]
     if plan.mask_quasi:
-        columns |= _averages(parts.quasi, made.labels, plan)
+        columns |= _averages(parts.quasi, made.labels, masker)
     claim = _claim(parts, made.labels, plan)
     notes = [*on_preserved(parts, claim, plan, made.fused), *notes]
     return Hybrid(columns, made.labels, made.blocking, claim, costs, notes)
@@ -117,9 +123,10 @@ def random_numbers(attributes: Sequence[Attribute], plan: Plan) -> np.random.Gen
     return np.random.default_rng([plan.seed, *(int.from_bytes(each.digest(), "big") for each in (asked, data))])
 
 
-def _averages(quasi: list[Attribute], labels: Labels, plan: Plan) -> dict[str, Array]:
+def _averages(quasi: list[Attribute], labels: Labels, masker: BlockMasker) -> dict[str, Array]:
     """Microaggregate the quasi-identifiers from the same groups."""
-    averages = representatives(quasi, space_of(quasi, plan), [labels], plan, None)
+    plan = masker.plan
+    averages = representatives(quasi, space_of(quasi, plan, masker.scales), [labels], plan, None)
     return {each.name: each.decode(average, whole=plan.round) for each, average in zip(quasi, averages, strict=True)}
 
 
@@ -162,18 +169,26 @@ def _refuse(parts: Parts, plan: Plan) -> None:
 
 
 def _synthetic(
-    parts: Parts, space: EncodedMatrix, strata: Strata, plan: Plan, rng: np.random.Generator, progress: Progress
+    parts: Parts,
+    space: EncodedMatrix,
+    strata: Sequence[Labels],
+    plan: Plan,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> Made:
     """R-microhybrid: partition by quasi-identifiers and confidential attributes together, then IPSO in each group."""
     together = Plan(k=plan.k, quasi=plan.used, method="mdav")
     nothing = Confidential([], None, None, [])
-    found = partitions(space, [strata.rows], together, nothing, progress)
+    tasks: list[Task[Labels]] = [partial(grouped, space.rows(rows), together, nothing) for rows in strata]
     X, Y = xy(parts)
-    labels = found.labels[0].copy()
+    labels, formed = np.empty(len(X), dtype=np.int64), 0
+    for rows, found in zip(strata, side_by_side(tasks, len(X), progress), strict=True):
+        labels[rows] = found + formed
+        formed += int(found.max()) + 1
     values, unchanged = X.copy(), np.zeros(X.shape, dtype=bool)
     room, left = np.ones(len(X)), np.zeros(X.shape[1])
     fused = groups = 0
-    for rows in strata.rows if parts.synthetic else []:  # a group that must grow stays within its stratum
+    for rows in strata if parts.synthetic else []:  # a group that must grow stays within its stratum
         try:
             result = microhybrid(X[rows], Y[rows], labels[rows], rng)
         except ValueError as error:
@@ -183,7 +198,7 @@ def _synthetic(
         left += result.left * len(rows) / len(X)
         groups += int(result.labels.max()) + 1
         fused += result.fused
-    return Made(values, unchanged, labels, room, left, found.blocking, fused)
+    return Made(values, unchanged, labels, room, left, None, fused)
 
 
 def _noisy(parts: Parts, plan: Plan, rng: np.random.Generator) -> Made:
@@ -251,7 +266,7 @@ def _is_exact(attribute: Attribute, plan: Plan) -> bool:
     return attribute.type == "continuous" and not short and attribute.name not in plan.constraints
 
 
-def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> dict[str, Any]:
+def evidence(attributes: list[Attribute], published: Table, plan: Plan, hybrid: Hybrid) -> dict[str, Any]:
     """Measure what hybrid data preserve, for the keeper of the data: it comes from the original.
 
     Returns
@@ -264,7 +279,7 @@ def evidence(original: Table, published: Table, plan: Plan, hybrid: Hybrid) -> d
         ``group_mean`` and at most a ``covariance``; ``dealt``, the categories dealt out anew. Subdomains have at least
         k records, and 20; if these are more than half of the file, there are none.
     """
-    parts = parts_of(encode_all(original, plan), plan)
+    parts = parts_of(attributes, plan)
     sizes = np.bincount(hybrid.labels)
     found: dict[str, Any] = {
         "groups": {"count": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())},

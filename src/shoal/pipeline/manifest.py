@@ -14,19 +14,18 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import Annotated, Literal
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from shoal import __version__, measures
 from shoal.errors import FileError
 from shoal.kernels.types import Integers
-from shoal.pipeline.roles import confidential_codes
-from shoal.pipeline.verify import Promise, class_sizes, classes
+from shoal.pipeline.classes import class_sizes
+from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.verify import Promise
+from shoal.pipeline.verify import Verified as Counted
 from shoal.plan import Csv, Plan
 from shoal.tables import Table
 from shoal.tables.atomic import refuse_unwritable
-from shoal.tables.attributes import without_declared
-from shoal.tables.dtypes import is_number
 
 _LARGEST = 20_000_000  # bytes of a manifest: a folder of a hundred thousand files has less
 # What is told of a plan. Not the levels, which are values of the data, rare ones perhaps; nor the rules, whose
@@ -252,35 +251,45 @@ def software() -> dict[str, str]:
     return {"shoal": __version__, "Python": platform.python_version(), **others}
 
 
-def verified_file(written: Table, published: Table, promise: Promise, plan: Plan) -> Verified:
-    """Gather what was verified, counted anew.
-
-    Parameters
-    ----------
-    written
-        The file, read again: records are counted as whoever has the file will count them.
-    published
-        What it holds, with the types that it had before it was written.
-    promise, plan
-        What the release claims, and what was asked for.
-    """
-    blocks = []
-    for block in promise.blocks:
-        names = [*block, *promise.strata]
-        blocks.append(counted_block(written, names, _diversity(published, names, promise)))
+def verified_of(promise: Promise, found: Counted) -> Verified:
+    """Gather what was verified, as it was counted in what is published."""
+    plan = promise.plan
+    diversity = [
+        Diverse(
+            attribute=each.name,
+            order=_order(each),
+            distinct=found.distinct[each.name],
+            closeness=found.closeness[each.name],
+            l=plan.l,
+            t=plan.t,
+        )
+        for each in promise.sensitive
+    ]
+    blocks = [
+        Block(
+            attributes=[*block, *promise.strata],
+            groups=sum(sizes.values()),
+            smallest=min(sizes),
+            largest=max(sizes),
+            diversity=diversity,
+        )
+        for block, sizes in zip(promise.blocks, found.blocks, strict=True)
+    ]
+    rules = 0 if promise.edits is None else len(promise.edits.rules)
     return Verified(
-        k=promise.k if blocks else None,
+        k=plan.k if blocks else None,
         blocks=blocks,
-        rules=obeyed(len(promise.obeyed.rules), plan),
-        weighted_totals=promise.weights is not None,
+        rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
+        weighted_totals=plan.preserve is not None,
     )
 
 
-def verified_groups(groups: dict[str, float], rules: int, plan: Plan) -> Verified:
-    """Gather what was verified by an engine that counted already: see `shoal.measures.exposure`."""
-    count, smallest, largest = (int(groups[name]) for name in ("groups", "smallest", "largest"))
-    block = Block(attributes=plan.masked, groups=count, smallest=smallest, largest=largest)
-    return Verified(k=plan.k, blocks=[block], rules=obeyed(rules, plan))
+def _order(each: Sensitive) -> Order:
+    """Tell what the values of a sensitive attribute are in order by."""
+    if not each.ordered:
+        return "none"
+    by_itself = each.levels is None and not each.is_ordinal
+    return "numbers" if by_itself else "levels"
 
 
 def counted_block(table: Table, names: list[str], diversity: list[Diverse] | None = None) -> Block:
@@ -290,24 +299,6 @@ def counted_block(table: Table, names: list[str], diversity: list[Diverse] | Non
     return Block(attributes=names, groups=len(sizes), smallest=smallest, largest=largest, diversity=diversity or [])
 
 
-def obeyed(rules: int, plan: Plan) -> Rules | None:
-    """Say how many rules are obeyed, if there are any."""
-    return Rules(number=rules, excused=plan.edits_original == "keep") if rules else None
-
-
-def _diversity(published: Table, names: list[str], promise: Promise) -> list[Diverse]:
-    asked = promise.diversity
-    if asked is None:
-        return []
-    alike = classes(published, names)
-    found = []
-    for name in asked.confidential:
-        codes, ordered = confidential_codes(published, name, promise.types.get(name), promise.levels.get(name))
-        order: Order = "none" if not ordered else "numbers" if _by_itself(published, name, promise) else "levels"
-        found.append(diverse(name, alike, codes, order, (asked.l, asked.t)))
-    return found
-
-
 def diverse(
     name: str, alike: Integers, codes: Integers, order: Order, asked: tuple[int | None, float | None]
 ) -> Diverse:
@@ -315,9 +306,3 @@ def diverse(
     distinct = int(measures.l_diversity(alike, codes)["distinct"])
     closeness = measures.t_closeness(alike, codes, ordered=order != "none")
     return Diverse(attribute=name, order=order, distinct=distinct, closeness=closeness, l=asked[0], t=asked[1])
-
-
-def _by_itself(table: Table, name: str, promise: Promise) -> bool:
-    """Tell whether the values have an order that needs no levels: numbers and dates."""
-    kind = without_declared(table, name).type
-    return name not in promise.levels and (is_number(kind) or pa.types.is_temporal(kind))

@@ -1,171 +1,394 @@
-"""A table made ready: read, its plan settled, its attributes encoded, its records divided into what may be mixed."""
+"""Preparing: what a block must know of the whole is found in passes over all records."""
 
-import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.edits.apply import Obeyed, Parts, obedience, parted, rules_of, without_promise
-from shoal.edits.strategy import Keeping
+from shoal.aggregation import Rescaling
+from shoal.blocking import Gather, RecordBlocks, block_records
+from shoal.blocking.blocks import PartBlocks
+from shoal.blocking.record_blocks import MIXED_BLOCK, MIXED_FROM, record_blocks
+from shoal.edits.apply import on_broken, without_promise
+from shoal.edits.passes import Broken, columns_of, edits_of, excused_by
 from shoal.errors import DataError, PlanError
-from shoal.kernels.encoded import EncodedMatrix
-from shoal.parallel import Progress
-from shoal.partitioning.diversity import Secret
-from shoal.pipeline.encode import space_of
-from shoal.pipeline.partition import Confidential, Partitions, partitions
-from shoal.pipeline.resolve import chosen, settled
-from shoal.pipeline.roles import confidential_codes, survey_weights
-from shoal.pipeline.strata import Strata, stratify
-from shoal.plan import Plan
-from shoal.tables import Table, open_table
-from shoal.tables.attributes import Attribute, Codes
+from shoal.kernels.encoded import MODE
+from shoal.kernels.standardize import Matrix, Scale
+from shoal.pipeline.masker import BlockMasker, whole_of
+from shoal.pipeline.moments import Extent, moments
+from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, tally
+from shoal.pipeline.records import Records, Seen
+from shoal.pipeline.rescale import Restoring
+from shoal.pipeline.resolve import Resolved
+from shoal.pipeline.sensitive import Frequencies, Sensitive, sensitive_of, sensitive_values
+from shoal.pipeline.summary import Summary
+from shoal.pipeline.verify import Promise
+from shoal.tables import Table
+from shoal.tables.attributes import NUMBERS, Attribute, published_type
 from shoal.text import counted
 
-AnyPath = str | os.PathLike[str]
-
-
-def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
-    """Put together what was asked for; afterwards `input` is the absolute path of the table, or None."""
-    if isinstance(plan, str | os.PathLike):
-        plan = Plan.load(plan)
-    if not isinstance(plan, Plan | None):
-        raise PlanError([("plan", "must be a Plan or the path of a plan file; options are given by name, as k=3")])
-    if isinstance(table, str | os.PathLike):
-        options = {**options, "input": table}
-    elif table is not None and plan is not None and plan.input is not None:
-        plan = plan.updated(input=None, csv=None)  # they describe another table
-    plan = Plan(**options) if plan is None else plan.updated(**options)
-    paths = {name: getattr(plan, name) for name in ("input", "edits")}
-    return plan.updated(**{name: os.path.abspath(path) for name, path in paths.items() if isinstance(path, str)})  # noqa: PTH100 - keeps links
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table that is ready to be partitioned: its plan settled, its attributes encoded, its records divided.
+    """What a block must know of the whole, and what was found on the way.
 
     Attributes
     ----------
-    plan, source
-        What is asked for, with what it left open filled in; and the table.
-    original, attributes, weights
-        The records that will be published.
-    space
-        In which they are near or far.
-    strata, parts
-        Which records never share a group, for strata and, attribute block by attribute block, for rules too.
-    edits, obeyed
-        How rules are kept, and which the original obeys.
+    masker
+        For every block.
+    summary
+        What a pass over all records has shown.
+    missed, excluded
+        Records left out because they miss a value, or break a rule.
     notes
-        What to know of records that were left out.
+        What to know of records that were left out, kept, or joined.
     """
 
-    plan: Plan
-    source: Table
-    original: Table
-    attributes: list[Attribute]
-    weights: Codes | None
-    space: EncodedMatrix
-    strata: Strata
-    parts: Parts
-    edits: Keeping | None
-    obeyed: Obeyed
+    masker: BlockMasker
+    summary: Summary
+    missed: int
+    excluded: int
     notes: list[str]
 
-    def partitioned(self, progress: Progress, *, keep: bool = False) -> Partitions:
-        """Put the records into groups; with `keep`, an interrupt keeps the best so far."""
-        secrets = _confidential(self.original, self.plan)
-        return partitions(self.space, self.parts.rows, self.plan, secrets, progress, keep=keep)
+    @property
+    def _extents(self) -> dict[str, Extent]:
+        numbers = [attribute for attribute in self.masker.attributes if attribute.type in NUMBERS]
+        return dict(zip((each.name for each in numbers), extents_of(numbers, self.summary), strict=True))
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """The largest absolute value of each number."""
+        return {name: max(abs(extent.low), abs(extent.high)) for name, extent in self._extents.items()}
+
+    def restoring(self, masker: BlockMasker) -> Restoring:
+        """Return what looks at variances before and after masking."""
+        weights = masker.plan.weights
+        heaviest = 1.0 if weights is None else float(self.summary.columns[weights].high or 1.0)
+        return Restoring(masker, list(self._extents.values()), heaviest)
+
+    @property
+    def suppressed(self) -> int:
+        """How many records are left out."""
+        return self.missed + self.excluded + self.masker.parts.suppressed
 
 
-def prepared(table: Any, plan: Plan, progress: Progress) -> Prepared:
-    """Read a table and make it ready to be partitioned as a plan asks."""
-    progress("read", 0, 1)
-    source = table if isinstance(table, Table) else _opened(plan.input if plan.input is not None else table, plan)
-    rules = rules_of(plan)
-    open_ = plan.method == "auto"
-    plan, attributes, edits = settled(plan, source, rules)
-    why = chosen(plan.updated(method="auto"), attributes, len(source)).why if open_ else ""
-    weights = survey_weights(source, plan.weights)
-    keep, left_out = _kept(attributes, plan)
-    obeyed = obedience(source, rules, keep, plan)
-    strata, parts = _divided(source, attributes, keep, plan, edits)
-    attributes = _rows(attributes, keep)
-    return Prepared(
-        plan,
-        source,
-        _only(source, keep),
-        attributes,
-        None if weights is None else weights[keep],
-        space_of(attributes, plan),
-        strata,
-        parts,
-        None if edits is None else without_promise(edits, parts.mixed),
-        obeyed.of(keep),
-        [
-            *([f"method '{plan.method}' was chosen: {why}"] if open_ else []),
-            *left_out,
-            *obeyed.notes,
-            *strata.notes,
-        ],
+def prepare(resolved: Resolved, records: Records) -> Prepared:
+    """Find parts, scales and frequencies of sensitive values, without dividing the records: see `with_blocks`.
+
+    Raises
+    ------
+    DataError
+        If too few records are left, or in a stratum, or records break rules.
+    """
+    plan, attributes = resolved.plan, resolved.attributes
+    types = {
+        attribute.name: published_type(attribute, whole=plan.publishes_whole(attribute.name))
+        for attribute in attributes
+        if attribute.name in plan.changed
+    }
+    everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.in_blocks))
+    masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=records.outline.decimal)
+    if resolved.strategy is not None and resolved.summary.edits is not None:
+        edits = edits_of(resolved.strategy, resolved.summary.edits, whole_of(attributes, plan), plan)
+        masker = replace(masker, edits=edits)
+    seen = _looked_through(masker, records)
+    notes = _on_left_out(masker, seen)
+    if masker.edits is not None:
+        excused = excused_by(masker.edits, seen.broken, plan)
+        notes += on_broken(seen.broken.named(masker.edits.rules), seen.broken.records, plan)
+        masker = replace(masker, edits=replace(masker.edits, excused=excused))
+    masker = _with_parts(masker, seen.tally, records, resolved.summary)
+    notes += masker.parts.notes
+    if plan.l is not None or plan.t is not None:
+        masker = replace(masker, sensitive=[_sensitive(masker, name, records) for name in plan.confidential])
+    if not masker.scales:
+        masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
+    return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the pass for parts has shown."""
+
+    tally: Tally
+    broken: Broken
+    missed: int = 0
+    excluded: int = 0
+
+    def __add__(self, other: "_Seen") -> "_Seen":
+        return _Seen(
+            self.tally + other.tally,
+            self.broken + other.broken,
+            self.missed + other.missed,
+            self.excluded + other.excluded,
+        )
+
+
+def _looked_through(masker: BlockMasker, records: Records) -> _Seen:
+    """Count strata and parts, records that miss a value and records that break rules, where any of it matters."""
+    plan = masker.plan
+    if plan.strata is None and masker.edits is None and plan.missing != "suppress":
+        return _Seen(Tally({Key(): (masker.records, 1)}), Broken())
+    used = plan.used if plan.missing == "suppress" else []
+    ruled = [] if masker.edits is None else columns_of(masker.edits.rules)
+    names = list(dict.fromkeys([*used, *(plan.strata or []), *ruled]))
+    return records.fold(partial(_look, masker), [name for name in names if name in records.outline.names], "scan")
+
+
+def _look(masker: BlockMasker, piece: pa.Table, start: int | None) -> _Seen:
+    table = Table(piece)
+    complete = np.ones(len(piece), dtype=bool)
+    if masker.plan.missing == "suppress":
+        complete = ~np.logical_or.reduce([np.isnan(codes) for codes in masker.codes(piece)])
+    keep, broken = complete, Broken()
+    if masker.edits is not None:
+        broken, breaks = masker.edits.broken(table, complete, start)
+        keep = complete & ~breaks if masker.edits.exclude else complete
+    found = tally(*masker.keys(piece), keep, start)
+    return _Seen(found, broken, int((~complete).sum()), int((complete & ~keep).sum()))
+
+
+def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[str]:
+    plan = masker.plan
+    left = masker.records - seen.missed
+    if seen.missed and left < plan.k:
+        other = "" if plan.draws else ", or use missing = 'group'"
+        raise DataError(
+            f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
+            f"the attribute that is missing most{other}"
+        )
+    if seen.excluded and left - seen.excluded < plan.k:
+        other = "" if plan.draws else " or keep them (edits_original = 'keep')"
+        raise DataError(
+            f"only {counted(left - seen.excluded, 'record')} would be left of those that break no rule, and k = "
+            f"{plan.k}; put records right{other}"
+        )
+    return [f"{counted(seen.missed, 'record')} left out, missing a value that is needed"] if seen.missed else []
+
+
+def _with_parts(masker: BlockMasker, found: Tally, records: Records, summary: Summary) -> BlockMasker:
+    """Decide which records never share a group, and which are left out."""
+    scales: dict[str, Scale] = {}
+
+    def merge(strata: list[tuple[Any, ...]], sizes: list[int]) -> list[int]:
+        everyone = replace(masker, parts=_apart(masker, found, strata))
+        scales.update(scales_of(everyone, records, summary))
+        profiles = records.fold_rows(
+            replace(everyone, scales=scales), partial(_profiles, replace(everyone, scales=scales)), "measure"
+        )
+        return nearest_strata(
+            sizes, np.stack([profiles.sums[j] for j in range(len(strata))]).astype(float), masker.plan.k
+        )
+
+    strategy = None if masker.edits is None else masker.edits.kept
+    parts = parts_of(found, masker.plan, strategy, merge)
+    masker = replace(masker, parts=parts, records=sum(parts.sizes), scales=scales)
+    if masker.edits is not None:
+        kept = without_promise(masker.edits.kept, parts.given_up)
+        masker = replace(masker, edits=replace(masker.edits, kept=kept))
+    return masker
+
+
+def _apart(masker: BlockMasker, found: Tally, strata: Sequence[tuple[Any, ...]]) -> Parts:
+    """Number records by their strata alone."""
+    keys = [key for stratum in strata for key in found.keys if key.stratum == stratum]
+    number = {stratum: place for place, stratum in enumerate(strata)}
+    homes = np.array([number[key.stratum] for key in keys], dtype=np.int64)
+    return Parts(keys, [found.keys[key][0] for key in keys], [homes] * len(masker.plan.in_blocks))
+
+
+@dataclass(frozen=True)
+class _Profiles:
+    """For each stratum, sums over its records of what describes them, in units so small that sums are exact."""
+
+    sums: NDArray[np.int64]
+
+    def __add__(self, other: "_Profiles") -> "_Profiles":
+        return _Profiles(self.sums + other.sums)
+
+
+_UNITS = 1 << 24  # of a standard deviation
+
+
+def _profiles(masker: BlockMasker, rows: Matrix) -> _Profiles:
+    """Describe strata: numbers by their values, a missing one counting as the mean, and categories one by one."""
+    space = masker.space(rows)
+    stratum = masker.parts.homes[0][rows[:, -1].astype(np.int64)]
+    strata = int(masker.parts.homes[0].max()) + 1
+    columns: list[NDArray[np.float64]] = []
+    for j, values in enumerate(space.values.T):
+        if space.kinds[j] != MODE:
+            columns.append(np.nan_to_num(values, nan=0.0))
+        else:
+            codes = np.where(np.isnan(values), space.levels[j], values).astype(np.int64)
+            one_each = np.eye(int(space.levels[j]) + 1)[codes]
+            columns += list((one_each * np.sqrt(space.weights[j] / 2)).T)  # two categories are as far as their weight
+    sums = np.zeros((strata, len(columns)), dtype=np.int64)
+    for j, column in enumerate(columns):
+        np.add.at(sums[:, j], stratum, np.rint(column * _UNITS).astype(np.int64))
+    return _Profiles(sums)
+
+
+def extents_of(attributes: Sequence[Attribute], summary: Summary) -> list[Extent]:
+    """Return the ranges of numbers and dates, in codes: ticks count from the first moment."""
+    found = []
+    for attribute in attributes:
+        column = summary.columns[attribute.name]
+        low, high = float(column.low or 0), float(column.high or 0)
+        if attribute.type != "continuous":
+            low, high = 0.0, (int(column.high or 0) - int(column.low or 0)) / attribute.tick
+        found.append(Extent(low, high))
+    return found
+
+
+def scales_of(masker: BlockMasker, records: Records, summary: Summary) -> dict[str, Scale]:
+    """Find the scale of each number and date among the records that are published."""
+    at = [j for j, attribute in enumerate(masker.attributes) if attribute.type in NUMBERS]
+    numbers = [masker.attributes[j] for j in at]
+    names = [attribute.name for attribute in numbers]
+    how = masker.plan.standardize
+    if not numbers or how == "none":
+        return {name: Scale(0.0, 1.0) for name in names}
+    extents = extents_of(numbers, summary)
+    if how == "minmax":
+        seen = records.fold_rows(masker, lambda rows: _Ranges.of(rows[:, at]), "measure")
+        return dict(zip(names, seen.scales(), strict=True))
+    found = records.fold_rows(masker, lambda rows: moments(rows[:, at], extents), "measure")
+    return dict(zip(names, found.scales(), strict=True))
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """The least and the largest value of each attribute."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, columns: Matrix) -> "_Ranges":
+        return cls(np.fmin.reduce(columns, axis=0, initial=np.inf), np.fmax.reduce(columns, axis=0, initial=-np.inf))
+
+    def __add__(self, other: "_Ranges") -> "_Ranges":
+        return _Ranges(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    def scales(self) -> list[Scale]:
+        found = []
+        for low, high in zip(self.low, self.high, strict=True):
+            exponent = Extent(float(low), float(high)).exponent
+            bottom = float(np.ldexp(low, -exponent))
+            found.append(Scale(bottom, float(np.ldexp(high, -exponent)) - bottom, exponent))
+        return found
+
+
+def _sensitive(masker: BlockMasker, name: str, records: Records) -> Sensitive:
+    """Count the values of a sensitive attribute among the records that are published."""
+    plan = masker.plan
+    type_, levels = plan.types.get(name), plan.levels.get(name)
+
+    def look(piece: pa.Table, start: int | None) -> Frequencies:
+        keep = masker.encode(piece)[:, -1] >= 0
+        return Frequencies.of(sensitive_values(Table(piece), name, type_, levels).filter(pa.array(keep)))
+
+    names = list(dict.fromkeys([*masker.names, name]))
+    return sensitive_of(records.fold(look, names, "scan"), name, records.outline.column(name).type, type_, levels)
+
+
+def block_size(masker: BlockMasker, memory: int | None, workers: int | None = None, most: int | None = None) -> int:
+    """Return the most records in a block: as asked for, as many as suit the search, or as memory allows.
+
+    Parameters
+    ----------
+    masker
+        Of the records.
+    memory
+        Bytes for the blocks that are masked at the same time; None if there is no limit.
+    workers
+        How many blocks are masked at the same time; as many as there are cores if not given.
+    most
+        The most records in a block where they do not fit in one.
+    """
+    given = None if masker.plan.scale is None else masker.plan.scale.block_size
+    if given is not None:
+        return given
+    n, least = masker.records, 2 * masker.plan.k
+    room = n if memory is None else block_records(memory, masker.width, n, workers)
+    if room < min(n, least):
+        raise PlanError([("scale.memory", f"is too little for blocks of 2k = {least} records")])
+    if not masker.plain and n > MIXED_FROM:
+        return min(room, max(MIXED_BLOCK, least))
+    return room if room >= n or most is None else min(room, max(most, least))
+
+
+def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker:
+    """Divide the records, or those of each part, into blocks of at most so many, as the plan's scale says.
+
+    Raises
+    ------
+    DataError
+        If the parts of several attribute blocks together have too few records for blocks of their own.
+    """
+    if masker.records <= most:
+        return masker
+    dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
+    finest = masker.parts.finest
+    sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
+
+    def divided(count: int, part: int | None) -> RecordBlocks | None:
+        if count <= most:
+            return None
+        return record_blocks(_gather(masker, records, finest, part), dimensions, masker.plan, most)
+
+    if len(sizes) == 1:
+        return replace(masker, blocks=divided(masker.records, None))
+    if min(sizes) < masker.plan.k:
+        raise DataError(
+            f"{counted(sum(size < masker.plan.k for size in sizes), 'part')} of the records that rules make in several "
+            f"attribute blocks together have fewer than k = {masker.plan.k} records. Use fewer attribute blocks, or "
+            "blocks that hold all records."
+        )
+    return replace(masker, blocks=PartBlocks([divided(count, part) for part, count in enumerate(sizes)], sizes))
+
+
+def _gather(masker: BlockMasker, records: Records, finest: Integers, part: int | None) -> Gather:
+    """Return passes over what the blocks are made from, of all records or of one part."""
+
+    def gather(look: Callable[[Matrix], Seen]) -> Seen:
+        def within(rows: Matrix) -> Seen:
+            own = rows if part is None else rows[finest[rows[:, -1].astype(np.int64)] == part]
+            return look(masker.outline(own))
+
+        return records.fold_rows(masker, within, "divide")
+
+    return gather
+
+
+def promise_of(
+    masker: BlockMasker, prepared: Prepared, rescaled: Mapping[str, Rescaling], slack: Mapping[str, float]
+) -> Promise:
+    """Put together what a release claims about itself.
+
+    Parameters
+    ----------
+    masker, prepared
+        How it was made.
+    rescaled
+        How variances were restored.
+    slack
+        How far outside the range of its group rules push each number.
+    """
+    return Promise(
+        masker.plan,
+        masker.changed,
+        mixed=masker.parts.mixed,
+        rescaled=rescaled,
+        slack=slack,
+        sensitive=masker.sensitive,
+        edits=masker.edits,
+        largest=prepared.largest,
     )
-
-
-def _opened(source: Any, plan: Plan) -> Table:
-    if source is None:
-        raise PlanError([("input", "is missing; give a table or name a file")])
-    if plan.scale is not None and plan.scale.engine == "spark":
-        raise PlanError([("scale.engine", "is spark; call shoal.spark.protect, or shoal protect on the command line")])
-    return open_table(source, plan.csv)
-
-
-def _kept(attributes: list[Attribute], plan: Plan) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which records are kept where those that miss a value are left out, and a note on the others."""
-    keep = np.ones(len(attributes[0].codes), dtype=bool)
-    if plan.missing == "suppress":
-        for attribute in attributes:
-            keep &= ~attribute.missing
-        if (left := int(keep.sum())) < plan.k:
-            other = "" if plan.draws else ", or use missing = 'group'"
-            raise DataError(
-                f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
-                f"the attribute that is missing most{other}"
-            )
-    missed = len(keep) - int(keep.sum())
-    return keep, [f"{counted(missed, 'record')} left out, missing a value that is needed"] if missed else []
-
-
-def _divided(
-    source: Table, attributes: list[Attribute], keep: NDArray[np.bool_], plan: Plan, edits: Keeping | None
-) -> tuple[Strata, Parts]:
-    """Divide the records by strata and by what governs rules; those that are left out are struck from `keep`."""
-    notes: list[str] = []
-    while True:
-        kept = _only(source, keep)
-        strata = stratify(kept, space_of(_rows(attributes, keep), plan), plan, np.flatnonzero(keep) + 1)
-        keep[keep] = strata.keep
-        parts = parted(_only(source, keep), edits, strata.rows, plan)
-        notes += [*strata.notes, *parts.notes]
-        if parts.keep.all():
-            return replace(strata, notes=notes), parts
-        keep[keep] = parts.keep  # so that a stratum may be too small now
-
-
-def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
-    return table if keep.all() else table.publish({}, keep=keep)
-
-
-def _rows(attributes: list[Attribute], keep: NDArray[np.bool_]) -> list[Attribute]:
-    return attributes if keep.all() else [attribute.rows(keep) for attribute in attributes]
-
-
-def _confidential(original: Table, plan: Plan) -> Confidential:
-    """Gather what the groups must not give away."""
-    if plan.l is None and plan.t is None:
-        return Confidential([], None, None, [])
-    secrets = [
-        Secret(name, *confidential_codes(original, name, plan.types.get(name), plan.levels.get(name)))
-        for name in plan.confidential
-    ]
-    return Confidential(secrets, plan.l, plan.t, [np.bincount(secret.codes) for secret in secrets])

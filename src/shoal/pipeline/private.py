@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.errors import PlanError
+from shoal.errors import CheckFailed, PlanError
 from shoal.masking.insensitive import BITS, noise_scale, private_means, sensitivity
+from shoal.pipeline.classes import classes
 from shoal.pipeline.encode import numbers
 from shoal.plan import Plan
 from shoal.tables import Table
@@ -18,6 +19,8 @@ from shoal.tables.attributes import Attribute, Codes
 from shoal.text import counted
 
 Labels = NDArray[np.int64]
+# How exactly bounds can be kept in columns of less than 64 bits.
+_PRECISION = {"float": 1e-6, "halffloat": 1e-2}
 
 
 class Private(NamedTuple):
@@ -81,6 +84,28 @@ def figures(n: int, plan: Plan) -> dict[str, Any]:
 def in_rows(original: Table, order: Labels) -> Table:
     """Give the original records in the order of the rows that are published for them, to measure what they lost."""
     return original.publish({name: original.column(name).take(order) for name in original.names})
+
+
+def verify_private(published: Table, plan: Plan) -> None:
+    """Verify that a private release stays within its bounds, and that its rows stand in runs of at least k.
+
+    Raises
+    ------
+    CheckFailed
+        Naming everything that does not hold.
+    """
+    failures = []
+    for name, (low, high) in plan.bounds.items():
+        values = published.matrix([name])[:, 0]
+        slack = _PRECISION.get(str(published.column(name).type), 0.0) * max(abs(low), abs(high))
+        if count := int(((values < low - slack) | (values > high + slack)).sum()):
+            failures.append(f"column '{name}' publishes {counted(count, 'value')} outside of its bounds")
+    ends = np.flatnonzero(np.diff(classes(published, plan.masked), append=-1))
+    if (runs := np.diff(ends, prepend=-1)).min() < plan.k:
+        short = counted(int((runs < plan.k).sum()), "run")
+        failures.append(f"{short} of rows that are alike, and stand together, are below {plan.k}")
+    if failures:
+        raise CheckFailed(failures)
 
 
 def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:

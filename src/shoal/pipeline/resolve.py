@@ -1,42 +1,120 @@
-"""Settling a plan: what it leaves to the table is filled in, and what the table cannot give is refused."""
+"""Resolving a plan: what it leaves to the table is filled in once, and what the table cannot give is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
-from shoal.aggregation import first_not_positive
-from shoal.edits.apply import no_product, with_rules, with_tied_blocks
+from shoal.edits.apply import no_product, rules_of, with_rules, with_tied_blocks
 from shoal.edits.expressions import Rule
+from shoal.edits.passes import basis_of, columns_of
 from shoal.edits.strategy import Keeping
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
-from shoal.pipeline.encode import encode_all, numbers
+from shoal.pipeline.records import Records
 from shoal.pipeline.roles import numeric_attributes, refuse_unknown
+from shoal.pipeline.summary import MOST_CATEGORIES, Column, Summary, summarize
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
 from shoal.plan.conflicts import ONE_ATTRIBUTE, without_bounds
+from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
-from shoal.tables.attributes import NUMBERS, Attribute, infer_type, without_declared
+from shoal.tables.attributes import NUMBERS, Attribute, attribute_of, infer_type, levels_missing, plain_values
 from shoal.tables.dtypes import inner, is_text
+from shoal.tables.numbers import misses
 from shoal.text import counted
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
 
 
-def settled(plan: Plan, table: Table, rules: Sequence[Rule] = ()) -> tuple[Plan, list[Attribute], Keeping | None]:
-    """Fill in which attributes are masked, their types, how rules are kept and by which method; encode attributes."""
-    plan = with_attributes(plan, table)
-    if plan.epsilon is not None:
-        _refuse_unprotected(plan, table)
-    attributes = encode_all(table, plan)
-    _refuse_large_k(plan, table)
-    if isinstance(plan.blocks, str):
-        plan = with_tied_blocks(_with_blocks(plan, attributes), rules)
-    kept = None
+@dataclass(frozen=True)
+class Resolved:
+    """A plan that is resolved against its table.
+
+    Attributes
+    ----------
+    plan
+        With every choice filled in.
+    attributes
+        Those that the method looks at; their codes are empty.
+    summary
+        What a pass over all records has shown.
+    rules, strategy
+        The rules, and how they are kept; none and None if there are none.
+    notes
+        What was chosen, and why.
+    """
+
+    plan: ResolvedPlan
+    attributes: list[Attribute]
+    summary: Summary
+    rules: list[Rule]
+    strategy: Keeping | None
+    notes: list[str]
+
+
+def resolve(plan: Plan, records: Records) -> Resolved:
+    """Fill in roles, types, aggregates, the strategy for rules and the method, by a pass over all records.
+
+    Parameters
+    ----------
+    plan
+        What is asked for.
+    records
+        Of the table.
+
+    Raises
+    ------
+    PlanError, DataError
+        The plan asks for what does not suit the table, or the table cannot be masked as asked; all mistakes at once
+        where that is possible.
+    """
+    rules = rules_of(plan)
+    resolved = with_attributes(plan, records.outline)
+    if resolved.epsilon is not None:
+        _refuse_unprotected(resolved, records.outline)
+    # Once without the records, so that what cannot be is refused before they are read.
+    _refuse_types(resolved, records.outline)
+    if isinstance(resolved.blocks, str):
+        resolved = with_tied_blocks(_with_blocks(resolved, records), rules)
+    strategy = None
     if rules:
-        plan, kept = with_rules(plan, table.names, rules)
-        _refuse_products(attributes, plan, kept)
-    return with_method(plan, attributes, len(table)), attributes, kept
+        resolved, strategy = with_rules(resolved, records.outline.names, rules)
+    summary = _summary(resolved, records, strategy, rules)
+    inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
+    attributes = _described(resolved, records, summary, strategy, inferred)
+    method = chosen(resolved, attributes, summary)
+    notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
+    resolved = _with_method(resolved, attributes, summary, method.method)
+    return Resolved(resolved, attributes, summary, rules, strategy, notes)
+
+
+def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
+    """Fill in which attributes are masked, and their types; what the table does not have is refused."""
+    others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
+    others["weights"] = [] if plan.weights is None else [plan.weights]
+    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
+    named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
+    named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
+    refuse_unknown(table, {"quasi": plan.masked, **others, **named})
+    resolved = ResolvedPlan.of(plan)
+    if not plan.draws:  # else the confidential attributes are masked, and there may be no others
+        taken = {name for names in others.values() for name in names}
+        resolved = resolved.decided(quasi=plan.masked or numeric_attributes(table, taken))
+    types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}
+    problems = []
+    for name in resolved.used:
+        if name in types:
+            continue
+        try:
+            types[name] = infer_type(table, name)
+        except DataError as error:
+            problems.append(str(error))
+    if problems:
+        raise DataError("\n".join(problems))
+    return resolved.decided(types=types)
 
 
 def _refuse_unprotected(plan: Plan, table: Table) -> None:
@@ -62,65 +140,112 @@ def _refuse_unprotected(plan: Plan, table: Table) -> None:
         raise PlanError(problems)
 
 
-def _refuse_products(attributes: list[Attribute], plan: Plan, kept: Keeping) -> None:
-    """Report what has no geometric mean, where a rule needs one."""
-    for attribute in attributes:
-        if kept.aggregates.get(attribute.name) != "geometric_mean":
-            continue
-        if (at := first_not_positive(attribute.codes)) is not None:
-            why = no_product(attribute.name, kept)
-            raise DataError(f"column '{attribute.name}' is zero or negative in record {at + 1}, {why}")
-
-
-def with_method(plan: Plan, attributes: list[Attribute], records: int = 0) -> Plan:
-    """Choose a method where it is left open, and refuse what does not suit the attributes.
-
-    `records` is how many there are, or 0 if they are elsewhere.
-    """
-    if plan.standardize != "zscore" and not any(attribute.type in NUMBERS for attribute in attributes):
+def _refuse_types(plan: Plan, table: Table) -> None:
+    """Report what does not suit the types of the attributes."""
+    if plan.standardize != "zscore" and not any(plan.types[name] in NUMBERS for name in plan.used):
         raise PlanError([("standardize", "does not apply: no attribute in distances is a number or a date")])
-    if plan.draws:
-        attributes = [attribute for attribute in attributes if attribute.name in plan.masked]
-    _refuse_aggregates(plan, attributes)
-    if plan.round and not any(_is_whole(attribute) for attribute in attributes):
+    _refuse_aggregates(plan)
+    whole = [
+        name
+        for name in plan.masked
+        if plan.types[name] == "continuous" and pa.types.is_integer(table.column(name).type)
+    ]
+    if plan.round and not whole:
         raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
-    if plan.restore_variance and not any(attribute.type in NUMBERS for attribute in attributes):
+    if plan.restore_variance and not any(plan.types[name] in NUMBERS for name in plan.masked):
         raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
-    return plan if plan.draws else _with_method(plan, attributes, records)
 
 
-def with_attributes(plan: Plan, table: Table) -> Plan:
-    """Fill in which attributes are masked, and their types; what the table does not have is refused."""
-    others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
-    others["weights"] = [] if plan.weights is None else [plan.weights]
-    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
-    named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
-    named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
-    refuse_unknown(table, {"quasi": plan.masked, **others, **named})
-    if not plan.draws:  # else the confidential attributes are masked, and there may be no others
-        taken = {name for names in others.values() for name in names}
-        plan = plan.updated(quasi=plan.masked or numeric_attributes(table, taken))
-    types, problems = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}, []
+def _refuse_aggregates(plan: Plan) -> None:
+    """Report every attribute whose type does not know the aggregate that was asked for."""
+    problems = []
+    for name in plan.masked:
+        how, kind = aggregate_of(name, plan), plan.types[name]
+        if how not in AGGREGATES[kind]:
+            problems.append(
+                (
+                    "aggregate",
+                    f"'{how}' does not apply to '{name}', which is {kind}; choose for each attribute, here from "
+                    f"{', '.join(AGGREGATES[kind])}",
+                )
+            )
+        if plan.preserve is not None and kind == "continuous" and how != "mean":
+            problems.append(("preserve", f"needs the mean of '{name}': no other aggregate keeps totals"))
+    if plan.preserve is not None and not any(plan.types[name] == "continuous" for name in plan.masked):
+        problems.append(("preserve", "does not apply: no quasi-identifier is continuous and has totals"))
+    if problems:
+        raise PlanError(problems)
+
+
+def _summary(plan: ResolvedPlan, records: Records, strategy: Keeping | None, rules: Sequence[Rule]) -> Summary:
+    """Look at all records once."""
+    types: dict[str, AttributeType] = {name: plan.types[name] for name in plan.used}
+    if plan.weights is not None:
+        types[plan.weights] = "continuous"
+    look = partial(_look, types=types, strategy=strategy, decimal=records.outline.decimal)
+    names = list(dict.fromkeys([*types, *columns_of(rules)]))
+    return records.fold(look, [name for name in names if name in records.outline.names], "scan")
+
+
+def _look(
+    piece: pa.Table, start: int | None, types: Mapping[str, AttributeType], strategy: Keeping | None, decimal: str
+) -> Summary:
+    found = summarize(piece, types, start, decimal)
+    return found if strategy is None else Summary(found.columns, basis_of(strategy, piece))
+
+
+def _described(
+    plan: ResolvedPlan,
+    records: Records,
+    summary: Summary,
+    strategy: Keeping | None,
+    inferred: Collection[str],
+) -> list[Attribute]:
+    """Describe the attributes by what a pass over all records has shown; refuse those that cannot be masked."""
+    attributes, problems = [], []
     for name in plan.used:
-        if name in types:
-            continue
+        column = summary.columns[name]
         try:
-            types[name] = _inferred(table, name)
+            _refuse_column(name, column, plan, strategy, inferred)
+            attributes.append(_attribute(name, plan, records, column))
         except DataError as error:
             problems.append(str(error))
+    if plan.weights is not None:
+        problems += _weight_problems(plan.weights, summary.columns[plan.weights], records.outline)
     if problems:
         raise DataError("\n".join(problems))
-    return plan.updated(types=types)
+    _refuse_large_k(plan, summary.records)
+    return attributes
 
 
-def _inferred(table: Table, name: str) -> AttributeType:
-    """Infer the type of an attribute; what tells every record from all others is no category."""
-    found = infer_type(table, name)
-    values = without_declared(table, name).drop_null()
-    named = found == "nominal" or (found == "ordinal" and is_text(inner(values.type)))
-    if named and len(values) > 1 and len(values.unique()) == len(values):
+def _refuse_column(name: str, column: Column, plan: Plan, strategy: Keeping | None, inferred: Collection[str]) -> None:
+    if not column.present:
+        raise DataError(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
+    if name in inferred and 1 < len(column.categories) == column.present and plan.types[name] != "boolean":
         raise DataError(identifying(name))
-    return found
+    if len(column.categories) > MOST_CATEGORIES:
+        raise DataError(
+            f"column '{name}' has more than {MOST_CATEGORIES:,} categories; if it identifies records, drop it with "
+            "identifiers"
+        )
+    if column.infinite.count:
+        more = f" ({column.infinite.count} records in all)" if column.infinite.count > 1 else ""
+        where = "some records" if column.infinite.first is None else f"record {column.infinite.first}{more}"
+        raise DataError(f"column '{name}' is infinite in {where}; replace it by a number or leave the record out")
+    if column.inexact.count:
+        where = "" if column.inexact.first is None else f" (record {column.inexact.first})"
+        raise DataError(
+            f"column '{name}' holds integers beyond 2^53{where}, which cannot be averaged exactly; divide them or make "
+            "them text"
+        )
+    if name in plan.masked and column.not_positive.count and aggregate_of(name, plan) == "geometric_mean":
+        record = column.not_positive.first
+        where = "some record" if record is None else f"record {record}"
+        ruled = None if strategy is None else no_product(name, strategy)
+        why = ruled or "where no geometric mean exists; take another aggregate"
+        raise DataError(f"column '{name}' is zero or negative in {where}, {why}")
+    if plan.missing == "error" and column.missing.count:
+        raise DataError(misses(name, column.missing.first, column.missing.count))
 
 
 def identifying(name: str) -> str:
@@ -131,94 +256,150 @@ def identifying(name: str) -> str:
     )
 
 
-def _refuse_large_k(plan: Plan, table: Table) -> None:
+def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attribute:
+    """Describe an attribute; where its values are not of its type, say so with the first record that shows it."""
+    type_, stored = plan.types[name], records.outline.column(name).type
+    if type_ in NUMBERS:
+        moments = (int(column.low or 0), int(column.high or 0), column.tick) if type_ != "continuous" else (0, 0, 1)
+        return attribute_of(name, type_, stored, moments=moments)
+    kind = plain_values(pa.array([], inner(stored))).type
+    found = pa.array(sorted(column.categories), kind)
+    own = None if column.dictionary is None else pa.array(column.dictionary, kind)
+    if type_ == "ordinal" and name not in plan.levels and column.has_orders:
+        raise DataError(f"column '{name}' has its levels in different orders in the file; give them with levels")
+    labels = records.outline.labels(name)
+    attribute = attribute_of(name, type_, stored, found, plan.levels.get(name), dictionary=own, labels=labels)
+    if attribute.levels is None:
+        return attribute
+    missing = levels_missing(found, attribute.levels)
+    if missing is not None:
+        raise DataError(_unknown_level(name, missing, records))
+    return attribute
+
+
+def _unknown_level(name: str, missing: pa.Array, records: Records) -> str:
+    """Find the records that hold levels which are not in the list."""
+    from shoal.pipeline.summary import Flaw, flaw
+    from shoal.tables.arrow import compute as pc
+    from shoal.tables.attributes import without_declared
+
+    def look(piece: pa.Table, start: int | None) -> Flaw:
+        values = plain_values(without_declared(Table(piece), name))
+        return flaw(pc.is_in(values, value_set=missing).to_numpy(zero_copy_only=False), start)
+
+    found = records.fold(look, [name], "scan")
+    more = f" ({found.count} records in all)" if found.count > 1 else ""
+    where = f"in record {found.first}{more}" if found.first is not None else f"in {counted(found.count, 'record')}"
+    return f"column '{name}' holds a level {where} that is not in its list; add it to levels"
+
+
+def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
+    """Report weights that are not positive numbers."""
+    found = []
+    for flaw, what in (
+        (column.missing, "missing"),
+        (column.infinite, "infinite"),
+        (column.not_positive, "zero or negative"),
+    ):
+        if flaw.count:
+            more = f" ({flaw.count} records in all)" if flaw.count > 1 else ""
+            where = "some records" if flaw.first is None else f"record {flaw.first}{more}"
+            found.append(
+                f"the weight in column '{name}' is {what} in {where}; every record must stand for some: correct it, or "
+                "leave the record out"
+            )
+            break
+    return found
+
+
+def _refuse_large_k(plan: Plan, records: int) -> None:
     if plan.method != "mic1d":
-        if plan.k > len(table):
-            records = counted(len(table), "record")
-            raise DataError(f"k = {plan.k} asks for groups larger than the table, which has {records}")
-    elif plan.k > (values := len(table) * len(plan.masked)):
+        if plan.k > records:
+            raise DataError(
+                f"k = {plan.k} asks for groups larger than the table, which has {counted(records, 'record')}"
+            )
+    elif plan.k > (values := records * len(plan.masked)):
         raise DataError(f"k = {plan.k} asks for parts larger than the table, which has {values} values")
 
 
-def _refuse_aggregates(plan: Plan, attributes: list[Attribute]) -> None:
-    """Report every attribute whose type does not know the aggregate that was asked for."""
-    problems = []
-    for attribute in attributes:
-        how, allowed = aggregate_of(attribute.name, plan), AGGREGATES[attribute.type]
-        if how not in allowed:
-            problems.append(
-                (
-                    "aggregate",
-                    f"'{how}' does not apply to '{attribute.name}', which is {attribute.type}; choose for each "
-                    f"attribute, here from {', '.join(allowed)}",
-                )
-            )
-        if how == "geometric_mean" and (at := first_not_positive(attribute.codes)) is not None:
-            raise DataError(
-                f"column '{attribute.name}' is zero or negative in record {at + 1}, where no geometric mean exists; "
-                "take another aggregate"
-            )
-        if plan.preserve is not None and attribute.type == "continuous" and how != "mean":
-            problems.append(("preserve", f"needs the mean of '{attribute.name}': no other aggregate keeps totals"))
-    if plan.preserve is not None and not any(attribute.type == "continuous" for attribute in attributes):
-        problems.append(("preserve", "does not apply: no quasi-identifier is continuous and has totals"))
-    if problems:
-        raise PlanError(problems)
-
-
-def _is_whole(attribute: Attribute) -> bool:
-    return attribute.type == "continuous" and pa.types.is_integer(attribute.stored)
-
-
-def _with_method(plan: Plan, attributes: list[Attribute], records: int) -> Plan:
-    """Choose the method, and refuse what the method cannot take."""
-    gaps = [attribute.name for attribute in attributes if attribute.missing.any() and plan.missing == "group"]
-    widest = max(len(block) for block in plan.in_blocks)
-    if plan.method == "univariate" and widest > 1:
+def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: Summary, method: str) -> ResolvedPlan:
+    """Refuse what the method cannot take."""
+    if plan.draws:
+        return plan
+    if method == "univariate" and max(len(block) for block in plan.in_blocks) > 1:
         raise PlanError([("method", ONE_ATTRIBUTE)])
     alone = [name for block in plan.in_blocks if len(block) == 1 for name in block if name in plan.attribute_weights]
     if alone:
         raise PlanError([("attribute_weights", f"do not apply to '{alone[0]}', which is alone in its block")])
-    method = chosen(plan, attributes, records).method
     problems = [
         ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'mdav'")
         for attribute in attributes
         if attribute.type not in ACCEPTS[method]
     ]
+    gaps = summary.with_gaps(plan.masked) if plan.missing == "group" else []
     if gaps and method != "mdav":
         problems.append(
             ("method", f"'{method}' cannot take the missing values of '{gaps[0]}'; use 'mdav', or another missing")
         )
     if problems:
         raise PlanError(problems)
-    return plan.updated(method=method)
+    return plan.decided(method=method)
 
 
-def chosen(plan: Plan, attributes: list[Attribute], records: int) -> Choice:
+def chosen(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> Choice:
     """Choose a method where the plan leaves it open, and say why."""
+    if plan.draws:
+        return Choice(plan.method, "")
     if plan.epsilon is not None:
         return Choice("insensitive", "epsilon is given, and one record changes little in its groups")
-    missing = any(attribute.missing.any() for attribute in attributes) and plan.missing == "group"
-    plain = not missing and all(attribute.type in NUMBERS for attribute in attributes)
-    widest = max(len(block) for block in plan.in_blocks)
-    n = 0 if plan.scale is not None else records
+    n = 0 if plan.scale is not None and plan.scale.block_size is not None else summary.records
     searched = {"budget": plan.budget is not None and not plan.bound, "refine": plan.refine is not False}
-    return choose(plan.method, widest, n, plan.k, plain=plain, **searched)
+    widest = max(len(block) for block in plan.in_blocks)
+    return choose(plan.method, widest, n, plan.k, plain=is_plain(plan, attributes, summary), **searched)
 
 
-def _with_blocks(plan: Plan, attributes: list[Attribute]) -> Plan:
+def is_plain(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> bool:
+    """Whether the method sees nothing but numbers and dates: what every partition method can take."""
+    gaps = plan.missing == "group" and summary.with_gaps(plan.masked)
+    return not gaps and all(attribute.type in NUMBERS for attribute in attributes)
+
+
+def _with_blocks(plan: ResolvedPlan, records: Records) -> ResolvedPlan:
     """Choose attribute blocks by correlation."""
-    if any(attribute.type not in NUMBERS or attribute.missing.any() for attribute in attributes):
+    from shoal.partitioning.attribute_blocks import blocks_by_correlation
+
+    size = plan.block_size or min(_BLOCK_SIZE, len(plan.masked))
+    if size > len(plan.masked):
+        raise PlanError([("block_size", f"is more than the {counted(len(plan.masked), 'attribute')} to mask")])
+    summary = _summary(plan.decided(weights=None), records, None, [])
+    if any(plan.types[name] not in NUMBERS for name in plan.masked) or summary.with_gaps(plan.masked):
         raise PlanError([("blocks", "are chosen by correlation, for numbers without gaps only; give them by hand")])
-    return plan.updated(blocks=_chosen_blocks(attributes, plan), block_size=None)
+    attributes = _described(plan.decided(weights=None), records, summary, None, ())
+    correlations = correlations_of(attributes, records, summary)
+    blocks = [[plan.masked[j] for j in block] for block in blocks_by_correlation(correlations, size, str(plan.blocks))]
+    # one block of all is no blocks
+    return plan.decided(blocks=blocks if len(blocks) > 1 else None, block_size=None)
 
 
-def _chosen_blocks(attributes: list[Attribute], plan: Plan) -> list[list[str]] | None:
-    from shoal.partitioning.attribute_blocks import choose_blocks
+def correlations_of(attributes: Sequence[Attribute], records: Records, summary: Summary) -> np.ndarray:
+    """Return Pearson's correlations of numbers by a pass over all records."""
+    from shoal.kernels.standardize import Scale
+    from shoal.pipeline.loss import Losses
+    from shoal.pipeline.prepare import extents_of
+    from shoal.tables.attributes import without_declared
 
-    size = plan.block_size or min(_BLOCK_SIZE, len(attributes))
-    if size > len(attributes):
-        raise PlanError([("block_size", f"is more than the {counted(len(attributes), 'attribute')} to mask")])
-    chosen = choose_blocks(numbers(attributes), size, str(plan.blocks))
-    blocks = [[plan.masked[j] for j in block] for block in chosen]
-    return blocks if len(blocks) > 1 else None  # one block of all is no blocks
+    scales = {
+        attribute.name: Scale(0.0, 1.0, extent.exponent)
+        for attribute, extent in zip(attributes, extents_of(attributes, summary), strict=True)
+    }
+    losses = Losses(attributes, scales)
+
+    def look(piece: pa.Table, start: int | None) -> np.ndarray:
+        table = Table(piece)
+        codes = np.column_stack([each.read(without_declared(table, each.name)) for each in attributes])
+        return losses.measure(codes, codes)
+
+    return losses.correlations(records.fold(look, [each.name for each in attributes], "scan"))
+
+
+__all__ = ["Resolved", "identifying", "is_text", "resolve", "with_attributes"]

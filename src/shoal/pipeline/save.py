@@ -1,28 +1,31 @@
 """Writing a release: its file, read back and verified, with its plan and its manifest beside it."""
 
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from shoal.errors import FileError
-from shoal.pipeline.manifest import manifest_beside, manifest_of_file, refuse_manifest, verified_file
-from shoal.pipeline.verify import Promise, verify_written
-from shoal.plan import Plan
+import pyarrow as pa
+
+from shoal.errors import CheckFailed, FileError
+from shoal.pipeline.classes import class_sizes
+from shoal.pipeline.manifest import manifest_beside, manifest_of_file, refuse_manifest, verified_of
+from shoal.pipeline.verify import Promise, Verified, added_sizes, too_small
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.atomic import refuse_unwritable, written_together
-from shoal.tables.dtypes import is_read_by_value, is_text
+from shoal.tables.dtypes import is_read_by_value, is_text, same_type
 from shoal.tables.storage import STATISTICS, Kind, stored, stored_type, unkept
 
 
-def save(published: Table, plan: Plan, promise: Promise, path: Path, overwrite: bool) -> list[str]:
+def save(published: Table, promise: Promise, counted: Verified, path: Path, overwrite: bool) -> list[str]:
     """Write what is published; a file under its final name is complete and verified, or does not exist.
 
     Parameters
     ----------
     published
         The protected table.
-    plan, promise
-        What was done, and what must hold in the file.
+    promise, counted
+        What must hold in the file, and what was counted in the table.
     path
         The file; its ending says of which kind.
     overwrite
@@ -33,17 +36,17 @@ def save(published: Table, plan: Plan, promise: Promise, path: Path, overwrite: 
     list of str
         What this kind of file cannot keep.
     """
-    kind = writable_kind(path)
+    kind, plan = writable_kind(path), promise.plan
     refuse_output(plan.input, path, overwrite)
     files = [path, plan_beside(path), manifest_beside(path)]
     with written_together(files, overwrite) as (partial_path, partial_plan, partial_manifest):
         dialect = dialect_for(path, published.dialect)
         write_table(replace(published, dialect=dialect), partial_path, kind)
         written = _verified(partial_path, kind, dialect, published, promise)
-        text = plan.updated(output=os.fspath(path)).to_toml(path.parent)
+        text = plan.decided(output=os.path.abspath(path)).to_toml(path.parent)  # noqa: PTH100 - keeps links
         partial_plan.write_text(text, encoding="utf-8")
         csv = dialect.as_csv() if kind == "csv" else None
-        verified = verified_file(written, published, promise, plan)
+        verified = verified_of(promise, counted)
         manifest = manifest_of_file(partial_path, path.name, written.names, len(written), csv, plan, verified)
         partial_manifest.write_text(manifest.to_json(), encoding="utf-8")
     return unkept(published.to_arrow(), kind)
@@ -53,13 +56,41 @@ def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promis
     """Read a file that was just written, compare it with what it must hold, and return it."""
     written = open_table(path, dialect.as_csv() if kind == "csv" else None)
     held = Table(stored(published.to_arrow(), kind)) if kind in STATISTICS else published
-    types = {name: stored_type(kind, type_) for name, type_ in promise.masked.items()}
+    masked = {attribute.name: published.column(attribute.name).type for attribute in promise.attributes}
+    types = {name: stored_type(kind, type_) for name, type_ in masked.items()}
     if kind in ("csv", "xml"):  # where text may look like something else, and is the same text all the same
         types = {name: type_ for name, type_ in types.items() if not is_text(type_)}
     if kind in ("csv", "xml", "excel"):
-        types = {name: type_ for name, type_ in types.items() if not is_read_by_value(promise.masked[name])}
-    verify_written(written, held, types, promise)
+        types = {name: type_ for name, type_ in types.items() if not is_read_by_value(masked[name])}
+    failures = [*_other(written, held), *wrong_types(written, types)]
+    for block in [] if failures else promise.blocks:
+        names = [*block, *promise.strata]
+        failures += too_small(added_sizes(class_sizes(written, names)), names, promise.plan.k)
+    if promise.edits is not None and not failures:
+        failures += promise.edits.failures(promise.edits.disobeyed(written, 0)[0])
+    if failures:
+        raise CheckFailed(failures)
     return written
+
+
+def _other(written: Table, published: Table) -> Iterator[str]:
+    """Yield what a file holds that is not what was to be written."""
+    if written.names != published.names or len(written) != len(published):
+        yield "the file does not have the columns and records that were to be written"
+        return
+    for name in published.names:
+        if not written.same_column(published, name):
+            yield f"column '{name}' was not written as it is to be published"
+
+
+def wrong_types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[str]:
+    """Yield the columns that are of another type than promised."""
+    for name, kind in types.items():
+        if name not in published.names:
+            continue
+        column = published.column(name)
+        if column.null_count < len(column) and not same_type(column.type, kind):
+            yield f"column '{name}' is of type {column.type}, not {kind} as promised"
 
 
 def plan_beside(path: Path) -> Path:

@@ -1,61 +1,99 @@
-"""What one pass over pieces of a table tells of it: sums that do not depend on pieces, their order or the engine."""
+"""What one pass over the records shows of their attributes: facts that do not depend on pieces, order or backend."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.edits.passes import Basis
-from shoal.kernels.standardize import Scale
+from shoal.errors import DataError
 from shoal.plan import AttributeType
+from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
-from shoal.tables.attributes import NUMBERS, moments_of
+from shoal.tables.attributes import NUMBERS, moments_of, plain_values, without_declared
 from shoal.tables.dtypes import is_number
-from shoal.tables.text_values import decoded, one_chunk
+from shoal.tables.numbers import first_inexact, what_it_is
 
-_PLACES = 1 << 30  # values are summed up as places in their range, which are integers and add up exactly
-_HALF = 15
 MOST_CATEGORIES = 100_000
+_NO_ORDER = ("no", "order")  # pieces have their categories in different orders
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """How many records have something wrong, and the first of them, from 1, where records have numbers."""
+
+    count: int = 0
+    first: int | None = None
+
+    def __add__(self, other: "Flaw") -> "Flaw":
+        return Flaw(self.count + other.count, _least(self.first, other.first))
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of an attribute: how many records, how many that miss it, its range, ticks and categories."""
+    """What is known of an attribute.
+
+    Attributes
+    ----------
+    records
+        How many were seen.
+    missing, infinite, inexact, not_positive
+        Records that miss the value, and numbers that are infinite, beyond what a float holds exactly, or 0 and less.
+    low, high, tick
+        The range of numbers; of dates, in units of the column, with the largest tick that all are whole numbers of.
+    categories
+        Levels or categories that occur.
+    order
+        The dictionary of a categorical column, where all pieces have the same.
+    """
 
     records: int = 0
-    missing: int = 0
-    infinite: int = 0
-    first_missing: int | None = None
-    first_infinite: int | None = None
+    missing: Flaw = Flaw()
+    infinite: Flaw = Flaw()
+    inexact: Flaw = Flaw()
+    not_positive: Flaw = Flaw()
     low: float | int | None = None
     high: float | int | None = None
     tick: int = 0
     categories: frozenset[Any] = field(default_factory=frozenset)
+    order: tuple[Any, ...] | None = None
 
     def __add__(self, other: "Column") -> "Column":
         if self.low is None or other.low is None:
             tick = self.tick or other.tick
         else:
-            tick = math.gcd(self.tick, other.tick, int(abs(self.low - other.low))) if self._has_ticks else 0
+            tick = math.gcd(self.tick, other.tick, int(abs(self.low - other.low))) if isinstance(self.low, int) else 0
         return Column(
             self.records + other.records,
             self.missing + other.missing,
             self.infinite + other.infinite,
-            _least(self.first_missing, other.first_missing),
-            _least(self.first_infinite, other.first_infinite),
+            self.inexact + other.inexact,
+            self.not_positive + other.not_positive,
             _least(self.low, other.low),
             _most(self.high, other.high),
             tick,
             _some(self.categories | other.categories),
+            _one_order(self.order, other.order),
         )
 
     @property
-    def _has_ticks(self) -> bool:
-        return isinstance(self.low, int)
+    def present(self) -> int:
+        """How many records have a value."""
+        return self.records - self.missing.count
+
+    @property
+    def dictionary(self) -> tuple[Any, ...] | None:
+        """The categories in the order of the column's dictionary; None where pieces differ, or there is none."""
+        return None if self.order in (None, _NO_ORDER) else self.order
+
+    @property
+    def has_orders(self) -> bool:
+        """Whether pieces have their categories in different orders."""
+        return self.order == _NO_ORDER
 
 
 def _least(one: Any, two: Any) -> Any:
@@ -71,6 +109,12 @@ def _some(categories: frozenset[Any]) -> frozenset[Any]:
     return categories if len(categories) <= MOST_CATEGORIES else frozenset(list(categories)[: MOST_CATEGORIES + 1])
 
 
+def _one_order(one: tuple[Any, ...] | None, two: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    if one is None or two is None or one == two:
+        return two if one is None else one
+    return _NO_ORDER
+
+
 @dataclass(frozen=True)
 class Summary:
     """What is known of the attributes of some records, and of what rules need to know of them, where there are any."""
@@ -83,79 +127,66 @@ class Summary:
         edits = None if self.edits is None or other.edits is None else self.edits + other.edits
         return Summary(columns, edits)
 
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return next(iter(self.columns.values())).records
 
-def summarize(piece: pa.Table, types: Mapping[str, AttributeType], start: int | None = None) -> Summary:
-    """Look at the attributes of some records; `start` is the number of records before them, where that is known."""
-    return Summary({name: _column(one_chunk(piece.column(name)), type_, start) for name, type_ in types.items()})
+    def with_gaps(self, names: Iterable[str]) -> list[str]:
+        """Name those of some attributes that records miss."""
+        return [name for name in names if self.columns[name].missing.count]
 
 
-def _column(values: Array, type_: AttributeType, start: int | None) -> Column:
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
-    found = Column(len(values), values.null_count, first_missing=_first(values.is_null(), start))
+def summarize(piece: pa.Table, types: Mapping[str, AttributeType], start: int | None, decimal: str = ".") -> Summary:
+    """Look at attributes of some records; `start` is the number of records before them, where that is known."""
+    table = Table(piece)
+    return Summary({name: _column(table, name, type_, start, decimal) for name, type_ in types.items()})
+
+
+def _column(table: Table, name: str, type_: AttributeType, start: int | None, decimal: str) -> Column:
+    values = without_declared(table, name)
+    missing = flaw(values.is_null().to_numpy(zero_copy_only=False), start)
+    found = Column(len(values), missing)
     present = values.drop_null()
+    if type_ == "continuous":
+        if not is_number(values.type):
+            return found + _not_numbers(values, name, decimal)
+        return found + _numbers(values, start) if len(present) else found
     if not len(present):
         return found
-    if type_ == "continuous" and is_number(values.type):
-        floats = present.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        infinite = pc.is_inf(values.cast(pa.float64(), safe=False)).fill_null(False)
-        count = int(np.isinf(floats).sum())
-        low, high = float(floats.min()), float(floats.max())
-        return found + Column(0, 0, count, None, _first(infinite, start), low, high)
-    if type_ in NUMBERS:
+    if type_ in NUMBERS and pa.types.is_temporal(values.type) and not pa.types.is_time(values.type):
         units = moments_of(present).to_numpy(zero_copy_only=False)
         low, high = int(units.min()), int(units.max())
-        return found + Column(low=low, high=high, tick=int(np.gcd.reduce(units - low)))
-    return found + Column(categories=_some(frozenset(decoded(present).unique().to_pylist())))
+        fits = high - low <= np.iinfo(np.int64).max
+        return found + Column(low=low, high=high, tick=int(np.gcd.reduce(units - low)) if fits else 1)
+    if type_ in NUMBERS or pa.types.is_nested(values.type):
+        return found  # the description of the attribute says that it is of another type
+    order = None
+    if isinstance(values, pa.DictionaryArray):
+        order = tuple(values.dictionary.drop_null().to_pylist())
+    return found + Column(categories=_some(frozenset(plain_values(present).unique().to_pylist())), order=order)
 
 
-def _first(flags: Array, start: int | None) -> int | None:
-    if start is None or not len(flags) or not pc.any(flags).as_py():
-        return None
-    return int(pc.index(flags, pa.scalar(True)).as_py()) + 1 + start
+def _not_numbers(values: Array, name: str, decimal: str) -> Column:
+    if values.null_count == len(values):
+        return Column()
+    raise DataError(what_it_is(values, name, decimal))
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Count, sum and sum of squares of places in the range of each attribute; exact."""
-
-    count: tuple[int, ...]
-    total: tuple[int, ...]
-    squares: tuple[int, ...]
-
-    def __add__(self, other: "Moments") -> "Moments":
-        pairs = zip(self, other, strict=True)
-        return Moments(*(tuple(a + b for a, b in zip(one, two, strict=True)) for one, two in pairs))
-
-    def __iter__(self) -> Any:
-        return iter((self.count, self.total, self.squares))
-
-    def scales(self, low: Sequence[float], high: Sequence[float]) -> list[Scale]:
-        """Give mean and standard deviation (ddof 0) of each attribute, in its own units.
-
-        Two values that are apart by the whole range alone make a standard deviation of sqrt(range^2 / 2n), so that
-        places in 30 bits tell enough of it for any number of records that there will be.
-        """
-        found = []
-        for n, total, squares, bottom, top in zip(*self, low, high, strict=True):
-            width = (top - bottom) / _PLACES
-            variance = (n * squares - total * total) / (n * n) if n else 0.0
-            found.append(Scale(bottom + total / max(n, 1) * width, math.sqrt(variance) * width))
-        return found
+def _numbers(values: Array, start: int | None) -> Column:
+    floats = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    infinite = np.isinf(floats)
+    at = first_inexact(values, floats)
+    inexact = Flaw() if at is None else Flaw(1, None if start is None else at + start)
+    with np.errstate(invalid="ignore"):
+        not_positive = floats <= 0
+    finite = floats[np.isfinite(floats)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
+    flaws = [flaw(flags, start) for flags in (infinite, not_positive)]
+    return Column(infinite=flaws[0], inexact=inexact, not_positive=flaws[1], low=low, high=high)
 
 
-def moments(codes: np.ndarray, low: Sequence[float], high: Sequence[float]) -> Moments:
-    """Look at the places of some records; NaN is left out."""
-    parts = [_places(column, bottom, top) for column, bottom, top in zip(codes.T, low, high, strict=True)]
-    return Moments(*(tuple(each[i] for each in parts) for i in range(3)))
-
-
-def _places(column: np.ndarray, low: float, high: float) -> tuple[int, int, int]:
-    present = column[~np.isnan(column)]
-    if high == low:
-        return len(present), 0, 0
-    places = np.rint((present - low) / (high - low) * _PLACES).astype(np.int64)
-    # A square has 60 bits, of which a sum would overflow: squares of the two halves have 30.
-    upper, lower = places >> _HALF, places & ((1 << _HALF) - 1)
-    squares = (int(upper @ upper) << 2 * _HALF) + (int(upper @ lower) << (_HALF + 1)) + int(lower @ lower)
-    return len(present), int(places.sum()), squares
+def flaw(flags: NDArray[np.bool_], start: int | None) -> Flaw:
+    """Count what is wrong in some records, before which there are `start` others, where that is known."""
+    count = int(flags.sum())
+    return Flaw(count, None if start is None or not count else int(np.argmax(flags)) + 1 + start)

@@ -1,321 +1,433 @@
-"""Is a table what it claims to be? Independent of the code that masked it: it reads what is published and counts.
+"""Is a release what it claims to be? Counted on what is published, by SQL that knows nothing of the masking.
 
-Nothing here knows how groups were formed. The counting is DuckDB's GROUP BY.
+Original and published records stand side by side in a relation, `pairs`; DuckDB or Spark answers the queries. One list
+of promises serves every backend.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal import measures
 from shoal.aggregation import Rescaling
-from shoal.edits.apply import Obeyed, disobeyed, records_with
-from shoal.edits.evaluate import each_broken
 from shoal.edits.expressions import attributes_of
+from shoal.edits.passes import Broken, Edits
 from shoal.errors import CheckFailed
-from shoal.pipeline.roles import confidential_codes
-from shoal.plan import AttributeType
+from shoal.measures import closeness_to, l_diversity
+from shoal.pipeline.sensitive import Sensitive
+from shoal.plan import Plan
+from shoal.plan.aggregates import aggregate_of
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES, Attribute, Codes, Level, encode
-from shoal.tables.dtypes import inner, same_type
-from shoal.tables.duck import cursor
+from shoal.tables.attributes import CATEGORIES, Attribute, Codes, without_declared
+from shoal.tables.dtypes import inner
 from shoal.tables.text_values import decoded
 from shoal.text import counted, listed
 
-# How exactly a total can be kept in columns of less than 64 bits.
+Sizes = dict[int, int]  # how many groups there are of each size
+
+_ROUNDING = 1e-9  # of the sum of absolute values, by which a sum that is kept may be off
+# How exactly a sum can be kept in columns of less than 64 bits.
 _PRECISION = {"float": 1e-6, "halffloat": 1e-2}
 
 
-def class_sizes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
-    """How many records share each combination of values that occurs in the columns.
+class Database(Protocol):
+    """What answers queries on `pairs`."""
 
-    Missing equals only missing, and in a CSV file numbers are what is written: 1.5 and 1.50 can be told apart.
-    """
-    columns = pa.table(
-        {f"c{j}": _countable(table.spelling.get(name, table.column(name))) for j, name in enumerate(names)}
-    )
-    query = f"SELECT count(*) AS records FROM published GROUP BY {', '.join(columns.column_names)}"  # noqa: S608 - c0, c1
-    with cursor() as connection:
-        connection.register("published", columns)
-        counts = connection.execute(query).fetchnumpy()
-    return np.asarray(counts["records"], dtype=np.int64)
+    list: str  # the name of the aggregate that collects values
 
+    def rows(self, query: str) -> "list[tuple[Any, ...]]":
+        """Return the rows of a small result."""
 
-def _countable(column: Array) -> Array:
-    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
-    if pa.types.is_float16(inner(column.type)):
-        return decoded(column).cast(pa.float32())
-    return decoded(column).cast(pa.string()) if pa.types.is_decimal256(inner(column.type)) else column
-
-
-def exposure(table: Table, names: Sequence[str]) -> dict[str, float]:
-    """Describe how well the records hide in a table: see `shoal.measures.exposure`."""
-    return measures.exposure(class_sizes(table, names))
-
-
-def too_small(table: Table, names: Sequence[str], k: int) -> Iterator[str]:
-    """Yield a sentence if some combination of the attributes occurs fewer than k times."""
-    sizes = class_sizes(table, names)
-    below = sizes[sizes < k]
-    if len(below):
-        yield (
-            f"{len(below)} of the {len(sizes)} combinations of {listed(names)} occur fewer than {k} times; "
-            f"the smallest has {counted(int(below.min()), 'record')}"
-        )
-
-
-@dataclass(frozen=True)
-class Diversity:
-    """How much the groups may give away of confidential attributes."""
-
-    confidential: Sequence[str]
-    l: int | None  # noqa: E741 - the literature's own name
-    t: float | None
+    def each(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Return a large result in pieces."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What a release claims about itself."""
+    """What a release claims about itself.
 
-    k: int
-    blocks: list[list[str]]  # within each, every combination occurs at least k times
-    strata: list[str]  # also together with these
-    masked: Mapping[str, pa.DataType]  # the type that each masked attribute was given
-    identifiers: list[str]
-    types: Mapping[str, AttributeType]  # of the masked attributes, and of confidential ones where known
-    levels: Mapping[str, Sequence[Level]] = field(default_factory=dict)  # of ordinal attributes, where given
-    rescaled: Mapping[str, Rescaling] = field(default_factory=dict)  # those whose variance was restored
-    weights: str | None = None  # the weighted total of every number is kept in each group, if weights are named here
-    diversity: Diversity | None = None
-    complete: bool = False  # no masked value is missing
-    slack: Mapping[str, float] = field(default_factory=dict)  # how far outside its group's range rules push a number
-    obeyed: Obeyed = field(default_factory=Obeyed)
-    bounds: Mapping[str, Sequence[float]] = field(default_factory=dict)  # of a private release, whose rows are in runs
-
-
-def verify(published: Table, original: Table, promise: Promise) -> None:
-    """Compare a table that is about to be published with the records it comes from.
-
-    Raises
-    ------
-    CheckFailed
-        Naming everything that does not hold.
+    Attributes
+    ----------
+    plan
+        Resolved for the table.
+    attributes
+        The changed attributes, without codes.
+    mixed
+        Whether groups may hold records of several strata.
+    rescaled
+        Those whose variance was restored.
+    slack
+        How far outside the range of its group rules push a number.
+    sensitive
+        The attributes that l and t protect.
+    edits
+        The rules that are obeyed.
+    largest
+        The largest absolute value of each number.
+    ranges
+        Whether what a group publishes lies within the range of its records: not where noise is added.
     """
-    failures = list(_shape(published, original, promise))
-    if not failures:  # the columns below are there, and of one length
-        failures += _types(published, promise.masked)
-        failures += _untouched(published, original, promise)
-        for block in promise.blocks:
-            failures += too_small(published, [*block, *promise.strata], promise.k)
-            if promise.bounds:  # means have noise, and rows are no longer those of the original
-                failures += _out_of_bounds(published, promise)
-                failures += _in_shorter_runs(published, block, promise.k)
-            else:
-                failures += _outside(published, original, block, promise)
-            failures += _missing(published, block, promise)
-            failures += _totals(published, original, block, promise)
-            failures += _undiverse(published, [*block, *promise.strata], promise)
-        failures += _disobeyed(published, promise)
-    if failures:
-        raise CheckFailed(failures)
+
+    plan: Plan
+    attributes: Sequence[Attribute]
+    mixed: bool = False
+    rescaled: Mapping[str, Rescaling] = field(default_factory=dict)
+    slack: Mapping[str, float] = field(default_factory=dict)
+    sensitive: Sequence[Sensitive] = ()
+    edits: Edits | None = None
+    largest: Mapping[str, float] = field(default_factory=dict)
+    ranges: bool = True
+
+    @property
+    def blocks(self) -> list[list[str]]:
+        """Attributes of which every combination occurs at least k times."""
+        plan = self.plan
+        return [] if plan.method == "mic1d" or (plan.draws and not plan.mask_quasi) else plan.in_blocks
+
+    @property
+    def strata(self) -> list[str]:
+        """Attributes together with which this holds too."""
+        return [] if self.mixed else self.plan.strata or []
+
+    def place(self, name: str) -> int:
+        """Return the place of a changed attribute among all."""
+        return next(j for j, attribute in enumerate(self.attributes) if attribute.name == name)
 
 
-def verify_written(written: Table, published: Table, types: Mapping[str, pa.DataType], promise: Promise) -> None:
-    """Compare a file that was written with what was verified to be published, and count in it once more.
+@dataclass(frozen=True)
+class Verified:
+    """What was counted in what is published.
+
+    Attributes
+    ----------
+    blocks
+        For each attribute block, with strata, how many combinations occur how often.
+    together
+        The same for all quasi-identifiers together, without strata; None where there are none.
+    strata
+        The same for all quasi-identifiers and strata together; None where there are no strata.
+    apart
+        The same for each attribute block without strata.
+    distinct, closeness
+        For each sensitive attribute, how many values the worst group has, and how far its distribution is off.
+    """
+
+    blocks: list[Sizes]
+    together: Sizes | None = None
+    strata: Sizes | None = None
+    apart: list[Sizes] = field(default_factory=list)
+    distinct: dict[str, int] = field(default_factory=dict)
+    closeness: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Pairs:
+    """Puts original and published records side by side, piece by piece, and evaluates rules on the way."""
+
+    promise: Promise
+    broken: Broken = field(default_factory=Broken)
+
+    def of(
+        self, original: Table, published: Table, start: int | None, cells: Mapping[str, Array] | None = None
+    ) -> pa.RecordBatch:
+        """Put some records side by side.
+
+        Parameters
+        ----------
+        original, published
+            The same records in the same order.
+        start
+            How many records there are before these, where that is known.
+        cells
+            Columns as they are written in a text file, which tells 1.5 from 1.50.
+        """
+        promise, plan = self.promise, self.promise.plan
+        columns: dict[str, Array] = {}
+        for j, attribute in enumerate(promise.attributes):
+            x = attribute.read(without_declared(original, attribute.name))
+            column = published.column(attribute.name)
+            y = attribute.read(column)
+            if attribute.name in promise.rescaled:
+                y = promise.rescaled[attribute.name].undo(y)
+            columns |= {f"k{j}": countable((cells or {}).get(attribute.name, column))}
+            columns |= {f"x{j}": _nullable(x), f"y{j}": _nullable(y)}
+        names = [name for name in plan.masked if name not in plan.changed]
+        columns |= {f"m{i}": countable(published.column(name)) for i, name in enumerate(names)}
+        columns |= {f"s{i}": countable(published.column(name)) for i, name in enumerate(plan.strata or [])}
+        if plan.preserve is not None and plan.weights is not None:
+            columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
+        columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
+        if promise.edits is not None:
+            columns |= self._rules(promise.edits, original, published, start)
+        if not columns:
+            columns["nothing"] = pa.nulls(len(published))
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _rules(self, edits: Edits, original: Table, published: Table, start: int | None) -> dict[str, Array]:
+        broken, excusable = edits.disobeyed(published, start)
+        self.broken = self.broken + broken
+        found: dict[str, Array] = {}
+        for number, flags in edits.excuses(original).items():
+            found |= {f"e{number}": pa.array(flags), f"b{number}": pa.array(excusable[number])}
+        return found
+
+
+def verify(
+    database: Database,
+    promise: Promise,
+    broken: Callable[[], Broken],
+    changed: Callable[[], list[str]] = list,
+    failures: Sequence[str] = (),
+) -> Verified:
+    """Verify a release whose records stand beside their originals.
 
     Parameters
     ----------
-    written
-        The file, read again.
-    published
-        What it must hold, in the form that this kind of file has for it.
-    types
-        The types that the masked attributes have in this kind of file.
+    database
+        Answers queries on `pairs`.
     promise
         What the release claims.
+    broken, changed
+        Tell which rules were found broken, and what has changed that should not, once all pairs were read.
+    failures
+        What does not hold already.
 
     Raises
     ------
     CheckFailed
         Naming everything that does not hold.
     """
-    if written.names != published.names or len(written) != len(published):
-        raise CheckFailed(["the file does not have the columns and records that were to be written"])
-    failures = [
-        f"column '{name}' was not written as it is to be published"
-        for name in published.names
-        if not written.same_column(published, name)
-    ]
-    failures += _types(written, types)
+    if failures:
+        raise CheckFailed(list(failures))
+    failures, blocks = [], []
     for block in promise.blocks:
-        failures += too_small(written, [*block, *promise.strata], promise.k)
-    failures += _disobeyed(written, promise)
+        sizes, wrong = _block(database, promise, block)
+        blocks.append(sizes)
+        failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
+    found = _counts(database, promise, blocks)
+    distinct, closeness = _diversity(database, promise, failures)
+    failures += _unexcused(database, promise)
+    if promise.edits is not None:
+        failures += promise.edits.failures(broken())
+    failures += changed()
     if failures:
         raise CheckFailed(failures)
+    return replace(found, distinct=distinct, closeness=closeness)
 
 
-def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:
-    for name in promise.identifiers:
-        if name in published.names:
-            yield f"the identifier '{name}' is still there"
-    if published.names != [name for name in original.names if name not in promise.identifiers]:
-        yield "the columns are not those of the original, in their order, without the identifiers"
-    if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
+def _keys(promise: Promise, block: Sequence[str], strata: bool = True) -> str:
+    keys = [f"k{promise.place(name)}" for name in block]
+    keys += [f"s{i}" for i in range(len(promise.strata))] if strata else []
+    return ", ".join(keys)
 
 
-def _types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[str]:
-    for name, kind in types.items():
-        column = published.column(name)
-        if column.null_count < len(column) and not same_type(column.type, kind):
-            yield f"column '{name}' is of type {column.type}, not {kind} as promised"
-
-
-def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
-    for name in published.names:
-        if name not in promise.masked and not published.same_column(original, name):
-            yield f"column '{name}' was to stay as it is, and has changed"
-
-
-def _attribute(original: Table, name: str, promise: Promise) -> Attribute:
-    return encode(original, name, promise.types[name], promise.levels.get(name))
-
-
-def _outside(published: Table, original: Table, block: list[str], promise: Promise) -> Iterator[str]:
-    """Yield the columns in which a record publishes what none of those it shares it with could have given.
+def _block(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
+    """Count how many combinations occur how often, and those that publish what none of their records could give.
 
     A number or a level must lie in the range of theirs, a category be one of theirs, and a value be missing only where
-    theirs are. This ties the published rows to the original ones: rows out of order do not pass. Where a variance was
-    restored, the representative before that is looked at, which rounding has moved a little.
+    theirs are: rows out of order do not pass. Where sums are kept, they are added up in every group.
     """
-    columns: dict[str, Array] = {}
-    wrong, ranges = [], []
-    for j, name in enumerate(block):
-        attribute = _attribute(original, name, promise)
-        codes, slack = attribute.read(published.column(name)), promise.slack.get(name, 0.0)
-        if rescaling := promise.rescaled.get(name):
-            codes = rescaling.undo(codes)
-            slack = _PRECISION.get(str(attribute.stored), 1e-9) * float(np.nanmax(np.abs(attribute.codes)))
-            slack += bool(pa.types.is_integer(promise.masked[name]) or attribute.type != "continuous") / rescaling.slope
-        columns |= {f"x{j}": _nullable(attribute.codes), f"y{j}": _nullable(codes)}
-        columns[f"key{j}"] = _countable(published.column(name))
-        ranges.append(
-            f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}, "
-            f"count(*) FILTER (x{j} = y{j}) AS same{j}, count(*) FILTER (x{j} IS NULL) AS missing{j}"
+    checks = [each for name in block for each in _checks(promise, name)] if promise.ranges else []
+    if not checks:
+        return sizes_of(database, _keys(promise, block).split(", ")), []
+    parts = ", ".join(dict.fromkeys(part for check in checks for part in check.parts))
+    odd = ", ".join(f"coalesce(sum(CASE WHEN {check.wrong} THEN 1 ELSE 0 END), 0)" for check in checks)
+    inside = f"SELECT count(*) AS n, {parts} FROM pairs GROUP BY {_keys(promise, block)}"  # noqa: S608 - no outside text
+    rows = database.rows(f"SELECT n, count(*), {odd} FROM ({inside}) AS g GROUP BY n")  # noqa: S608
+    counts = [int(sum(row[2 + i] for row in rows)) for i in range(len(checks))]
+    wrong = [check.sentence(count) for check, count in zip(checks, counts, strict=True) if count]
+    return {int(row[0]): int(row[1]) for row in rows}, wrong
+
+
+@dataclass(frozen=True)
+class _Check:
+    """What is computed in every group, when it is wrong, and the sentence for it."""
+
+    parts: list[str]
+    wrong: str
+    sentence: Callable[[int], str]
+
+
+def _checks(promise: Promise, name: str) -> Iterator[_Check]:
+    j = promise.place(name)
+    attribute, plan = promise.attributes[j], promise.plan
+    slack = _slack(promise, attribute)
+    y = f"y{j} < low{j} - {slack:.17e} OR y{j} > high{j} + {slack:.17e}"  # with an exponent: else it is a decimal
+    parts = [f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}, count(x{j}) AS there{j}"]
+    where = "outside the range of the records that share it"
+    if slack == np.inf:
+        y = "1 = 0"  # it was computed from others, and may be anywhere
+    if attribute.type in CATEGORIES:
+        parts.append(f"sum(CASE WHEN x{j} = y{j} THEN 1 ELSE 0 END) AS same{j}")
+        y, where = f"same{j} = 0", "that no record which shares it has"
+    complete = plan.missing == "impute"
+    gone = "1 = 1" if complete else f"there{j} = n"
+    yield _Check(
+        parts,
+        f"CASE WHEN y{j} IS NULL THEN {gone} ELSE low{j} IS NULL OR {y} END",
+        lambda count: f"column '{name}' publishes {counted(count, 'value')} {where}",
+    )
+    tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
+    if plan.preserve is not None and attribute.type == "continuous":
+        both = f"x{j} IS NOT NULL AND y{j} IS NOT NULL"
+        parts = [
+            f"sum(CASE WHEN {both} THEN w * x{j} ELSE 0 END) AS had{j}",
+            f"sum(CASE WHEN {both} THEN w * y{j} ELSE 0 END) AS kept{j}",
+            f"sum(CASE WHEN {both} THEN w * abs(x{j}) ELSE 0 END) AS size{j}",
+        ]
+        yield _Check(
+            parts,
+            f"abs(kept{j} - had{j}) > {tolerance:.17e} * size{j}",
+            lambda count: f"column '{name}' does not keep the weighted total in {counted(count, 'group')}",
         )
-        odd = f"same{j} = 0" if attribute.type in CATEGORIES else f"y{j} < low{j} - {slack} OR y{j} > high{j} + {slack}"
-        if slack == np.inf:
-            odd = "false"  # it was computed from others, and may be anywhere
-        wrong.append(f"count(*) FILTER (CASE WHEN y{j} IS NULL THEN missing{j} = 0 ELSE low{j} IS NULL OR {odd} END)")
-    keys = ", ".join(f"key{j}" for j in range(len(block)))
-    query = f"SELECT {', '.join(wrong)} FROM (SELECT {', '.join(ranges)} FROM pairs GROUP BY {keys})"  # noqa: S608
-    with cursor() as connection:
-        connection.register("pairs", pa.table(columns))
-        counts = connection.execute(query).fetchone() or ()
-    for name, count in zip(block, counts, strict=True):
-        if count:
-            no_range = promise.types[name] in CATEGORIES
-            where = (
-                "that no record which shares it has" if no_range else "outside the range of the records that share it"
+    elif _keeps_sum(promise, attribute):
+        parts = [f"sum(x{j}) AS total{j}, sum(abs(x{j})) AS size{j}"]
+        yield _Check(
+            parts,
+            f"abs(n * y{j} - total{j}) > {tolerance:.17e} * size{j}",
+            lambda count: f"column '{name}' does not keep the sum in {counted(count, 'group')}",
+        )
+
+
+def _keeps_sum(promise: Promise, attribute: Attribute) -> bool:
+    """Whether groups publish the plain mean of a number, neither weighted, rounded, repaired nor filled in."""
+    plan = promise.plan
+    moved = promise.edits is not None and promise.slack.get(attribute.name, 0.0) > 0
+    plain = plan.weights is None and plan.missing in ("error", "suppress") and not plan.restore_variance
+    whole = plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
+    mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
+    return mean and plain and not whole and not moved and plan.epsilon is None
+
+
+def _slack(promise: Promise, attribute: Attribute) -> float:
+    """How far a value may lie outside the range of its group: rules, rounding, and a variance that was restored."""
+    slack = float(promise.slack.get(attribute.name, 0.0))
+    rescaling = promise.rescaled.get(attribute.name)
+    stored = str(attribute.stored)
+    if rescaling is not None:
+        slack += _PRECISION.get(stored, 1e-9) * promise.largest.get(attribute.name, 0.0)
+        whole = promise.plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
+        slack += float(whole or attribute.type != "continuous") / rescaling.slope
+    return slack
+
+
+def too_small(sizes: Sizes, names: Sequence[str], k: int) -> Iterator[str]:
+    """Yield a sentence if some combination of the attributes occurs fewer than k times."""
+    below = {size: groups for size, groups in sizes.items() if size < k}
+    if below:
+        yield (
+            f"{sum(below.values())} of the {sum(sizes.values())} combinations of {listed(names)} occur fewer than {k} "
+            f"times; the smallest has {counted(min(below), 'record')}"
+        )
+
+
+def _counts(database: Database, promise: Promise, blocks: list[Sizes]) -> Verified:
+    """Count the combinations of all quasi-identifiers, with strata and without, and of each attribute block."""
+    plan = promise.plan
+    if not plan.masked:
+        return Verified(blocks)
+    names = [name for name in plan.masked if name not in plan.changed]
+    keys = [f"k{promise.place(name)}" for name in plan.masked if name in plan.changed]
+    keys += [f"m{i}" for i in range(len(names))]
+    strata = [f"s{i}" for i in range(len(plan.strata or []))]
+    one = len(blocks) == 1
+    together = blocks[0] if one and not promise.strata else sizes_of(database, keys)
+    with_strata = None
+    if strata:
+        with_strata = blocks[0] if one and promise.strata else sizes_of(database, [*keys, *strata])
+    apart = []
+    if plan.given_blocks and promise.blocks:
+        apart = blocks
+        if promise.strata:
+            apart = [sizes_of(database, [f"k{promise.place(name)}" for name in block]) for block in promise.blocks]
+    return Verified(blocks, together, with_strata, apart)
+
+
+def sizes_of(database: Database, keys: Sequence[str]) -> Sizes:
+    """Count how many combinations of columns occur how often."""
+    inside = f"SELECT count(*) AS n FROM pairs GROUP BY {', '.join(keys)}"  # noqa: S608 - no outside text
+    return {int(n): int(count) for n, count in database.rows(f"SELECT n, count(*) FROM ({inside}) AS g GROUP BY n")}  # noqa: S608
+
+
+def _diversity(database: Database, promise: Promise, failures: list[str]) -> tuple[dict[str, int], dict[str, float]]:
+    """Measure what the groups give away of sensitive attributes, and report what is more than promised."""
+    plan = promise.plan
+    distinct: dict[str, int] = {}
+    closeness: dict[str, float] = {}
+    names = [name for block in promise.blocks for name in block]
+    for i, each in enumerate(promise.sensitive):
+        query = f"SELECT {database.list}(q{i}) AS q FROM pairs GROUP BY {_keys(promise, names)}"  # noqa: S608
+        least, worst = len(each.counts), 0.0
+        for batch in database.each(query):
+            column: Any = batch.column(0)
+            starts = column.offsets.to_numpy().astype(np.int64)
+            codes = column.values.to_numpy(zero_copy_only=False).astype(np.int64)
+            group = np.repeat(np.arange(len(column)), np.diff(starts))
+            codes = codes[starts[0] : starts[-1]]
+            least = min(least, int(l_diversity(group, codes)["distinct"]))
+            worst = max(worst, closeness_to(group, codes, each.counts, ordered=each.ordered))
+        distinct[each.name], closeness[each.name] = least, worst
+        if plan.l is not None and least < plan.l:
+            failures.append(
+                f"'{each.name}' has {counted(least, 'value')} in some group, where l = {plan.l} were promised"
             )
-            yield f"column '{name}' publishes {counted(count, 'value')} {where}"
+        if plan.t is not None and worst > plan.t:
+            failures.append(
+                f"'{each.name}' is {worst:.4f} from its distribution in some group, where t = {plan.t} was promised"
+            )
+    return distinct, closeness
 
 
-def _out_of_bounds(published: Table, promise: Promise) -> Iterator[str]:
-    """Yield the columns with values outside of what a private release may publish."""
-    for name, (low, high) in promise.bounds.items():
-        values = published.matrix([name])[:, 0]
-        slack = _PRECISION.get(str(promise.masked[name]), 0.0) * max(abs(low), abs(high))
-        if count := int(((values < low - slack) | (values > high + slack)).sum()):
-            yield f"column '{name}' publishes {counted(count, 'value')} outside of its bounds"
+def _unexcused(database: Database, promise: Promise) -> Iterator[str]:
+    """Yield the rules that are broken outside of groups with an original record that broke this very rule."""
+    edits = promise.edits
+    if edits is None:
+        return
+    for number in sorted(edits.fixed | edits.excused):
+        rule = edits.rules[number]
+        spoken = {*attributes_of(rule.condition)}
+        inside, excuse = "pairs", f"e{number}"
+        for at, block in enumerate(promise.blocks):
+            if {*block} & spoken and number not in edits.fixed:
+                partition = f"max({excuse}) OVER (PARTITION BY {_keys(promise, block)}) AS f{number}_{at}"
+                inside = f"(SELECT *, {partition} FROM {inside}) AS p{at}"  # noqa: S608 - no outside text
+                excuse = f"f{number}_{at}"
+        rows = database.rows(f"SELECT count(*) FROM {inside} WHERE b{number} AND NOT {excuse}")  # noqa: S608
+        if rows[0][0]:
+            yield from edits.failures(Broken({number: (int(rows[0][0]), None)}))
 
 
-def _in_shorter_runs(published: Table, block: list[str], k: int) -> Iterator[str]:
-    """Yield a sentence if fewer than k rows that are alike stand together: their order could be the original's."""
-    ends = np.flatnonzero(np.diff(classes(published, block), append=-1))
-    if (runs := np.diff(ends, prepend=-1)).min() < k:
-        yield f"{counted(int((runs < k).sum()), 'run')} of rows that are alike, and stand together, are below {k}"
-
-
-def _missing(published: Table, block: list[str], promise: Promise) -> Iterator[str]:
-    for name in block if promise.complete else []:
-        if count := published.column(name).null_count:
-            yield f"column '{name}' is missing in {counted(count, 'record')}, where none was promised to be"
+def countable(column: Array) -> Array:
+    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
+    if pa.types.is_float16(inner(column.type)):
+        return decoded(column).cast(pa.float32())
+    if pa.types.is_dictionary(column.type):
+        return decoded(column)  # pieces have dictionaries of their own
+    return decoded(column).cast(pa.string()) if pa.types.is_decimal256(inner(column.type)) else column
 
 
 def _nullable(codes: Codes) -> Array:
     return pa.array(codes, mask=np.isnan(codes))
 
 
-def _totals(published: Table, original: Table, block: list[str], promise: Promise) -> Iterator[str]:
-    """Yield the columns in which a group does not keep the weighted total of the values that it had."""
-    if promise.weights is None:
-        return
-    weights = original.matrix([promise.weights])[:, 0]
-    _, alike = np.unique(classes(published, block), return_inverse=True)
-    for name in block:
-        attribute = _attribute(original, name, promise)
-        if attribute.type != "continuous":
-            continue
-        x, y = attribute.codes, attribute.read(published.column(name))
-        used = ~np.isnan(x) & ~np.isnan(y)
-        kept, had, size = (
-            np.bincount(alike[used], weights=weights[used] * values[used]) for values in (y, x, np.abs(x))
-        )
-        if (off := np.abs(kept - had) > _PRECISION.get(str(attribute.stored), 1e-9) * size).any():
-            yield f"column '{name}' does not keep the weighted total in {counted(int(off.sum()), 'group')}"
+def exposure_of(sizes: Sizes) -> dict[str, float]:
+    """Describe how well records hide by how many groups there are of each size: see `shoal.measures.exposure`."""
+    records, groups = sum(size * count for size, count in sizes.items()), sum(sizes.values())
+    return {
+        "groups": groups,
+        "smallest": min(sizes),
+        "largest": max(sizes),
+        "uniques": sizes.get(1, 0),
+        "real_k": records / groups,
+        "reidentification": 100 * groups / records,
+    }
 
 
-def classes(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
-    """Give each combination of values that occurs a number, one a record."""
-    columns = pa.table(
-        {f"c{j}": _countable(table.spelling.get(name, table.column(name))) for j, name in enumerate(names)}
-        | {"place": pa.array(np.arange(len(table)))}
-    )
-    order = ", ".join(f"c{j}" for j in range(len(names)))
-    query = f"SELECT dense_rank() OVER (ORDER BY {order}) AS class FROM published ORDER BY place"  # noqa: S608 - c0, c1
-    with cursor() as connection:
-        connection.register("published", columns)
-        found = connection.execute(query).fetchnumpy()
-    return np.asarray(found["class"], dtype=np.int64)
-
-
-def _disobeyed(published: Table, promise: Promise) -> Iterator[str]:
-    """Yield the rules that a table breaks, each outside of groups with an original record that broke this very rule."""
-    obeyed = promise.obeyed
-    if not obeyed.rules:
-        return
-
-    @cache
-    def groups(block: int) -> NDArray[np.int64]:
-        return classes(published, [*promise.blocks[block], *promise.strata])
-
-    for number, (rule, broken) in enumerate(each_broken(obeyed.rules, records_with(published, obeyed.domains))):
-        if broken.any() and number in obeyed.broken:
-            excused = obeyed.broken[number]
-            names = attributes_of(rule.condition)
-            for block in (j for j, block in enumerate(promise.blocks) if {*block} & {*names}):
-                excused = np.isin(groups(block), groups(block)[excused])
-            broken = broken & ~excused
-        if broken.any():
-            first = int(np.argmax(broken)) + 1
-            yield disobeyed(rule.name, int(broken.sum()), first, by_medoids=rule.name in obeyed.by_medoids)
-
-
-def _undiverse(published: Table, names: Sequence[str], promise: Promise) -> Iterator[str]:
-    """Yield the confidential attributes that some combination of values gives away."""
-    asked = promise.diversity
-    if asked is None:
-        return
-    alike = classes(published, names)
-    for name in asked.confidential:
-        codes, ordered = confidential_codes(published, name, promise.types.get(name), promise.levels.get(name))
-        if asked.l is not None and (least := measures.l_diversity(alike, codes)["distinct"]) < asked.l:
-            yield f"'{name}' has {counted(int(least), 'value')} in some group, where l = {asked.l} were promised"
-        if asked.t is not None and (worst := measures.t_closeness(alike, codes, ordered)) > asked.t:
-            yield f"'{name}' is {worst:.4f} from its distribution in some group, where t = {asked.t} was promised"
+def added_sizes(sizes: NDArray[np.int64]) -> Sizes:
+    """Count how many groups there are of each size."""
+    values, counts = np.unique(sizes, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))

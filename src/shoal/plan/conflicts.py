@@ -53,7 +53,7 @@ def _searched(plan: "Plan") -> Iterator[Problem]:
         yield "budget", "is given twice: by refine in seconds, too"
     if plan.budget is not None and plan.refine is False and not plan.bound and plan.method not in ("auto", "best"):
         yield "budget", f"does not apply to method '{plan.method}'; it goes with 'best', refine or bound"
-    divided = plan.scale is not None and (plan.scale.block_size is not None or plan.scale.engine == "spark")
+    divided = plan.scale is not None and plan.scale.block_size is not None
     if plan.bound and divided:
         yield "bound", "does not apply to record blocks, whose partitions are not those of the whole"
     if plan.scale is not None and plan.scale.seams and plan.refine is not False:
@@ -71,7 +71,7 @@ def _scaled(plan: "Plan") -> Iterator[Problem]:
     for name in scale.dimensions or []:
         if plan.masked and name not in plan.masked:
             yield "scale.dimensions", f"names '{name}', which is not masked"
-    if scale.master is not None and scale.engine != "spark":
+    if scale.master is not None and plan.engine != "spark":
         yield "scale.master", "applies only to engine = 'spark'"
     if scale.seams and plan.method not in ("auto", "mdav"):
         yield "scale.seams", f"does not apply to method '{plan.method}'; it goes with 'mdav'"

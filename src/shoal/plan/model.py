@@ -102,7 +102,6 @@ class Scale(BaseModel):
     memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = Field(
         None, description="how much memory may be used, such as 4GB; what the machine has if not given"
     )
-    engine: Literal["local", "spark"] = Field("local", description="this machine, or a Spark cluster")
     master: str | None = Field(None, description="with spark: the address of the cluster, such as local[2]")
 
     @property
@@ -213,6 +212,9 @@ class Plan(BaseModel):
     seed: Annotated[Whole, Field(ge=0)] | None = Field(
         None, description="start of the random numbers: of best 0, of hybrid and ms fresh and secret ones if not given"
     )
+    engine: Literal["memory", "file", "spark"] | None = Field(
+        None, description="where the work is done; chosen by size and memory if left out"
+    )
     input: PathText | None = Field(None, description="the file to protect")
     output: PathText | None = Field(None, description="the file to write")
     scale: Scale | None = Field(None, description="record blocks, for files of any size")
@@ -304,6 +306,10 @@ class Plan(BaseModel):
     def trimmed(self) -> int:
         """How many records the aggregate leaves out at each end of a group."""
         return (self.trim or 1) if "trimmed_mean" in self.aggregates else 0
+
+    def publishes_whole(self, name: str) -> bool:
+        """Whether an attribute of an integer type is published as whole numbers."""
+        return "integer" in self.constraints.get(name, []) or (self.round and name not in self.constraints)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix
-from shoal.measures.loss import correlations
-from shoal.pipeline.encode import encode_all
-from shoal.pipeline.roles import survey_weights
-from shoal.pipeline.verify import class_sizes
+from shoal.pipeline.sample import Sample
+from shoal.pipeline.verify import Sizes
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
 from shoal.report.distributions import LEAST, Distribution, distribution
@@ -37,7 +35,7 @@ class AtRisk(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """The attributes that a method looked at, with what is published in their place."""
+    """The changed attributes of all records, or of a sample, with what is published in their place."""
 
     attributes: list[Attribute]
     published: list[Codes]
@@ -45,11 +43,13 @@ class Masked(NamedTuple):
     @classmethod
     def of(cls, release: "Release") -> "Masked":
         """Read a release."""
-        attributes = encode_all(release._original, release.plan)
-        return cls(attributes, [each.read(release._published.column(each.name)) for each in attributes])
+        masker = release.published.masker
+        found = release.published.fold(Sample.of)
+        attributes = [each for each in masker.of(found.rows) if each.name in masker.plan.changed]
+        return cls(attributes, list(found.published.T))
 
     def pairs(self, names: list[str]) -> list[tuple[Attribute, Codes]]:
-        """Give attributes by name, each with what is published of it."""
+        """List attributes by name, each with what is published of it."""
         return [pair for pair in zip(*self, strict=True) if pair[0].name in names]
 
 
@@ -73,34 +73,35 @@ def distributions(plan: Plan, masked: Masked) -> tuple[list[Distribution], list[
     return shown, hidden
 
 
-def correlation_change(release: "Release", masked: Masked) -> Change | None:
+def correlation_change(release: "Release") -> Change | None:
     """Compare the correlations of all numbers and dates among the changed attributes; None if there is no pair."""
-    numbers = [pair for pair in masked.pairs(release.plan.changed) if pair[0].type in NUMBERS]
-    if len(numbers) < 2:
+    names = [each.name for each in release.published.masker.changed if each.type in NUMBERS]
+    if len(names) < 2:
         return None
-    weights = survey_weights(release._original, release.plan.weights)
-    before = correlations(np.column_stack([attribute.codes for attribute, _ in numbers]), weights)
-    after = correlations(np.column_stack([published for _, published in numbers]), weights)
-    return Change([attribute.name for attribute, _ in numbers], after - before)
+    losses, sums = release.published.losses, release.published.sums
+    return Change(names, losses.correlations(sums, after=True) - losses.correlations(sums))
 
 
 def group_sizes(release: "Release") -> list[tuple[str, NDArray[np.int64]]]:
-    """Count the records of each group, for every attribute block: records that are published alike."""
-    plan = release.plan
+    """List the sizes of groups, for every attribute block: records that are published alike."""
+    plan, verified = release.plan, release.verified
     if plan.draws and not plan.mask_quasi:
         return [("", np.bincount(release.partitions[0]))] if plan.k else []
     if not plan.given_blocks:
-        return [("", class_sizes(release._published, plan.masked))]
-    return [(", ".join(block), class_sizes(release._published, block)) for block in plan.given_blocks]
+        return [] if verified.together is None else [("", _sizes(verified.together))]
+    return [(", ".join(block), _sizes(found)) for block, found in zip(plan.given_blocks, verified.apart, strict=True)]
 
 
-def at_risk(plan: Plan, masked: Masked) -> AtRisk | None:
+def _sizes(found: Sizes) -> NDArray[np.int64]:
+    return np.repeat(list(found), list(found.values()))
+
+
+def at_risk(release: "Release") -> AtRisk | None:
     """Find the records that share their published quasi-identifiers with the fewest others."""
-    if not plan.masked:
+    if not release.plan.masked:
         return None
-    codes = [np.unique(published, return_inverse=True)[1] for _, published in masked.pairs(plan.masked)]
-    _, group, sizes = np.unique(np.column_stack(codes), axis=0, return_inverse=True, return_counts=True)
-    alike = sizes[group.ravel()]
+    sizes = np.bincount(release.published.alike)
+    alike = sizes[release.published.alike]
     positions = np.flatnonzero(alike == alike.min()) + 1
     return AtRisk(int(alike.min()), len(positions), positions[:_POSITIONS].tolist())
 
@@ -109,14 +110,14 @@ def others(release: "Release") -> list[str]:
     """Name the attributes that have no role, and are published as they are."""
     plan = release.plan
     roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or []), plan.weights}
-    return [name for name in release._original.names if name not in roles]
+    return [name for name in release.published.names if name not in roles]
 
 
 def treatments(release: "Release") -> list[dict[str, str]]:
     """Say of every attribute what its role is and what became of it."""
     return [
         {"name": name, "role": role, "type": release.plan.types.get(name, ""), "done": done}
-        for name in release._original.names
+        for name in release.published.names
         for role, done in [_treatment(name, release.plan)]
     ]
 

@@ -53,10 +53,10 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
     """
     plan, summary, masked = release.plan, release.summary(), Masked.of(release)
     shown, hidden = distributions(plan, masked)
-    moved = correlation_change(release, masked)
+    moved = correlation_change(release)
     free = others(release)
     page = _release_figures(release, summary, free) | {
-        "why": wording.why_chosen(plan, summary["records"], plain=_is_plain(release, masked)),
+        "why": wording.why_chosen(plan, summary["records"], plain=_is_plain(release)),
         "treatments": treatments(release),
         "toml": plan_text(plan),
         "command": protect_command(plan),
@@ -64,7 +64,7 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
         "distributions": [_drawn(distribution_chart(each)) for each in shown],
         "hidden": hidden,
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
-        "at_risk": at_risk(plan, masked) if records_at_risk else None,
+        "at_risk": at_risk(release) if records_at_risk else None,
         "not_promised": wording.not_promised(plan, free),
         "on_repeating": wording.on_repeating(plan),
         "versions": software(),
@@ -129,11 +129,12 @@ def _can_be_drawn(sweep: "Sweep") -> bool:
     return any(row["IL"] is not None for row in sweep.rows)
 
 
-def _is_plain(release: "Release", masked: Masked) -> bool:
-    """Tell whether the method saw nothing but numbers: as in `shoal.pipeline.resolve.chosen`."""
-    seen = [attribute for attribute, _ in masked.pairs(release.plan.masked)]
-    gaps = release.plan.missing == "group" and any(attribute.missing.any() for attribute in seen)
-    return not gaps and all(attribute.type in NUMBERS for attribute in seen)
+def _is_plain(release: "Release") -> bool:
+    """Whether the method saw nothing but numbers: as in `shoal.pipeline.resolve.is_plain`."""
+    published = release.published
+    before = [before for before, _ in published.losses.missing(published.sums).values()]
+    gaps = release.plan.missing == "group" and any(before)
+    return not gaps and all(attribute.type in NUMBERS for attribute in published.masker.changed)
 
 
 def _drawn(chart: Any) -> Markup:

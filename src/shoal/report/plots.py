@@ -41,7 +41,7 @@ def plot_distribution(release: "Release", name: str) -> "LayerChart":
 
 def plot_correlations(release: "Release") -> "LayerChart":
     """Draw by how much the correlation of every pair of changed numbers moved."""
-    found = correlation_change(release, Masked.of(release))
+    found = correlation_change(release)
     if found is None:
         raise DataError("there are no correlations to show: fewer than two numbers or dates were changed")
     return correlations_chart(*found)

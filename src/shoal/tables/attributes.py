@@ -16,7 +16,7 @@ from shoal.tables.arrow import compute as pc
 from shoal.tables.decode import decode_numbers
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import to_floats, what_it_is
-from shoal.tables.stat.labels import user_missing
+from shoal.tables.stat.labels import Labels, user_missing
 from shoal.tables.table import Table
 from shoal.tables.text_values import decoded, first_not_date, without_views
 
@@ -67,7 +67,8 @@ class Attribute:
         if self.levels is not None:
             return self._categories(codes, self.levels)
         if self.type == "continuous":
-            return decode_numbers(np.rint(codes) if whole and pa.types.is_integer(self.stored) else codes, self.stored)
+            rounded = np.rint(codes) if whole and pa.types.is_integer(self.stored) else codes
+            return decode_numbers(rounded, published_type(self, whole=whole))
         # Of the moments that are no whole ticks, the nearest that the column can hold.
         missing = np.isnan(codes)
         after = np.rint(np.where(missing, 0.0, codes) * self.tick).astype(np.int64)
@@ -112,6 +113,17 @@ class Attribute:
     def rows(self, which: NDArray[Any]) -> "Attribute":
         """Give the attribute of some of the records."""
         return replace(self, codes=self.codes[which])
+
+
+def published_type(attribute: Attribute, *, whole: bool) -> pa.DataType:
+    """Return the type of the column that is published for an attribute; it never depends on the values.
+
+    Integers become float64, as a mean need not be whole, unless they are rounded to `whole` numbers; so do decimals.
+    """
+    stored = attribute.stored
+    if attribute.type != "continuous" or pa.types.is_floating(stored):
+        return stored
+    return stored if whole and pa.types.is_integer(stored) else pa.float64()
 
 
 def without_declared(table: Table, name: str) -> Array:
@@ -239,6 +251,8 @@ def attribute_of(
     found: Array | None = None,
     levels: Sequence[Level] | None = None,
     moments: tuple[int, int, int] = (0, 0, 1),
+    dictionary: Array | None = None,
+    labels: Labels | None = None,
 ) -> Attribute:
     """Describe an attribute whose records are elsewhere; it has no codes of its own.
 
@@ -252,6 +266,10 @@ def attribute_of(
         Levels in order, where they are given.
     moments
         For dates: the first, the last, and the largest tick that all are whole numbers of after the first.
+    dictionary
+        The categories in the order of a categorical column.
+    labels
+        What a statistics package notes on the column.
     """
     nobody = np.empty(0)
     if type_ == "continuous":
@@ -261,14 +279,18 @@ def attribute_of(
     if found is None:
         first, last, tick = moments
         return _ticking(name, type_, nobody, stored, first, last, tick)
-    if type_ != "ordinal":
-        return Attribute(name, type_, nobody, stored, levels=_sorted(found))
-    if levels is None and is_text(found.type):
-        raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
-    order = _sorted(found) if levels is None else _given(levels, found.type, name)
-    if (odd := pc.sum(pc.invert(pc.is_in(found, value_set=order))).as_py() or 0) > 0:
-        raise DataError(f"column '{name}' holds {odd} levels that are not in its list; add them to levels")
-    return Attribute(name, type_, nobody, stored, levels=order)
+    _refuse_kind(found.type, stored, name, type_)
+    order = _sorted(found)
+    if type_ == "ordinal":
+        ordered = dictionary if isinstance(stored, pa.DictionaryType) and stored.ordered else None
+        order = _ordered(found, name, levels, ordered, labels or Labels())
+    return Attribute(name, type_, nobody, stored, levels=order, dictionary=dictionary)
+
+
+def levels_missing(found: Array, levels: Array) -> Array | None:
+    """Return the values that are no level of an attribute; None if there are none."""
+    missing = found.filter(pc.invert(pc.is_in(found, value_set=levels)))
+    return missing if len(missing) else None
 
 
 def _ticking(
@@ -292,12 +314,13 @@ def _in_levels(
     table: Table, column: Array, name: str, type_: AttributeType, levels: Sequence[Level] | None
 ) -> Attribute:
     values = plain_values(column)
-    if type_ == "boolean" and not pa.types.is_boolean(values.type):
-        raise DataError(f"column '{name}' is of type {column.type} and not boolean; say nominal or another type")
-    if not has_categories(values.type):
-        raise DataError(f"column '{name}' is of type {column.type}; only text, numbers, dates and booleans are {type_}")
+    _refuse_kind(values.type, column.type, name, type_)
     found = values.drop_null().unique()
-    order = _ordered(table, column, found, name, levels) if type_ == "ordinal" else _sorted(found)
+    own = column.dictionary.drop_null() if isinstance(column, pa.DictionaryArray) else None
+    order = _sorted(found)
+    if type_ == "ordinal":
+        ordered = own if isinstance(column.type, pa.DictionaryType) and column.type.ordered else None
+        order = _ordered(found, name, levels, ordered, table.labels(name))
     places = pc.index_in(values, value_set=order)
     unknown = pc.and_(places.is_null(), values.is_valid())
     if (count := pc.sum(unknown).as_py() or 0) > 0:
@@ -307,7 +330,6 @@ def _in_levels(
             f"column '{name}' holds a level in record {record}{more} that is not in its list; add it to levels"
         )
     codes = places.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    own = column.dictionary.drop_null() if isinstance(column, pa.DictionaryArray) else None
     return Attribute(name, type_, codes, column.type, levels=order, dictionary=own)
 
 
@@ -320,19 +342,27 @@ def _sorted(values: Array) -> Array:
     return values.take(pc.sort_indices(values))
 
 
-def _ordered(table: Table, column: Array, found: Array, name: str, levels: Sequence[Level] | None) -> Array:
+def _refuse_kind(kind: pa.DataType, stored: pa.DataType, name: str, type_: AttributeType) -> None:
+    if type_ == "boolean" and not pa.types.is_boolean(kind):
+        raise DataError(f"column '{name}' is of type {stored} and not boolean; say nominal or another type")
+    if not has_categories(kind):
+        raise DataError(f"column '{name}' is of type {stored}; only text, numbers, dates and booleans are {type_}")
+
+
+def _ordered(
+    found: Array, name: str, levels: Sequence[Level] | None, dictionary: Array | None, labels: Labels
+) -> Array:
     """Put levels in order: as given, of an ordered categorical, of value labels, or of the numbers that were found."""
     if levels is not None:
         return _given(levels, found.type, name)
-    if isinstance(column, pa.DictionaryArray) and column.type.ordered:
-        return column.dictionary.drop_null()
+    if dictionary is not None:
+        return dictionary
     if is_text(found.type):
         raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
-    labelled = table.labels(name).values
-    if labelled and is_number(found.type):
-        codes = [code for code in labelled if isinstance(code, float)]  # others are letters, for kinds of missing
+    if labels.values and is_number(found.type):
+        codes = [code for code in labels.values if isinstance(code, float)]  # others are letters, for kinds of missing
         declared = pa.array(codes, pa.float64()).cast(found.type, safe=False)
-        special = user_missing(declared, table.labels(name))
+        special = user_missing(declared, labels)
         found = pa.concat_arrays([found, declared.filter(pa.array(~special))]).unique()
     return _sorted(found)
 

@@ -176,7 +176,7 @@ def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     if (count := pc.sum(infinite).as_py() or 0) > 0:
         raise DataError(f"column '{name}' is infinite in record {_first(infinite)}{_in_all(count)}; {_REPLACE}")
     values: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
-    record = _first_inexact(column, values)
+    record = first_inexact(column, values)
     if record is not None:
         raise DataError(
             f"column '{name}' holds integers beyond 2^53 (record {record}), which cannot be averaged exactly; "
@@ -185,7 +185,7 @@ def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     return values
 
 
-def _first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
+def first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
     """Find the first record (from 1) of integers that is not what its float is."""
     kind: Any = column.type
     if not np.nanmax(np.abs(floats), initial=0.0) >= 2.0**53:

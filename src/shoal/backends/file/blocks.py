@@ -1,6 +1,6 @@
-"""Blocks masked on all cores: records in, what they publish out, and what is added up on the way."""
+"""Blocks of a file masked on all cores: rows in, what they publish out, and what is added up on the way."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.aggregation import Rescaling
 from shoal.backends.file.spill import Spill
-from shoal.backends.file.verify import described
-from shoal.blocking import BlockCost, sampled_cost
-from shoal.blocking.blocks import PartBlocks
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Task, Watch, side_by_side
-from shoal.partitioning.methods import partitioner
-from shoal.pipeline.loss_sums import Losses, Sums
-from shoal.pipeline.masker import Frame
+from shoal.pipeline.loss import Losses, Sums
+from shoal.pipeline.masker import BlockMasker, in_turn
+from shoal.pipeline.records import Seen
 
 _BATCHES = 256  # pieces of work: enough to keep all cores busy to the end, few enough to wait for the disk after each
 _ROWS = 1 << 16  # records that are measured at a time
-_HEAD = 5  # before what a batch has for each attribute and its sums: whether it is done, how its originals hide
-_REGIONS, _SAMPLE = 3, 200_000  # where blocking is tried with and without, and on how many records
+_HEAD = 7  # of a batch: whether it is done; classes, uniques, smallest, largest; groups of their own, misread
 
 Integers = NDArray[np.int64]
 
@@ -32,17 +29,21 @@ class Masked:
 
     Attributes
     ----------
-    sums
-        Of `Losses`.
     before
-        How well the original records hide.
+        How well the original records hide: classes, uniques, the smallest and the largest.
     slack
         How far each attribute may lie outside the range of its group, to keep rules.
+    own, misread
+        As in `shoal.pipeline.masker.MaskedBlock`.
+    sums
+        Of `Losses`; None where values were not final yet.
     """
 
-    sums: Sums
-    before: dict[str, float]
+    before: dict[str, int]
     slack: dict[str, float]
+    own: int
+    misread: int
+    sums: Sums | None
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,16 @@ class Masking:
 
     Attributes
     ----------
-    frame, losses
+    masker, losses
         How blocks are masked, and what is added up.
-    sizes
-        Of the blocks.
     records, published
-        The records by block, and what they publish.
+        The rows by block, and what they publish.
     done
         A row for each batch of blocks.
     """
 
-    frame: Frame
+    masker: BlockMasker
     losses: Losses
-    sizes: Integers
     records: Spill[np.float64]
     published: Spill[np.float64]
     done: Spill[np.float64]
@@ -72,6 +70,11 @@ class Masking:
     def width(losses: Losses) -> int:
         """Return how wide the rows for batches are."""
         return _HEAD + len(losses.attributes) + losses.size
+
+    @property
+    def sizes(self) -> Integers:
+        """How many records each block has."""
+        return self.masker.sizes
 
     @cached_property
     def starts(self) -> Integers:
@@ -87,90 +90,95 @@ class Masking:
 
     def run(self, progress: Progress) -> Masked:
         """Mask all blocks that are not masked yet."""
-        batches = self._batches
+        batches, total = self._batches, int(self.sizes.sum())
         if len(self.done) < len(batches):
             self.done.write(0, np.zeros((len(batches), self.done.width)))
         is_done = self.done.read(0, len(batches))[:, 0] == 1
-        tasks: list[Task[None]] = [
-            partial(self._mask, number, blocks) for number, blocks in enumerate(batches) if not is_done[number]
-        ]
-        before = sum(int(self.sizes[blocks].sum()) for blocks, done in zip(batches, is_done, strict=True) if done)
-        total = int(self.sizes.sum())
-        side_by_side(tasks, total, lambda step, done, _: progress(step, before + done, total))
-        rows = self.done.read(0, len(batches))
-        groups, uniques = (int(column.sum()) for column in rows[:, 1:3].T)
-        hidden = described(total, groups, int(rows[:, 3].min()), int(rows[:, 4].max()), uniques)
-        names = self.frame.plan.masked
-        slack, sums = np.split(rows[:, _HEAD:], [len(names)], axis=1)
-        return Masked(sums.sum(axis=0), hidden, dict(zip(names, slack.max(axis=0).tolist(), strict=True)))
+        if len(batches) == 1 and not is_done[0]:
+            self._mask_whole(progress)
+        else:
+            tasks: list[Task[None]] = [
+                partial(self._mask, number, blocks) for number, blocks in enumerate(batches) if not is_done[number]
+            ]
+            before = sum(int(self.sizes[blocks].sum()) for blocks, done in zip(batches, is_done, strict=True) if done)
+            side_by_side(tasks, total, lambda step, done, _: progress(step, before + done, total))
+        return self._added(self.done.read(0, len(batches)))
 
-    def _mask(self, number: int, blocks: Integers, *, watch: Watch) -> None:
+    def _added(self, rows: Matrix) -> Masked:
+        names = [attribute.name for attribute in self.losses.attributes]
+        slack, sums = np.split(rows[:, _HEAD:], [len(names)], axis=1)
+        hidden = {
+            "groups": int(rows[:, 1].sum()),
+            "uniques": int(rows[:, 2].sum()),
+            "smallest": int(rows[:, 3].min()),
+            "largest": int(rows[:, 4].max()),
+        }
+        own, misread = (int(column.sum()) for column in rows[:, 5:7].T)
+        final = None if self.masker.plan.restore_variance else sums.sum(axis=0)
+        return Masked(hidden, dict(zip(names, slack.max(axis=0).tolist(), strict=True)), own, misread, final)
+
+    def _mask_whole(self, progress: Progress) -> None:
+        """Mask one block that holds all records, its parts side by side."""
+        blocks = np.arange(len(self.sizes))
+
+        def run(tasks: Any, records: int) -> Any:
+            return side_by_side(tasks, records, progress)
+
+        self._mask(0, blocks, watch=np.zeros(3, np.int64), run=run)
+
+    def _mask(self, number: int, blocks: Integers, *, watch: Watch, run: Any = None) -> None:
         """Mask some blocks one after the other; then they are done, also if the machine stops."""
-        sums, slack, classes = np.zeros(self.losses.size), np.zeros(len(self.frame.attributes)), []
+        changed = len(self.losses.attributes)
+        sums, slack, classes = np.zeros(self.losses.size), np.zeros(changed), []
+        own = misread = 0
         for block in blocks:
             start, size = int(self.starts[block]), int(self.sizes[block])
-            codes = self.records.read(start, size)
-            published, outside = self.frame.mask(codes, watch if len(blocks) == 1 else None)
+            rows = self.records.read(start, size)
+            found = self.masker.mask(rows, _watched(watch) if run is None else run)
             if watch[1]:
                 return
-            slack = np.maximum(slack, outside)
-            self.published.write(start, published)
-            for at in range(0, size, _ROWS):  # in pieces, or it would take more memory than masking
-                read = self.frame.as_read(published[at : at + _ROWS])
-                sums += self.losses.measure(codes[at : at + _ROWS], read)
-            classes.append(_class_sizes(codes))
-            watch[0] = max(watch[0], size) if len(blocks) == 1 else watch[0] + size
+            slack, own, misread = np.maximum(slack, found.slack), own + found.own, misread + found.misread
+            self.published.write(start, found.published)
+            if not self.masker.plan.restore_variance:
+                sums += self.measure(rows, found.published, {})
+            classes.append(found.classes)
+            watch[0] += size
         alike = np.concatenate(classes)
-        head = [len(alike), (alike == 1).sum(), alike.min(), alike.max(), *slack]
+        head = [len(alike), (alike == 1).sum(), alike.min(), alike.max(), own, misread, *slack]
         self.published.sync()
         self.done.write(number, np.array([[0.0, *head, *sums]]))
         self.done.write(number, np.array([[1.0, *head, *sums]]))
 
-    def cost(self, progress: Progress) -> BlockCost | None:
-        """Estimate what blocking cost, in some regions of neighbouring blocks; None if nothing can be said.
+    def measure(self, rows: Matrix, published: Matrix, rescaled: dict[str, Rescaling]) -> Sums:
+        """Measure what some records lost, in pieces, or it would take more memory than masking."""
+        sums = np.zeros(self.losses.size)
+        at = [self.masker.plan.used.index(each.name) for each in self.masker.changed]
+        for start in range(0, len(rows), _ROWS):
+            piece, codes = rows[start : start + _ROWS], published[start : start + _ROWS]
+            read = self.masker.as_read(self.masker.decode(codes, rescaled))
+            sums += self.losses.measure(piece[:, at], read, self.masker.weights(piece))
+        return sums
 
-        Blocks are numbered along a curve that fills the space, so that the next one is a neighbour; not so where rules
-        part the records.
-        """
-        space = self.frame.space(np.zeros((1, len(self.frame.attributes))))
-        parted = isinstance(self.frame.blocks, PartBlocks)
-        if len(self.sizes) == 1 or parted or not space.plain or self.frame.plan.missing != "error":
-            return None
+    def fold(self, look: Callable[[Matrix, Matrix], Seen], rows: int) -> Seen:
+        """Look at all records before and after masking, and add up what is seen."""
+        found = None
+        for start, piece in self.records.chunks(rows):
+            seen = look(piece, self.published.read(start, len(piece)))
+            found = seen if found is None else found + seen
+        if found is None:
+            raise ValueError("there are no records")
+        return found
 
-        def show(step: str, done: int, total: int) -> None:
-            progress("cost" if step == "partition" else step, done, total)
-
-        search = partitioner(self.frame.plan.method, self.frame.plan.gain)
-        parts = []
-        for first in np.unique(np.linspace(0, len(self.sizes) - 2, _REGIONS).astype(np.int64)):
-            X, blocks = self._region(int(first), _SAMPLE // _REGIONS)
-            parts.append(sampled_cost(X, self.frame.plan.k, search, blocks, most=len(X), progress=show))
-        return _added(parts)
-
-    def _region(self, first: int, most: int) -> tuple[Matrix, Integers]:
-        """Read a block and those after it, as many as fit and at least one; if two do not fit, they are thinned."""
-        fit = int(np.searchsorted(np.cumsum(self.sizes[first:]), most, side="right"))
-        chosen = range(first, min(first + max(2, fit), len(self.sizes)))
-        step = -(-int(self.sizes[chosen.start : chosen.stop].sum()) // most)
-        pieces = []
-        for block in chosen:
-            codes = self.records.read(int(self.starts[block]), int(self.sizes[block]))
-            least = max(1, min(step, len(codes) // self.frame.plan.k))
-            pieces.append(self.frame.space(np.ascontiguousarray(codes[::least])).values)
-        sizes = [len(piece) for piece in pieces]
-        return np.concatenate(pieces), np.repeat(np.arange(len(sizes)), sizes)
+    def block(self, number: int) -> Matrix:
+        """Read the rows of a block."""
+        return self.records.read(int(self.starts[number]), int(self.sizes[number]))
 
 
-def _added(parts: Sequence[BlockCost]) -> BlockCost:
-    def total(of: str) -> Any:
-        return sum(getattr(part, of) for part in parts)
+def _watched(watch: Watch) -> Any:
+    """Run the searches of a block one after the other, each of which gives up when the batch is asked to."""
 
-    return BlockCost(total("records"), total("blocked"), total("whole"))
+    def run(tasks: Any, records: int) -> Any:
+        own = np.zeros(3, np.int64) if watch[1] == 0 else watch
+        return in_turn(tasks, records) if own is not watch else [task(watch=watch) for task in tasks]
 
-
-def _class_sizes(codes: Matrix) -> Integers:
-    """Count how many records share each combination of values; missing equals missing."""
-    ordered = codes[np.lexsort(codes.T)]
-    apart = ((ordered[1:] != ordered[:-1]) & ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1]))).any(axis=1)
-    ends = np.append(np.flatnonzero(apart) + 1, len(codes))
-    return np.diff(ends, prepend=0)
+    return run

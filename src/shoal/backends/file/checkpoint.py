@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import os
-import pickle
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,12 +14,11 @@ from typing import Any
 from shoal import __version__
 from shoal.edits.expressions import Rule
 from shoal.errors import FileError
-from shoal.pipeline.masker import Frame
 from shoal.plan import Plan
 
 _SPILLS = ("codes", "block_of", "records", "published", "sums")
 _TEMPORARY = "sorting"
-_STATE, _FRAME = "state.json", "frame"
+_STATE = "state.json"
 
 
 @dataclass(frozen=True)
@@ -57,16 +55,6 @@ class WorkFolder:
         """Add facts to the state, for a run that resumes."""
         self.state.update(facts)
         self._replace(_STATE, json.dumps(self.state).encode())
-
-    def keep(self, frame: Frame) -> None:
-        """Keep the frame, for a run that resumes."""
-        self._replace(_FRAME, pickle.dumps(frame))
-
-    def kept(self) -> Frame:
-        """Give the frame that was kept."""
-        # nobody but the user who runs this can have written it
-        frame: Frame = pickle.loads((self.path / _FRAME).read_bytes())  # noqa: S301
-        return frame
 
     def _replace(self, name: str, content: bytes) -> None:
         """Write a file whole or not at all."""
@@ -183,10 +171,10 @@ def _state(path: Path) -> dict[str, Any]:
     return state
 
 
-def forget(output: Path) -> None:
-    """Remove what a run that was killed has left beside an output that is written in another way now."""
+def forget(output: Path, *, keep: bool = False) -> None:
+    """Remove what a run that was killed has left beside an output, unless it is to be resumed."""
     path = _beside(output)
-    if not path.is_dir():
+    if keep or not path.is_dir():
         return
     handle = _locked(path, output)
     _remove(path)
@@ -196,8 +184,8 @@ def forget(output: Path) -> None:
 
 def _clear(path: Path) -> None:
     """Delete what a run leaves; the state first, so that nothing half deleted is resumed."""
-    names = [_STATE, _FRAME, *_SPILLS]
-    for name in [*names, *(f"{name}.new" for name in names[:2])]:
+    names = [_STATE, *_SPILLS]
+    for name in [*names, f"{_STATE}.new"]:
         (path / name).unlink(missing_ok=True)
     for partial in path.glob("partial*"):
         partial.unlink()

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from shoal.aggregation import Rescaling
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
-from shoal.pipeline.masker import Frame
+from shoal.pipeline.masker import BlockMasker
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
 from shoal.tables.csv.dialect import Dialect
@@ -28,10 +29,10 @@ from shoal.tables.text_values import decoded, one_chunk
 Write = Callable[[pa.Table], None]
 
 
-def published_schema(source: Source, frame: Frame) -> pa.Schema:
+def published_schema(source: Source, masker: BlockMasker) -> pa.Schema:
     """Give the columns that are published: identifiers are gone, masked attributes have their types."""
-    masked: dict[str, Array] = {name: pa.array([], type_) for name, type_ in frame.types.items()}
-    schema: pa.Schema = rebuild(source.schema.empty_table(), masked, frame.plan.identifiers).schema
+    masked: dict[str, Array] = {name: pa.array([], type_) for name, type_ in masker.types.items()}
+    schema: pa.Schema = rebuild(source.schema.empty_table(), masked, masker.plan.identifiers).schema
     return schema
 
 
@@ -44,8 +45,9 @@ def originals(source: Source, kind: Kind, names: list[str], rows: int) -> Iterat
 
 def release_pieces(
     pieces: Iterator[pa.Table],
-    published: Iterator[Matrix],
-    frame: Frame,
+    published: Iterator[tuple[Matrix, NDArray[np.bool_]]],
+    masker: BlockMasker,
+    rescaled: Mapping[str, Rescaling],
     schema: pa.Schema,
     used: Mapping[str, NDArray[np.bool_]],
 ) -> Iterator[pa.Table]:
@@ -54,15 +56,18 @@ def release_pieces(
     Parameters
     ----------
     pieces, published
-        The columns that stay, or are replaced; and the codes that are published, for the same records.
-    frame, schema
+        The columns that stay, or are replaced; and the codes that are published, with which records are left in.
+    masker, rescaled, schema
         Of the release.
     used
         Which levels or categories are published at all: others are no part of a dictionary.
     """
-    for piece, codes in zip(pieces, published, strict=True):
-        columns = frame.decode(codes)
-        for attribute in frame.attributes:
+    for piece, (codes, there) in zip(pieces, published, strict=True):
+        if not there.any():
+            continue
+        piece = piece if there.all() else piece.filter(pa.array(there))
+        columns = masker.decode(codes, rescaled)
+        for attribute in masker.changed:
             if attribute.type != "ordinal" and isinstance(attribute.stored, pa.DictionaryType):
                 levels = attribute.levels.filter(pa.array(used[attribute.name]))  # type: ignore[union-attr]
                 columns[attribute.name] = _in_one_dictionary(columns[attribute.name], levels)

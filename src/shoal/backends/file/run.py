@@ -1,50 +1,61 @@
-"""Files larger than memory on this machine: the plan of `shoal.protect`, in passes over the file.
+"""Files larger than memory on this machine: the pipeline in passes over the file.
 
-The records become numbers in a private file; these are divided into blocks, sorted by block, masked on all cores,
-written in the order of the original, and verified. Only then does the output get its name.
+The records become rows of numbers in a private file; these are divided into blocks, sorted by block, masked on all
+cores, written in the order of the original, and verified. Only then does the output get its name.
 """
 
 import contextlib
 import os
+import shutil
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from shoal.aggregation import Rescaling
+from shoal.backends.database import DuckPairs
 from shoal.backends.file.blocks import Masked, Masking
 from shoal.backends.file.checkpoint import WorkFolder, was_placing, work_folder
 from shoal.backends.file.output import originals, published_schema, release_pieces, written
-from shoal.backends.file.records import FileRecords, frame_of_file, settled_attributes
+from shoal.backends.file.records import FileRecords, typed_source
 from shoal.backends.file.sorting import in_file_order, sort_by_block
 from shoal.backends.file.spill import Spill
-from shoal.backends.file.verify import Check
+from shoal.backends.file.verify import FilePairs
 from shoal.backends.free_memory import free_memory
-from shoal.blocking import BlockCost, block_records
-from shoal.blocking.record_blocks import MIXED_BLOCK, MIXED_FROM, Blocking
-from shoal.edits.apply import explained, rules_of, with_rules
-from shoal.edits.expressions import Rule
-from shoal.edits.passes import columns_of
-from shoal.edits.strategy import Keeping
+from shoal.blocking.blocks import PartBlocks
+from shoal.blocking.record_blocks import Blocking
+from shoal.edits.apply import rules_of
 from shoal.errors import FileError, PlanError
 from shoal.kernels.standardize import Matrix
-from shoal.parallel import Progress, quiet
-from shoal.pipeline.aggregate import notes
-from shoal.pipeline.loss_sums import Losses
-from shoal.pipeline.manifest import Manifest, manifest_beside, manifest_of_file, verified_groups
-from shoal.pipeline.masker import Frame, refuse_whole, with_blocks
+from shoal.parallel import Progress
+from shoal.pipeline.block_cost import block_cost
+from shoal.pipeline.certify import Certificate
+from shoal.pipeline.loss import Losses, Sums
+from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.notes import notes
+from shoal.pipeline.prepare import Prepared, block_size, promise_of
+from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
+from shoal.pipeline.verify import Promise, Verified, countable, exposure_of, sizes_of, verify
 from shoal.plan import Plan
-from shoal.tables import Table, dialect_for, writable_kind
+from shoal.plan.resolved import ResolvedPlan
+from shoal.tables import Table, dialect_for, open_table, writable_kind
 from shoal.tables.atomic import in_words, put_in_place
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import STREAMED, Source, open_source, readable_kind
+from shoal.tables.text_values import one_chunk
 from shoal.tables.unchanged import steady
-from shoal.text import counted
+
+Labels = NDArray[np.int64]
 
 _MEGA = 10**6
 _ROWS = 1 << 17  # the most records in a piece that is read or written
@@ -58,102 +69,41 @@ _FIRST, _FEWEST = 1000, 256  # records that are looked at for their width, and i
 _LEAST = 1 << 28  # bytes: below, DuckDB does not work
 
 
-@dataclass(frozen=True)
-class FileRelease:
-    """A release that was written to a file, with the evidence that it is what it claims to be.
+@contextlib.contextmanager
+def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool = False) -> Iterator["FileBackend"]:
+    """Open the plan's input, with a private folder beside its output for what does not fit in memory.
 
-    Attributes
-    ----------
-    plan
-        What was done: the plan that was asked for, with the choices it left open filled in.
-    records
-        How many were published: all of them.
-    block_sizes
-        How many records each block has.
-    groups
-        How well the published records hide, counted in the file: see `shoal.measures.exposure`.
-    block_cost
-        The loss with blocks and without, where both were measured; None if there is one block, or not only numbers.
-    notes
-        What a user might not expect, and what the release preserves.
-    edits
-        How each rule was kept; None if there are none.
-    """
-
-    plan: Plan
-    records: int
-    block_sizes: np.ndarray = field(repr=False)
-    groups: dict[str, float]
-    block_cost: BlockCost | None
-    _before: dict[str, float] = field(repr=False)
-    _loss: dict[str, Any] = field(repr=False)
-    notes: list[str] = field(repr=False)
-    edits: list[dict[str, Any]] | None = field(default=None, repr=False)
-
-    def loss(self) -> dict[str, Any]:
-        """Say what the release costs its users: see `shoal.pipeline.loss.costs`."""
-        return self._loss
-
-    def risk(self) -> dict[str, Any]:
-        """Say how well records hide among those with the same quasi-identifiers, before and after masking."""
-        return {"before": self._before, "after": self.groups}
-
-    def summary(self) -> dict[str, Any]:
-        """Everything worth knowing about the release, ready for JSON; no value of a single record is in it."""
-        return {
-            "records": self.records,
-            "suppressed": 0,
-            "plan": self.plan.options(),
-            "loss": self.loss(),
-            "risk": self.risk(),
-            **({} if len(self.block_sizes) == 1 else {"blocking": self._blocking.summary()}),
-            **({} if self.edits is None else {"edits": self.edits}),
-            "notes": self.notes,
-        }
-
-    @property
-    def _blocking(self) -> Blocking:
-        return Blocking.of(self.block_sizes, self.block_cost)
-
-
-def protect_file(
-    plan: Plan, *, overwrite: bool = False, resume: bool = False, progress: Progress = quiet
-) -> FileRelease:
-    """Protect a file that may be larger than memory, and write the release.
+    What is published keeps the folder until it is saved, or forgotten.
 
     Parameters
     ----------
     plan
-        What is asked for; ``input`` is a Parquet file, a folder of them, an Arrow file or a CSV file, and ``output`` a
-        file of one of these kinds. ``scale.memory`` limits what is held in memory.
-    overwrite
-        Whether files that exist already are replaced.
+        With ``input``, a Parquet file, a folder of them, an Arrow file or a CSV file, and ``output``, a file of one of
+        these kinds.
+    progress
+        Called with the step, what is done of it and what there is.
+    notes
+        Why this backend was chosen.
     resume
         Whether to go on from where a run with the same plan and input was killed.
-    progress
-        Called with the step (scan, measure, divide, sort, partition, cost, write, verify), what is done of it and what
-        there is.
-
-    Raises
-    ------
-    PlanError
-        What is asked for is wrong, or needs the whole file in memory.
-    DataError, FileError
-        The file cannot be used as asked, not be read, or the output not be written. Nothing is left behind then.
-    CheckFailed
-        What was written is not what was to be written; it is gone again.
     """
-    refuse_whole(plan)
     path, output = _paths(plan)
     kind = _output_kind(output)
-    overwrite = overwrite or (resume and was_placing(output))
-    refuse_output(str(path), output, overwrite)
-    rules = rules_of(plan)
+    refuse_output(str(path), output, overwrite=True)
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    with _in_plain_words(output), steady(files) as refuse_changed:
+    with contextlib.ExitStack() as stack, _in_plain_words(output), steady(files) as refuse_changed:
         source = open_source(path, plan.csv)
-        with work_folder(output, plan, source.files, rules, resume) as folder:
-            return _Run(plan, rules, source, output, kind, folder, progress, refuse_changed).release(overwrite)
+        folder = stack.enter_context(work_folder(output, plan, source.files, rules_of(plan), resume))
+        memory = _memory(plan, folder)
+        rows = _piece(source, memory)
+        source, outline = typed_source(source, plan, kind, rows, progress)
+        backend = FileBackend(
+            source, outline, rows, folder, progress, output=output, kind=kind, memory=memory, notes=notes
+        )
+        backend.refuse_changed = refuse_changed
+        yield backend
+        if backend.published is not None:
+            backend.published.keep(stack.pop_all())
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
@@ -185,179 +135,332 @@ def _in_plain_words(output: Path) -> Iterator[None]:
         raise FileError(f"'{output}' cannot be written: {in_words(error)}") from None
 
 
+def _memory(plan: Plan, folder: WorkFolder) -> int:
+    """Return the bytes to work with; a run that resumes has what it had before."""
+    if "memory" not in folder.state:
+        given = None if plan.scale is None else plan.scale.memory_bytes
+        folder.note(memory=free_memory() // _MEGA * _MEGA if given is None else given)
+    return int(folder.state["memory"])
+
+
+def _piece(source: Source, memory: int) -> int:
+    """Choose how many records a piece has, by how wide the first are: few enough that texts do not fill memory."""
+    first = next(source.pieces(source.schema.names, _FIRST))
+    width = max(1, first.nbytes // max(1, len(first)))
+    return min(_ROWS, max(_FEWEST, memory // _PIECES // width))
+
+
 @dataclass
-class _Run:
-    """One run, from the plan to the release."""
+class FileBackend(FileRecords):
+    """The records of a file, and where their release goes.
 
-    asked: Plan
-    rules: list[Rule]
-    source: Source
-    output: Path
-    kind: Kind
-    folder: WorkFolder
-    progress: Progress
-    refuse_changed: Callable[[], None]
-    memory: int = field(init=False)
-    rows: int = field(init=False)
+    Attributes
+    ----------
+    output, kind
+        The file to write, and of which kind.
+    memory
+        Bytes to work with.
+    notes
+        Why this backend was chosen.
+    published
+        What came of it.
+    """
 
-    def release(self, overwrite: bool) -> FileRelease:
-        """Do it."""
-        if "memory" not in self.folder.state:  # a run that resumes has what it had before
-            given = self.asked.scale.memory_bytes if self.asked.scale is not None else None
-            self.folder.note(memory=free_memory() // _MEGA * _MEGA if given is None else given)
-        self.memory = self.folder.state["memory"]
-        self.rows = self._piece()
-        ruled = columns_of(self.rules)
-        self.source, plan = settled_attributes(self.source, self.asked, self.kind, self.rows, self.progress, ruled)
-        with contextlib.ExitStack() as files:
-            if not self.folder.state.get("sorted"):
-                self._sort(*self._with_rules(plan))
-            frame = self.folder.kept()
-            masking = self._masking(frame, files)
-            masked = masking.run(self.progress)
-            cost = masking.cost(self.progress)
-            partial = self.folder.partial(self.output)
-            self._write(partial, masking, masked)
-            check = Check(
-                self.source,
-                frame,
-                self.kind,
-                self._dialect,
-                self.rows,
-                self.folder.temporary,
-                self._database_memory,
-                masked.slack,
-            )
-            groups = check(partial, self.progress)
-        self.refuse_changed()
-        self._place(partial, frame, groups, overwrite)
-        loss = masking.losses.summary(masked.sums)
-        found = self._notes(frame, masked, masking)
-        edits = None if frame.edits is None else [*explained(frame.edits.kept)]
-        return FileRelease(frame.plan, frame.records, masking.sizes, groups, cost, masked.before, loss, found, edits)
+    output: Path = field(default_factory=Path)
+    kind: Kind = "parquet"
+    memory: int = 0
+    notes: list[str] = field(default_factory=list)
+    published: "FilePublished | None" = None
+    refuse_changed: Callable[[], None] = lambda: None
 
-    def _with_rules(self, plan: Plan) -> tuple[Plan, Keeping | None]:
-        return with_rules(plan, self.source.schema.names, self.rules) if self.rules else (plan, None)
-
-    def _piece(self) -> int:
-        """Choose how many records a piece has, by how wide the first are: few enough that texts do not fill memory."""
-        first = next(self.source.pieces(self.source.schema.names, _FIRST))
-        width = max(1, first.nbytes // max(1, len(first)))
-        return min(_ROWS, max(_FEWEST, self.memory // _PIECES // width))
+    def block_size(self, masker: BlockMasker) -> int:
+        """Return the most records in a block: as asked for, or as memory allows."""
+        return block_size(masker, int(_BLOCKS * self.memory), most=_LARGEST)
 
     @property
-    def _database_memory(self) -> int:
-        return max(_LEAST, int(_DATABASE * self.memory))
-
-    @property
-    def _dialect(self) -> Dialect:
+    def dialect(self) -> Dialect:
+        """How a CSV file is written."""
         return dialect_for(self.output, self.source.dialect if isinstance(self.source, CsvSource) else None)
 
-    def _sort(self, plan: Plan, kept: Keeping | None) -> None:
-        """Make the frame, divide the records into blocks, and put those of a block together."""
-        inferred = [name for name in plan.masked if name not in {**self.asked.types, **self.asked.levels}]
-        names = [name for name in self.source.schema.names if name in {*plan.masked, *columns_of(self.rules)}]
-        width = len(plan.masked) + bool(kept is not None and kept.splits)
-        with Spill(self.folder.spill("codes"), width, np.float64) as codes:
-            records = FileRecords(self.source, names, self.rows, codes, self.progress)
-            frame = frame_of_file(records, plan, inferred, kept)
-            most = self._block_size(frame)
-            frame = with_blocks(frame, records, most)
-            # With these in it, the plan gives the same bytes again wherever it runs.
-            asked = {} if frame.plan.scale is None else frame.plan.scale.model_dump(exclude_none=True)
-            scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": most}
-            frame = replace(frame, plan=frame.plan.updated(scale=scale))
-            self._by_block(frame, codes)
-        codes.path.unlink()
-        self.folder.keep(frame)
+    @property
+    def database_memory(self) -> int:
+        """Bytes for DuckDB."""
+        return max(_LEAST, int(_DATABASE * self.memory))
+
+    def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "FilePublished":
+        """Put the records of each block together, and mask every block."""
+        # With these in it, the plan gives the same bytes again wherever it runs.
+        asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
+        scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": self.block_size(masker)}
+        plan = masker.plan.decided(scale=Plan(k=masker.plan.k, scale=scale).scale)
+        masker = replace(masker, plan=plan)
+        if not self.folder.state.get("sorted"):
+            self._sort(masker)
+        with contextlib.ExitStack() as files:
+            masking = self._masking(masker, files)
+            masked = masking.run(self.progress)
+            cost = block_cost(masking.block, masker, self.progress)
+            rescaled, sums = self._restored(masking, masked, prepared)
+            blocking = None if len(masker.sizes) == 1 else Blocking.of(masker.sizes, cost)
+            partial_file = self.folder.partial(self.output)
+            self._write(partial_file, masking, rescaled, sums)
+        missing = masking.losses.missing(sums)
+        whole = not prepared.suppressed and not isinstance(masker.blocks, PartBlocks)
+        kept = None if masker.edits is None else masker.edits.kept
+        self.published = FilePublished(
+            plan,
+            masker,
+            self,
+            partial_file,
+            masking.losses,
+            sums,
+            promise_of(masker, prepared, rescaled, masked.slack),
+            notes(plan, self.outline, masker.types, missing, kept),
+            hidden=masked.before if whole else None,
+            own=masked.own,
+            misread=masked.misread,
+            blocking=blocking,
+        )
+        return self.published
+
+    def _sort(self, masker: BlockMasker) -> None:
+        """Put the records of a block together."""
+        n = masker.records
+        starts = np.cumsum(masker.sizes) - masker.sizes
+
+        def number(rows: Matrix) -> Labels:
+            blocks = np.full(len(rows), -1, dtype=np.int64)
+            there = rows[:, -1] >= 0
+            blocks[there] = masker.block_of(rows if there.all() else rows[there])
+            return blocks
+
+        for _ in self.encoded(masker, "measure"):  # so that the spill file is complete
+            if self._is_encoded(masker):
+                break
+        with (
+            Spill(self.folder.spill("codes"), masker.width, np.float64) as codes,
+            Spill(self.folder.spill("records"), masker.width, np.float64, n) as records,
+            Spill(self.folder.spill("block_of"), 1, np.int32, len(codes)) as block_of,
+        ):
+            for done in sort_by_block(codes, number, starts, records, block_of, self.rows):
+                self.progress("sort", done, len(codes))
+            records.sync()
+            block_of.sync()
+        self.folder.spill("codes").unlink()
+        self._key = None
         self.folder.note(sorted=True)
 
-    def _block_size(self, frame: Frame) -> int:
-        """Give the most records in a block: as asked for, or as memory allows."""
-        given = frame.plan.scale.block_size if frame.plan.scale is not None else None
-        if given is not None:
-            return given
-        most = block_records(int(_BLOCKS * self.memory), len(frame.attributes), frame.records)
-        if most < min(frame.records, 2 * frame.plan.k):
-            raise PlanError([("scale.memory", f"is too little for blocks of 2k = {2 * frame.plan.k} records")])
-        largest = max(_LARGEST if frame.plain else MIXED_BLOCK, 2 * frame.plan.k)
-        fits = most >= frame.records and (frame.plain or frame.records <= MIXED_FROM)
-        return most if fits else min(most, largest)
+    def _is_encoded(self, masker: BlockMasker) -> bool:
+        key = (masker.parts, masker.sensitive)
+        return self._key is not None and all(one is two for one, two in zip(self._key, key, strict=True))
 
-    def _by_block(self, frame: Frame, codes: Spill[np.float64]) -> None:
-        d, n = len(frame.attributes), frame.records
-        starts = np.cumsum(frame.sizes) - frame.sizes
-
-        def number(rows: Matrix) -> np.ndarray:
-            parts = rows[:, d] if rows.shape[1] > d else np.zeros(len(rows))
-            return frame.block_of(rows[:, :d], parts.astype(np.int64))
-
-        with (
-            Spill(self.folder.spill("records"), d, np.float64, n) as sorted_records,
-            Spill(self.folder.spill("block_of"), 1, np.int32, n) as block_of,
-        ):
-            for done in sort_by_block(codes, number, starts, sorted_records, block_of, self.rows):
-                self.progress("sort", done, n)
-            sorted_records.sync()
-            block_of.sync()
-
-    def _masking(self, frame: Frame, files: contextlib.ExitStack) -> Masking:
-        d, n = len(frame.attributes), frame.records
-        losses = Losses(frame.attributes, frame.scales)
+    def _masking(self, masker: BlockMasker, files: contextlib.ExitStack) -> Masking:
+        losses = Losses(masker.changed, masker.scales)
+        n = masker.records
+        widths = (
+            ("records", masker.width, n),
+            ("published", len(masker.changed), n),
+            ("sums", Masking.width(losses), 0),
+        )
         spills = [
-            files.enter_context(Spill(self.folder.spill(name), width, np.float64, rows))
-            for name, width, rows in (("records", d, n), ("published", d, n), ("sums", Masking.width(losses), 0))
+            files.enter_context(Spill(self.folder.spill(name), width, np.float64, rows)) for name, width, rows in widths
         ]
-        return Masking(frame, losses, frame.sizes, *spills)
+        return Masking(masker, losses, *spills)
 
-    def _write(self, path: Path, masking: Masking, masked: Masked) -> None:
+    def _restored(self, masking: Masking, masked: Masked, prepared: Prepared) -> tuple[dict[str, Rescaling], Sums]:
+        """Find how variances are restored, and measure what was lost."""
+        if masked.sums is not None:
+            return {}, masked.sums
+        restoring = prepared.restoring(masking.masker)
+        rescaled = restoring.rescalings(masking.fold(restoring.look, self.rows))
+        return rescaled, masking.fold(partial(masking.measure, rescaled=rescaled), self.rows)
+
+    def _write(self, path: Path, masking: Masking, rescaled: dict[str, Rescaling], sums: Sums) -> None:
         """Write the release in the order of the original."""
-        frame = masking.frame
-        schema = published_schema(self.source, frame)
+        masker = masking.masker
+        schema = published_schema(self.source, masker)
         with (
             Spill(self.folder.spill("block_of"), 1, np.int32) as block_of,
-            written(path, self.kind, schema, frame.plan.masked, self._dialect) as write,
+            written(path, self.kind, schema, masker.plan.changed, self.dialect) as write,
         ):
             pieces = originals(self.source, self.kind, schema.names, self.rows)
             published = in_file_order(masking.published, block_of, masking.starts, self.rows)
             done = 0
-            for piece in release_pieces(pieces, published, frame, schema, masking.losses.used(masked.sums)):
+            for piece in release_pieces(pieces, published, masker, rescaled, schema, masking.losses.used(sums)):
                 write(piece)
                 done += len(piece)
-                self.progress("write", done, frame.records)
+                self.progress("write", done, masker.records)
 
-    def _place(self, partial: Path, frame: Frame, groups: dict[str, float], overwrite: bool) -> None:
-        """Give the output its name, and write the plan and the manifest beside it."""
-        plan = frame.plan
-        manifest = self._manifest(partial, frame, groups)
-        self.folder.note(placing=True)
-        manifest_file = self.folder.partial(manifest_beside(self.output))
-        manifest_file.write_text(manifest.to_json(), encoding="utf-8")
-        plan_file = self.folder.partial(plan_beside(self.output))
-        text = plan.updated(input=_absolute(plan.input), output=str(self.output)).to_toml(self.output.parent)
-        plan_file.write_text(text, encoding="utf-8")
-        beside = [(plan_file, plan_beside(self.output)), (manifest_file, manifest_beside(self.output))]
-        put_in_place([(partial, self.output), *beside], overwrite)
 
-    def _manifest(self, partial: Path, frame: Frame, groups: dict[str, float]) -> Manifest:
-        columns = [name for name in self.source.schema.names if name not in frame.plan.identifiers]
-        csv = self._dialect.as_csv() if self.kind == "csv" else None
-        verified = verified_groups(groups, len(self.rules), frame.plan)
-        return manifest_of_file(partial, self.output.name, columns, frame.records, csv, frame.plan, verified)
+@dataclass
+class FilePublished:
+    """A release that was written to a private file, beside the name that it will have.
 
-    def _notes(self, frame: Frame, masked: Masked, masking: Masking) -> list[str]:
-        columns: dict[str, Any] = {name: pa.array([], type_) for name, type_ in frame.types.items()}
-        found = notes(frame.plan, Table(self.source.schema.empty_table()), [], columns)
-        for name, (before, after) in masking.losses.missing(masked.sums).items():
-            if before or after:
-                found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
-        if frame.blocks is not None and frame.blocks.crowded:
-            found.append(
-                f"{counted(frame.blocks.crowded, 'block')} of more records than asked for: too many lie in one place "
-                "to be divided"
+    Attributes
+    ----------
+    plan, masker
+        What was done, and how.
+    backend, partial
+        Where the records come from, and the private file.
+    losses, sums
+        What it costs.
+    promise
+        What it claims.
+    hidden
+        How well original records hide, where that was counted on the way.
+    """
+
+    plan: ResolvedPlan
+    masker: BlockMasker
+    backend: FileBackend
+    partial: Path
+    losses: Losses
+    sums: Sums
+    promise: Promise
+    notes: list[str]
+    hidden: dict[str, int] | None
+    own: int
+    misread: int
+    blocking: Blocking | None
+    certificate: Certificate | None = None
+    privacy: dict[str, Any] | None = None
+    _before: dict[str, float] | None = None
+    _kept: contextlib.ExitStack | None = field(default=None, repr=False)
+
+    def keep(self, stack: contextlib.ExitStack) -> None:
+        """Keep the private folder until the release is saved or forgotten."""
+        self._kept = stack
+        weakref.finalize(self, stack.close)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the original."""
+        return list(self.backend.source.schema.names)
+
+    @property
+    def records(self) -> int:
+        """How many records are published."""
+        return self.masker.records
+
+    @property
+    def table(self) -> Any:
+        """The release as a PyArrow table."""
+        csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
+        return open_table(self.partial, csv).native
+
+    @property
+    def partitions(self) -> list[Labels]:
+        """The group of each record is not kept for files."""
+        raise PlanError([("engine", "'file' keeps no groups of single records; use engine 'memory'")])
+
+    @property
+    def groups(self) -> Labels:
+        """One label a published record: those that are published alike share one."""
+        return self.alike
+
+    @property
+    def alike(self) -> Labels:
+        """Records that are published alike share a number."""
+        from shoal.pipeline.classes import classes
+
+        return classes(Table(self.table), self.plan.masked) - 1
+
+    def before(self) -> dict[str, float]:
+        """Describe how well the original records hide."""
+        if self._before is None:
+            found = self.hidden
+            if found is None:
+                raise ValueError("the original records were not counted")
+            n = self.records
+            self._before = {
+                "groups": found["groups"],
+                "smallest": found["smallest"],
+                "largest": found["largest"],
+                "uniques": found["uniques"],
+                "real_k": n / found["groups"],
+                "reidentification": 100 * found["groups"] / n,
+            }
+        return self._before
+
+    def verify(self) -> Verified:
+        """Verify the private file against the original, both read again."""
+        backend = self.backend
+        pairs = FilePairs(
+            backend.source, self.promise, self.masker, backend.kind, backend.dialect, backend.rows, backend.progress
+        )
+        failures = pairs.wrong_schema(self.partial)
+        database = DuckPairs(partial(pairs.batches, self.partial), backend.database_memory, backend.folder.temporary)
+        found = verify(database, self.promise, lambda: pairs.broken, pairs.failures, failures)
+        if self.hidden is None:
+            self._before = self._exposed()
+        backend.refuse_changed()
+        return found
+
+    def _exposed(self) -> dict[str, float]:
+        """Count the original combinations of quasi-identifiers by DuckDB."""
+        backend, names = self.backend, self.plan.masked
+        plain = [f"c{j}" for j in range(len(names))]
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for piece in backend.source.pieces(names, backend.rows):
+                columns = [countable(one_chunk(piece.column(name))) for name in names]
+                yield pa.RecordBatch.from_arrays(columns, names=plain)
+
+        database = DuckPairs(batches, backend.database_memory, backend.folder.temporary)
+        return exposure_of(sizes_of(database, plain))
+
+    def hybrid(self) -> dict[str, Any] | None:
+        """Hybrid data are not made of files in pieces."""
+        return None
+
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+        """Give the release its name, and write the plan and the manifest beside it."""
+        target = Path(_absolute(path))
+        if self._kept is None:
+            raise FileError("the release was saved already, and its private file is gone; protect the file again")
+        if writable_kind(target) != self.backend.kind:
+            raise PlanError(
+                [("output", f"'{target}' is of another kind than the output that was named; protect again")]
             )
-        return found if frame.edits is None else [*found, *frame.edits.notes]
+        folder, output = self.backend.folder, self.backend.output
+        overwrite = overwrite or was_placing(output)
+        refuse_output(self.plan.input, target, overwrite)
+        with _in_plain_words(target):
+            partial_file = self.partial
+            if target != output:
+                partial_file = target.with_name(f".{target.name}.shoal-partial")
+                shutil.copyfile(self.partial, partial_file)
+            columns = [name for name in self.names if name not in self.plan.identifiers]
+            csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
+            manifest = manifest_of_file(
+                partial_file, target.name, columns, self.records, csv, self.plan, verified_of(self.promise, verified)
+            )
+            folder.note(placing=True)
+            beside = folder.partial(manifest_beside(target)), folder.partial(plan_beside(target))
+            beside[0].write_text(manifest.to_json(), encoding="utf-8")
+            text = self.plan.decided(input=_absolute(self.plan.input), output=str(target)).to_toml(target.parent)
+            beside[1].write_text(text, encoding="utf-8")
+            files = [(partial_file, target), (beside[1], plan_beside(target)), (beside[0], manifest_beside(target))]
+            put_in_place(files, overwrite)
+        self.partial = target
+        self._kept.close()
+        self._kept = None
+        return []
+
+    def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
+        """Look at all records, encoded, before and after masking: both files are read again."""
+        backend = self.backend
+        pairs = FilePairs(
+            backend.source, self.promise, self.masker, backend.kind, backend.dialect, backend.rows, backend.progress
+        )
+        found = None
+        for rows, codes in pairs.encoded(self.partial):
+            seen = look(rows, codes)
+            found = seen if found is None else found + seen
+        if found is None:
+            raise ValueError("there are no records")
+        return found
 
 
-def _absolute(path: str | None) -> str:
+def _absolute(path: str | os.PathLike[str] | None) -> str:
     return os.path.abspath(str(path))  # noqa: PTH100 - keeps links

@@ -24,9 +24,9 @@ def sort_by_block(
     Parameters
     ----------
     codes
-        The records in the order of the file, wider than `records` where they have the number of their part too.
+        The records in the order of the file.
     number
-        Gives the blocks of some records.
+        Returns the blocks of some records, -1 for those that are left out.
     starts
         Where the region of each block begins.
     records, block_of
@@ -38,8 +38,10 @@ def sort_by_block(
     for start, some in codes.chunks(rows):
         blocks = number(some)
         block_of.write(start, blocks[:, None])
-        sorted_rows = some[np.argsort(blocks, kind="stable"), : records.width]
-        for block, first, last in _runs(blocks, len(starts)):
+        there = blocks >= 0
+        kept, rows_kept = (blocks, some) if there.all() else (blocks[there], some[there])
+        sorted_rows = rows_kept[np.argsort(kept, kind="stable")]
+        for block, first, last in _runs(kept, len(starts)):
             records.write(int(ends[block]), sorted_rows[first:last])
             ends[block] += last - first
         yield start + len(some)
@@ -47,22 +49,26 @@ def sort_by_block(
 
 def in_file_order(
     records: Spill[np.float64], block_of: Spill[np.int32], starts: Integers, rows: int
-) -> Iterator[Matrix]:
-    """Give the records of all blocks in the order of the file again, so many at a time."""
+) -> Iterator[tuple[Matrix, NDArray[np.bool_]]]:
+    """Return what the records of all blocks publish in the order of the file again, and which records are left in.
+
+    So many records are read at a time; rows come for those that are left in alone.
+    """
     ends = starts.copy()
     for _, column in block_of.chunks(rows):
-        blocks = column[:, 0]
+        there = column[:, 0] >= 0
+        blocks = column[there, 0]
         sorted_rows = np.empty((len(blocks), records.width))
         for block, first, last in _runs(blocks, len(starts)):
             records.read_into(int(ends[block]), sorted_rows[first:last])
             ends[block] += last - first
         some = np.empty_like(sorted_rows)
         some[np.argsort(blocks, kind="stable")] = sorted_rows
-        yield some
+        yield some, there
 
 
 def _runs(blocks: NDArray[np.integer], count: int) -> Iterator[tuple[int, int, int]]:
-    """Give the blocks that occur, each with its place among the records when these are sorted by block."""
+    """Return the blocks that occur, each with its place among the records when these are sorted by block."""
     sizes = np.bincount(blocks, minlength=count)
     last = np.cumsum(sizes)
     for block in np.flatnonzero(sizes).tolist():

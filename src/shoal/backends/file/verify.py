@@ -1,28 +1,19 @@
-"""Is the file that was written what it claims to be? Both files are read again, side by side, and DuckDB counts.
+"""The file that was written beside the original, both read again: what `shoal.pipeline.verify` looks at."""
 
-Nothing here knows how groups were formed: see `shoal.pipeline.verify`, which does the same for tables in memory.
-"""
-
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
-import duckdb
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.backends.file.output import originals, published_schema
-from shoal.edits.passes import Broken, Edits, columns_of
-from shoal.errors import CheckFailed, FileError
+from shoal.edits.passes import Broken, columns_of
+from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
-from shoal.pipeline.masker import Frame
-from shoal.plan.aggregates import aggregate_of
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.verify import Pairs, Promise
+from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.dtypes import has_text, is_text
@@ -30,170 +21,143 @@ from shoal.tables.equality import same_values
 from shoal.tables.storage import Kind, plain_dictionaries, stored_type
 from shoal.tables.stream_reading import Source, open_source
 from shoal.tables.text_values import one_chunk, render
-from shoal.text import counted, listed
-
-_ROUNDING = 1e-9  # of the sum of absolute values, by which a sum that is kept may be off
+from shoal.text import counted
 
 
 @dataclass
-class _Sums:
-    """Sums of an attribute's values in the original and in the release, and of what these are made from."""
-
-    before: list[float] = field(default_factory=list)
-    after: list[float] = field(default_factory=list)
-    absolute: list[float] = field(default_factory=list)
-
-    def are_equal(self, slack: float) -> bool:
-        """Tell whether they are, but for rounding and so much that keeping rules may have moved them."""
-        apart = abs(math.fsum(self.before) - math.fsum(self.after))
-        return apart <= _ROUNDING * math.fsum(self.absolute) + slack
-
-
-@dataclass
-class _Seen:
-    """What is seen in the two files on the way: columns that have changed, sums, and rules that are broken."""
-
-    sums: dict[str, _Sums]
-    changed: dict[str, str] = field(default_factory=dict)
-    broken: Broken = field(default_factory=Broken)
-
-
-@dataclass
-class Check:
-    """Compares a file that was written with the original.
+class FilePairs:
+    """Reads a release and its original side by side.
 
     Attributes
     ----------
-    source, frame
-        The original, and what the release claims to be.
+    source
+        The original.
+    promise, masker
+        What the release claims, and how records become rows.
     kind, dialect
-        Of the file.
+        Of the release.
     rows
         How many records to compare at a time.
-    temporary, memory
-        Where DuckDB may put what does not fit in so many bytes.
-    slack
-        How far each attribute may lie outside the range of its group, to keep rules.
+    progress
+        Called with the step 'verify'.
+    broken, changed
+        What the last reading found: rules that are broken, and columns that have changed.
     """
 
     source: Source
-    frame: Frame
+    promise: Promise
+    masker: BlockMasker
     kind: Kind
     dialect: Dialect
     rows: int
-    temporary: Path
-    memory: int
-    slack: Mapping[str, float] = field(default_factory=dict)
-
-    def __call__(self, path: Path, progress: Progress) -> dict[str, float]:
-        """Check the file and describe how well its records hide: see `shoal.measures.exposure`.
-
-        Raises
-        ------
-        CheckFailed
-            Naming everything that does not hold.
-        """
-        release = self._opened(path)
-        names = [name for name in self.source.schema.names if name not in self.frame.plan.identifiers]
-        if release.schema.names != names:
-            raise CheckFailed(["the columns are not those of the original, in their order, without the identifiers"])
-        failures = list(self._wrong_types(release))
-        seen = _Seen({name: _Sums() for name in self._summed()})
-        sizes, wrong = self._counted(self._pairs(release, names, seen, progress))
-        failures += seen.changed.values()
-        failures += [
-            f"the sum of '{name}' is not kept"
-            for name, each in seen.sums.items()
-            if not each.are_equal(self.frame.records * self.slack.get(name, 0.0))
-        ]
-        failures += self._too_small(sizes)
-        failures += wrong
-        if self.frame.edits is not None:
-            failures += self.frame.edits.failures(seen.broken)
-        if failures:
-            raise CheckFailed(failures)
-        return exposure_of(sizes)
+    progress: Progress
+    broken: Broken = field(default_factory=Broken)
+    changed: dict[str, str] = field(default_factory=dict)
 
     @property
-    def _ruled(self) -> list[str]:
-        """Name the published columns that rules speak of."""
-        names = [] if self.frame.edits is None else columns_of(self.frame.edits.kept.rules)
-        return [name for name in names if name not in self.frame.plan.identifiers]
+    def _names(self) -> list[str]:
+        return [name for name in self.source.schema.names if name not in self.promise.plan.identifiers]
+
+    def failures(self) -> list[str]:
+        """Say what has changed that was to stay as it is."""
+        return list(self.changed.values())
+
+    def wrong_schema(self, path: Path) -> list[str]:
+        """Compare the columns of the file with those that were promised."""
+        release = self._opened(path)
+        if release.schema.names != self._names:
+            return ["the columns are not those of the original, in their order, without the identifiers"]
+        if self.kind == "csv":
+            return []  # cells are text, and are read as the types that they must have
+        schema = published_schema(self.source, self.masker)
+        if self.kind == "parquet":
+            schema = plain_dictionaries(schema.empty_table()).schema
+        found = []
+        for promised in schema:
+            kind, there = stored_type(self.kind, promised.type), release.schema.field(promised.name).type
+            if there != kind:
+                found.append(f"column '{promised.name}' is of type {there}, not {kind} as promised")
+        return found
 
     def _opened(self, path: Path) -> Source:
         if self.kind != "csv":
             return open_source(path, None)
         source = open_source(path, self.dialect.as_csv())
-        ruled = {name: self.source.schema.field(name).type for name in self._ruled}
-        types = {name: stored_type("csv", type_) for name, type_ in {**ruled, **self.frame.types}.items()}
+        looked_at = {*self.promise.plan.used, *(self.promise.plan.strata or []), *self.masker.names}
+        if self.promise.edits is not None:
+            looked_at |= {*columns_of(self.promise.edits.rules)}
+        known = {name: self.source.schema.field(name).type for name in self._names if name in looked_at}
+        types = {name: stored_type("csv", type_) for name, type_ in {**known, **self.masker.types}.items()}
         return replace(source, types={name: type_ for name, type_ in types.items() if not is_text(type_)})  # type: ignore[type-var]
 
-    def _wrong_types(self, release: Source) -> Iterator[str]:
-        if self.kind == "csv":
-            return  # cells are text, and are read as the types that they must have
-        schema = published_schema(self.source, self.frame)
-        if self.kind == "parquet":
-            schema = plain_dictionaries(schema.empty_table()).schema
-        for promised in schema:
-            kind = stored_type(self.kind, promised.type)
-            if release.schema.field(promised.name).type != kind:
-                found = release.schema.field(promised.name).type
-                yield f"column '{promised.name}' is of type {found}, not {kind} as promised"
-
-    def _summed(self) -> list[str]:
-        """Name the attributes whose sum is kept exactly: means, of numbers that are neither rounded nor missing."""
-        plan = self.frame.plan
-        rounded = set() if self.frame.edits is None else self.frame.edits.kept.whole
-        return [
-            attribute.name
-            for attribute in self.frame.attributes
-            if attribute.type == "continuous"
-            and aggregate_of(attribute.name, plan) == "mean"
-            and self.frame.types[attribute.name] == pa.float64()
-            and plan.missing == "error"
-            and attribute.name not in rounded
-        ]
-
-    def _pairs(
-        self,
-        release: Source,
-        names: list[str],
-        seen: _Seen,
-        progress: Progress,
-    ) -> Iterator[pa.RecordBatch]:
-        """Compare the two files piece by piece, and give the masked columns of both."""
+    def _side_by_side(self, path: Path) -> Iterator[tuple[int, pa.Table, pa.Table, Source]]:
+        """Read both files, without the records that were left out."""
+        release = self._opened(path)
+        needed = list(dict.fromkeys([*self._names, *self.masker.names]))
+        before = self._kept(originals(self.source, self.kind, needed, self.rows))
+        after = _rechunked(originals(release, self.kind, self._names, self.rows))
         count = 0
-        before = originals(self.source, self.kind, names, self.rows)
-        after = originals(release, self.kind, names, self.rows)
-        for one, two in zip_longest(before, after):
-            if one is None or two is None or len(one) != len(two):
-                seen.changed["records"] = "the file does not have as many records as the original"
+        for one in before:
+            two = after(len(one))
+            if two is None or len(two) != len(one):
+                self.changed["records"] = "the file does not have as many records as the original"
                 return
-            for name in names:
-                if name not in self.frame.types and not self._same(one.column(name), two.column(name)):
-                    seen.changed[name] = f"column '{name}' was to stay as it is, and has changed"
-            columns = self._pair(one, two, release, seen.sums)
-            if self.frame.edits is not None:
-                columns |= self._obeyed(self.frame.edits, one, self._read(release, two), seen, count)
-            yield pa.RecordBatch.from_pydict(columns)
+            yield count, one, two, release
             count += len(one)
-            progress("verify", count, self.frame.records)
-        if count != self.frame.records:
-            seen.changed["records"] = f"there are {counted(count, 'record')} where {self.frame.records} were expected"
+        rest = after(1)
+        if count != self.masker.records or rest is not None:
+            found = counted(count, "record")
+            self.changed["records"] = f"there are {found} where {self.masker.records} were expected"
 
-    def _read(self, source: Source, piece: pa.Table) -> pa.Table:
-        """Give the columns of a piece that rules speak of, with their types."""
-        columns = {name: _typed(source, one_chunk(piece.column(name)), name) for name in self._ruled}
+    def _kept(self, pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """Leave out the records that are not published."""
+        plan = self.promise.plan
+        everyone = plan.missing != "suppress" and plan.edits_original != "exclude" and not self.masker.parts.suppressed
+        for piece in pieces:
+            if everyone:
+                yield piece
+                continue
+            keep = self.masker.encode(self._typed(piece, self.source, self.masker.names))[:, -1] >= 0
+            kept = piece.filter(pa.array(keep))
+            if len(kept):
+                yield kept
+
+    def _typed(self, piece: pa.Table, source: Source, names: list[str]) -> pa.Table:
+        """Return columns of a piece with their types: those of a CSV file come as text."""
+        columns = {name: _typed(source, one_chunk(piece.column(name)), name) for name in names}
         fields = [source.schema.field(name).with_type(column.type) for name, column in columns.items()]
         return pa.Table.from_arrays([*columns.values()], schema=pa.schema(fields))
 
-    def _obeyed(self, edits: Edits, one: pa.Table, after: pa.Table, seen: _Seen, start: int) -> dict[str, Array]:
-        """See which rules the release breaks; where the original does too, DuckDB must say who shares a group."""
-        if not edits.broken:
-            seen.broken += edits.disobeyed(after, start)
-            return {}
-        before = self._read(self.source, one)
-        return {"excuses": pa.array(edits.breaks(before)), "rule": edits.first_disobeyed(after)}
+    def batches(self, path: Path) -> Iterator[pa.RecordBatch]:
+        """Return the pairs of all records."""
+        self.changed, pairs = {}, Pairs(self.promise)
+        changed = {attribute.name for attribute in self.promise.attributes}
+        looked_at = [name for name in self._names if name in self._looked_at()]
+        originally = [name for name in self.source.schema.names if name in self._looked_at()]
+        for start, one, two, release in self._side_by_side(path):
+            for name in self._names:
+                if name not in changed and not self._same(one.column(name), two.column(name)):
+                    self.changed[name] = f"column '{name}' was to stay as it is, and has changed"
+            cells = {name: one_chunk(two.column(name)) for name in changed} if self.kind == "csv" else None
+            original = Table(self._typed(one, self.source, [name for name in originally if name in one.column_names]))
+            published = Table(self._typed(two, release, looked_at))
+            yield pairs.of(original, published, start, cells)
+            self.broken = pairs.broken
+            self.progress("verify", start + len(one), self.masker.records)
+
+    def _looked_at(self) -> set[str]:
+        plan = self.promise.plan
+        names = {*plan.used, *plan.masked, *(plan.strata or []), *(each.name for each in self.promise.sensitive)}
+        names |= set() if plan.weights is None else {plan.weights}
+        return names | (set() if self.promise.edits is None else {*columns_of(self.promise.edits.rules)})
+
+    def encoded(self, path: Path) -> Iterator[tuple[Matrix, Matrix]]:
+        """Return the rows of all published records, and what is published of them as a reader finds it."""
+        changed = [attribute.name for attribute in self.masker.changed]
+        for _, one, two, release in self._side_by_side(path):
+            rows = self.masker.encode(self._typed(one, self.source, self.masker.names))
+            columns = self._typed(two, release, changed)
+            yield rows, self.masker.as_read({name: one_chunk(columns.column(name)) for name in changed})
 
     def _same(self, one: pa.ChunkedArray, two: pa.ChunkedArray) -> bool:  # type: ignore[type-arg]
         before, after = one_chunk(one), one_chunk(two)
@@ -203,148 +167,30 @@ class Check:
             return False
         return render(before, self.dialect.decimal).equals(after.cast(pa.large_string()))
 
-    def _pair(self, one: pa.Table, two: pa.Table, release: Source, sums: dict[str, _Sums]) -> dict[str, Array]:
-        columns: dict[str, Array] = {}
-        for j, attribute in enumerate(self.frame.attributes):
-            key = one_chunk(two.column(attribute.name))
-            x = attribute.read(_typed(self.source, one_chunk(one.column(attribute.name)), attribute.name))
-            y = attribute.read(_typed(release, key, attribute.name))
-            if attribute.name in sums:
-                for part, values in zip(vars(sums[attribute.name]).values(), (x, y, np.abs(x)), strict=True):
-                    part.append(float(values.sum()))
-            columns |= {f"key{j}": _countable(key), f"x{j}": _nullable(x)}
-            if key.type != pa.float64():  # else it is the key itself
-                columns[f"y{j}"] = _nullable(y)
-        return columns
-
-    def _counted(self, pairs: Iterator[pa.RecordBatch]) -> tuple[dict[int, int], list[str]]:
-        """Count how many combinations occur how often, and those that publish what none of their records has.
-
-        A number or a level must lie in the range of theirs, a category be one of theirs, and a value be missing only
-        where theirs are: rows out of order do not pass. Where the original breaks rules, those that the release breaks
-        outside of groups with such a record are counted too.
-        """
-        first = next(pairs)
-        attributes = self.frame.attributes
-        odd, parts = [], []
-        for j, attribute in enumerate(attributes):
-            y = f"any_value(y{j})" if f"y{j}" in first.schema.names else f"key{j}"
-            parts.append(f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, {y} AS z{j}")
-            slack = self.slack.get(attribute.name, 0.0)
-            # with an exponent, or DuckDB would take it for a decimal number and round it
-            wrong, missing = f"z{j} < low{j} - {slack:.17e} OR z{j} > high{j} + {slack:.17e}", "true"
-            if slack == np.inf:
-                wrong = "false"  # it was computed from others, and may be anywhere
-            if attribute.type in CATEGORIES:
-                parts.append(f"count(*) FILTER (x{j} = y{j}) AS same{j}")
-                wrong = f"same{j} = 0"
-            if self.frame.plan.missing != "error":
-                parts.append(f"count(*) FILTER (x{j} IS NULL) AS missing{j}")
-                missing = f"missing{j} = 0"
-            odd.append(f"count(*) FILTER (CASE WHEN z{j} IS NULL THEN {missing} ELSE low{j} IS NULL OR {wrong} END)")
-        if "rule" in first.schema.names:
-            parts.append("bool_or(excuses) AS excused, count(rule) AS disobeying, min(rule) AS first_rule")
-            odd += ["sum(disobeying) FILTER (NOT excused)", "min(first_rule) FILTER (NOT excused)"]
-        keys = ", ".join(f"key{j}" for j in range(len(attributes)))
-        groups = f"SELECT count(*) AS size, {', '.join(parts)} FROM pairs GROUP BY {keys}"  # noqa: S608 - no outside text
-        rows = self._queried(f"SELECT size, count(*), {', '.join(odd)} FROM ({groups}) GROUP BY size", first, pairs)  # noqa: S608
-        found = [int(sum(row[2 + j] for row in rows)) for j in range(len(attributes))]
-        outside = [
-            f"column '{attribute.name}' publishes {counted(count, 'value')} that no records which share it could give"
-            for attribute, count in zip(attributes, found, strict=True)
-            if count
-        ]
-        return {int(row[0]): int(row[1]) for row in rows}, [*outside, *self._unexcused(rows)]
-
-    def _unexcused(self, rows: list[tuple[Any, ...]]) -> Iterator[str]:
-        """Say which rules are broken outside of groups with an original record that broke one."""
-        breaking = [row[-2:] for row in rows if len(row) > 2 + len(self.frame.attributes) and row[-1] is not None]
-        if breaking and self.frame.edits is not None:
-            rule = self.frame.edits.kept.rules[min(number for _, number in breaking)]
-            records = counted(int(sum(count for count, _ in breaking)), "record")
-            yield (
-                f"rules are broken by {records} that share no group with an original record that broke one, the first "
-                f"of them rule '{rule.name}'; publish whole records (aggregate = 'medoid'), or leave the rules out"
-            )
-
-    def _queried(self, query: str, first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> list[tuple[Any, ...]]:
-        """Let DuckDB answer a query on all pairs."""
-        stopped: list[BaseException] = []
-
-        def all_pairs() -> Iterator[pa.RecordBatch]:
-            yield first
-            try:
-                yield from others
-            except BaseException as error:  # DuckDB would say it in its own words
-                stopped.append(error)
-
-        rows: list[tuple[Any, ...]] = []
-        try:
-            with self._database() as connection:
-                connection.execute("SET enable_progress_bar = false")
-                connection.register("pairs", pa.RecordBatchReader.from_batches(first.schema, all_pairs()))
-                rows = connection.execute(query).fetchall()
-        except duckdb.Error as error:
-            if not stopped:
-                raise FileError(f"the release cannot be verified: {type(error).__name__} in DuckDB") from None
-        if stopped:
-            raise stopped[0]
-        return rows
-
-    def _database(self) -> duckdb.DuckDBPyConnection:
-        self.temporary.mkdir(mode=0o700, exist_ok=True)
-        return duckdb.connect(
-            config={
-                "memory_limit": f"{self.memory >> 20}MiB",
-                "temp_directory": str(self.temporary),
-                "preserve_insertion_order": False,
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            }
-        )
-
-    def _too_small(self, sizes: dict[int, int]) -> Iterator[str]:
-        k = self.frame.plan.k
-        below = {size: groups for size, groups in sizes.items() if size < k}
-        if below:
-            names = listed(self.frame.plan.masked)
-            yield (
-                f"{sum(below.values())} of the {sum(sizes.values())} combinations of {names} occur fewer than {k} "
-                f"times; the smallest has {counted(min(below), 'record')}"
-            )
-
 
 def _typed(source: Source, column: Array, name: str) -> Array:
-    """Give a column of CSV cells its type; others have theirs."""
+    """Return a column of CSV cells with its type; others have theirs."""
     return source.typed(column, name) if isinstance(source, CsvSource) and is_text(column.type) else column
 
 
-def _countable(column: Array) -> Array:
-    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
-    if pa.types.is_float16(column.type):
-        return column.cast(pa.float32())
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)  # pieces have dictionaries of their own
-    return column.cast(pa.string()) if pa.types.is_decimal256(column.type) else column
+class _rechunked:  # noqa: N801 - used like a function
+    """Reads so many records at a time from pieces of other sizes."""
 
+    def __init__(self, pieces: Iterator[pa.Table]) -> None:
+        self._pieces, self._left = pieces, None
 
-def _nullable(codes: NDArray[np.float64]) -> Array:
-    return pa.array(codes, mask=np.isnan(codes))
-
-
-def exposure_of(sizes: dict[int, int]) -> dict[str, float]:
-    """Describe how well records hide by how many groups there are of each size."""
-    records = sum(size * groups for size, groups in sizes.items())
-    return described(records, sum(sizes.values()), min(sizes), max(sizes), sizes.get(1, 0))
-
-
-def described(records: int, groups: int, smallest: int, largest: int, uniques: int) -> dict[str, float]:
-    """Give what `shoal.measures.exposure` gives."""
-    return {
-        "groups": groups,
-        "smallest": smallest,
-        "largest": largest,
-        "uniques": uniques,
-        "real_k": records / groups,
-        "reidentification": 100 * groups / records,
-    }
+    def __call__(self, count: int) -> pa.Table | None:
+        parts: list[pa.Table] = [] if self._left is None else [self._left]
+        have = sum(len(part) for part in parts)
+        while have < count:
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            parts.append(piece)
+            have += len(piece)
+        if not have:
+            self._left = None
+            return None
+        joined = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        self._left = joined.slice(count) if have > count else None
+        return joined.slice(0, count)

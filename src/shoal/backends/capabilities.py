@@ -1,0 +1,102 @@
+"""What a backend cannot do, and why: one table, from which error messages and the documentation are made."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from shoal.errors import PlanError
+from shoal.plan import Plan
+
+Engine = Literal["memory", "file", "spark"]
+
+
+class Limit(NamedTuple):
+    """What some backends do not do.
+
+    Attributes
+    ----------
+    field, option
+        The field of the plan, and what is asked for in it, as a user writes it.
+    engines
+        The backends that do not have it.
+    reason
+        Why, as the end of a sentence.
+    applies
+        Whether a plan asks for it.
+    """
+
+    field: str
+    option: str
+    engines: tuple[Engine, ...]
+    reason: str
+    applies: Callable[[Plan], bool]
+
+
+LIMITS = [
+    Limit(
+        "method",
+        "method = 'mic1d'",
+        ("file", "spark"),
+        "sorts all values of the table as one sequence, twice",
+        lambda plan: plan.method == "mic1d",
+    ),
+    Limit(
+        "epsilon",
+        "epsilon",
+        ("file", "spark"),
+        "orders all records at once, so that one record moves others by one place at most",
+        lambda plan: plan.epsilon is not None,
+    ),
+    Limit(
+        "bound",
+        "bound = true",
+        ("file", "spark"),
+        "bounds the groups of the whole table, not of record blocks",
+        lambda plan: plan.bound,
+    ),
+    Limit(
+        "budget",
+        "a budget in seconds",
+        ("spark",),
+        "depends on the clock of each worker; a number of steps gives the same groups anywhere",
+        lambda plan: plan.effort.seconds is not None,
+    ),
+    Limit(
+        "method",
+        "method = 'ms'",
+        ("file", "spark"),
+        "gives the noise of all records exact covariances at once",
+        lambda plan: plan.method == "ms",
+    ),
+    Limit(
+        "method",
+        "method = 'hybrid'",
+        ("file", "spark"),
+        "reports on the groups of all records at once",
+        lambda plan: plan.method == "hybrid",
+    ),
+    Limit(
+        "scale.seams",
+        "seams = true",
+        ("file", "spark"),
+        "compares the groups of neighbouring blocks, which lie apart there",
+        lambda plan: plan.scale is not None and plan.scale.seams,
+    ),
+]
+
+
+def limits_of(engine: Engine, plan: Plan) -> list[Limit]:
+    """List what a plan asks for that a backend does not have."""
+    return [limit for limit in LIMITS if engine in limit.engines and limit.applies(plan)]
+
+
+def refuse_limits(engine: Engine, plan: Plan) -> None:
+    """Report everything that a plan asks for and the backend does not have, before any record is read."""
+    problems = []
+    for limit in limits_of(engine, plan):
+        others = [name for name in ("memory", "file", "spark") if name not in limit.engines]
+        use = " or ".join(f"'{name}'" for name in others)
+        problems.append(
+            (limit.field, f"{limit.option} is not available on engine '{engine}': it {limit.reason}; use {use}")
+        )
+    if problems:
+        raise PlanError(problems)

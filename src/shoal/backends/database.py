@@ -1,0 +1,90 @@
+"""DuckDB as the judge of a release: the queries of `shoal.pipeline.verify` on pairs of records."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import duckdb
+import pyarrow as pa
+
+from shoal.errors import FileError
+from shoal.tables.duck import cursor
+
+Batches = Callable[[], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class DuckPairs:
+    """Pairs of original and published records that DuckDB reads, again for every query.
+
+    Attributes
+    ----------
+    batches
+        Starts to read all pairs; one batch, if they are in memory.
+    memory, temporary
+        Where DuckDB may put what does not fit in so many bytes; None for what is in memory anyway.
+    """
+
+    batches: Batches
+    memory: int | None = None
+    temporary: Path | None = None
+    list: ClassVar[str] = "list"
+
+    def rows(self, query: str) -> "list[tuple[Any, ...]]":
+        """Return the rows of a small result."""
+        with self._answering(query) as answer:
+            found: list[tuple[Any, ...]] = answer.fetchall()
+        return found
+
+    def each(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Return a large result in pieces."""
+        with self._answering(query) as answer:
+            read = getattr(answer, "to_arrow_reader", None) or answer.fetch_arrow_reader  # its name before DuckDB 2
+            yield from read(100_000)
+
+    @contextmanager
+    def _answering(self, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
+        batches, stopped = self.batches(), _Stopped()
+        first = next(batches)
+        pairs: Any = pa.Table.from_batches([first])
+        if self.memory is not None:
+            pairs = pa.RecordBatchReader.from_batches(first.schema, stopped.watched(first, batches))
+        try:
+            with self._connected() as connection:
+                connection.execute("SET enable_progress_bar = false")
+                connection.register("pairs", pairs)
+                yield connection.sql(query)
+        except duckdb.Error as error:
+            if stopped.by is None:
+                raise FileError(f"the release cannot be verified: {type(error).__name__} in DuckDB") from None
+        if stopped.by is not None:
+            raise stopped.by
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        if self.memory is None or self.temporary is None:
+            return cursor()
+        self.temporary.mkdir(mode=0o700, exist_ok=True)
+        return duckdb.connect(
+            config={
+                "memory_limit": f"{self.memory >> 20}MiB",
+                "temp_directory": str(self.temporary),
+                "preserve_insertion_order": False,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            }
+        )
+
+
+class _Stopped:
+    """What ended the reading of pairs, which DuckDB would tell in its own words."""
+
+    by: BaseException | None = None
+
+    def watched(self, first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield first
+        try:
+            yield from others
+        except BaseException as error:
+            self.by = error

@@ -1,0 +1,441 @@
+"""Records in memory: the backend with one piece."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.aggregation import Rescaling
+from shoal.backends.database import DuckPairs
+from shoal.blocking.record_blocks import Blocking
+from shoal.errors import CheckFailed
+from shoal.kernels.standardize import Matrix
+from shoal.parallel import Progress, Task, quiet, side_by_side
+from shoal.pipeline.block_cost import block_cost
+from shoal.pipeline.certify import Certificate, certified
+from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.loss import Losses, Sums
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.notes import notes, on_seed, unchanged
+from shoal.pipeline.prepare import Prepared, block_size, promise_of
+from shoal.pipeline.records import Encoder, Look, Seen
+from shoal.pipeline.save import save
+from shoal.pipeline.verify import Pairs, Promise, Verified, verify
+from shoal.plan.resolved import ResolvedPlan
+from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.text import counted
+
+Labels = NDArray[np.int64]
+
+
+@dataclass
+class MemoryRecords:
+    """The records of a table in memory.
+
+    Attributes
+    ----------
+    outline
+        The table.
+    progress
+        Called with the step.
+    keep_best
+        Whether an interrupt ends a search and keeps the best groups so far.
+    memory
+        Bytes that blocks may take.
+    notes
+        Why this backend was chosen.
+    """
+
+    outline: Table
+    progress: Progress = quiet
+    keep_best: bool = False
+    memory: int | None = None
+    notes: list[str] = field(default_factory=list)
+    _columns: dict[str, Array] = field(default_factory=dict, repr=False)
+    _encoded: tuple[Any, Matrix] | None = field(default=None, repr=False)
+
+    def piece(self, names: Sequence[str]) -> pa.Table:
+        """Return some columns as a PyArrow table, with the notes of statistics packages on them."""
+        native = self.outline.native
+        for name in names:
+            if name not in self._columns:
+                self._columns[name] = self.outline.column(name)
+        arrays = [self._columns[name] for name in names]
+        fields = [pa.field(name, array.type) for name, array in zip(names, arrays, strict=True)]
+        if isinstance(native, pa.Table):
+            fields = [native.schema.field(each.name).with_type(each.type) for each in fields]
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    def fold(self, look: Look[Seen], names: Sequence[str], step: str) -> Seen:
+        """Look at some columns of all records."""
+        self.progress(step, 0, 1)
+        return look(self.piece(names), 0)
+
+    def rows(self, encoder: Encoder) -> Matrix:
+        """Encode all records, those that are left out as well."""
+        key = (getattr(encoder, "parts", None), getattr(encoder, "sensitive", None))
+        if self._encoded is None or any(one is not two for one, two in zip(self._encoded[0], key, strict=True)):
+            self._encoded = (key, encoder.encode(self.piece(encoder.names)))
+        return self._encoded[1]
+
+    def fold_rows(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str) -> Seen:
+        """Look at the encoded rows of all records that are published."""
+        rows = self.rows(encoder)
+        keep = rows[:, -1] >= 0
+        return look(rows if keep.all() else rows[keep])
+
+    def block_size(self, masker: BlockMasker) -> int:
+        """Return the most records in a block."""
+        return block_size(masker, self.memory)
+
+    def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "MemoryPublished":
+        """Mask every block."""
+        return publish_in_memory(self, masker, prepared)
+
+
+@dataclass(frozen=True)
+class Masked:
+    """What masking all blocks gave.
+
+    Attributes
+    ----------
+    keep
+        Which records are published.
+    rows, published
+        The published records as rows of numbers, and what is published of the changed attributes.
+    partitions
+        The group of each published record, for every attribute block.
+    slack, own, misread
+        As in `shoal.pipeline.masker.MaskedBlock`.
+    before
+        How many original combinations of quasi-identifiers occur how often.
+    blocking
+        The record blocks, and what they cost; None if there is one.
+    """
+
+    keep: NDArray[np.bool_]
+    rows: Matrix
+    published: Matrix
+    partitions: list[Labels]
+    slack: NDArray[np.float64]
+    own: int
+    misread: int
+    blocking: Blocking | None
+
+
+def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bool = False) -> Masked:
+    """Mask all blocks, on all cores; with `keep_best`, an interrupt ends the search and keeps the best so far."""
+    everything = records.rows(masker)
+    keep = everything[:, -1] >= 0
+    rows = everything if keep.all() else np.ascontiguousarray(everything[keep])
+    blocks = masker.block_of(rows)
+    published = np.empty((len(rows), len(masker.changed)))
+    labels = np.empty((len(rows), len(masker.plan.in_blocks)), dtype=np.int64)
+    slack, own, misread, formed = np.zeros(published.shape[1]), 0, 0, 0
+    places = _by_block(blocks)
+    if len(places) == 1:
+        run = partial(_side_by_side, progress=records.progress, keep=keep_best)
+        found = [masker.mask(rows, run)]
+    else:
+        tasks: list[Task[Any]] = [partial(_in_one, masker, rows, place) for place in places]
+        found = side_by_side(tasks, len(rows), records.progress)
+    for place, each in zip(places, found, strict=True):
+        published[place], labels[place] = each.published, each.labels + formed
+        formed = int(labels[place].max()) + 1
+        slack, own, misread = np.maximum(slack, each.slack), own + each.own, misread + each.misread
+    partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
+    blocking = None
+    if len(places) > 1:
+        cost = block_cost(lambda number: rows[places[number]], masker, records.progress)
+        blocking = Blocking.of(masker.sizes, cost)
+    return Masked(keep, rows, published, partitions, slack, own, misread, blocking)
+
+
+def _in_one(masker: BlockMasker, rows: Matrix, place: Labels, *, watch: NDArray[np.int64]) -> Any:
+    if watch[1]:
+        return None
+    found = masker.mask(rows[place])
+    watch[0] = len(place)
+    return found
+
+
+def _side_by_side(tasks: Sequence[Task[Labels]], records: int, *, progress: Progress, keep: bool) -> list[Labels]:
+    return side_by_side(tasks, records, progress, keep=keep)
+
+
+def _by_block(blocks: Labels) -> list[Labels]:
+    order = np.argsort(blocks, kind="stable")
+    return [place for place in np.split(order, np.cumsum(np.bincount(blocks))[:-1]) if len(place)]
+
+
+@dataclass(frozen=True)
+class MemoryPublished:
+    """A protected table in memory.
+
+    Attributes
+    ----------
+    plan, masker
+        What was done, and how.
+    source, original, released
+        The table, the records of it that are published in the order of their rows, and what is published of them.
+    rows, codes
+        The same two as numbers; what is published as a reader finds it.
+    partitions
+        The group of each published record, for every attribute block.
+    losses, sums
+        What it costs.
+    promise
+        What it claims.
+    notes, own, misread, blocking, certificate, privacy
+        See `shoal.backends.Published`.
+    claim
+        What hybrid data claim beyond that.
+    """
+
+    plan: ResolvedPlan
+    masker: BlockMasker
+    source: Table
+    original: Table
+    released: Table
+    rows: Matrix = field(repr=False)
+    codes: Matrix = field(repr=False)
+    partitions: list[Labels] = field(repr=False)
+    losses: Losses = field(repr=False)
+    sums: Sums = field(repr=False)
+    promise: Promise = field(repr=False)
+    notes: list[str] = field(repr=False)
+    own: int = 0
+    misread: int = 0
+    blocking: Blocking | None = None
+    certificate: Certificate | None = None
+    privacy: dict[str, Any] | None = None
+    made: Any = None  # hybrid data, with what they claim
+    progress: Progress = quiet
+
+    @property
+    def table(self) -> Any:
+        """The release as a dataframe of the kind that came in."""
+        return self.released.native
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the original."""
+        return self.source.names
+
+    @property
+    def alike(self) -> Labels:
+        """Records that are published alike share a number."""
+        return classes(self.released, self.plan.masked) - 1
+
+    @property
+    def records(self) -> int:
+        """How many records are published."""
+        return len(self.released)
+
+    @property
+    def groups(self) -> Labels:
+        """One label a published record; with several attribute blocks, records alike in all of them share one."""
+        if len(self.partitions) == 1:
+            return self.partitions[0]
+        if not self.partitions:  # no groups were formed: those that happen to be alike
+            return self.alike
+        together = np.unique(np.stack(self.partitions, axis=1), axis=0, return_inverse=True)[1]
+        return np.asarray(together, dtype=np.int64).ravel()
+
+    def before(self) -> dict[str, float]:
+        """Describe how well the original records hide."""
+        return exposure(self.source, self.plan.masked)
+
+    def verify(self) -> Verified:
+        """Verify what is about to be published against the records it comes from."""
+        self.progress("verify", 0, 1)
+        found = verify_in_memory(self.original, self.released, self.promise)
+        if self.made is not None:
+            from shoal.pipeline.verify_hybrid import verify_hybrid
+
+            verify_hybrid(self.released, self.original, self.made.claim)
+        if self.privacy is not None:
+            from shoal.pipeline.private import verify_private
+
+            verify_private(self.released, self.plan)
+        return found
+
+    def hybrid(self) -> dict[str, Any] | None:
+        """Measure what hybrid data preserve; None where there are none."""
+        if self.made is None:
+            return None
+        from shoal.pipeline.hybrid import evidence
+
+        return evidence(self.masker.of(self.rows), self.released, self.plan, self.made)
+
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+        """Write the release, its plan and its manifest."""
+        return save(self.released, self.promise, verified, Path(path), overwrite)
+
+    def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
+        """Look at all records, encoded, before and after masking."""
+        return look(self.rows, self.codes)
+
+
+def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Prepared) -> MemoryPublished:
+    """Mask all records, and put what is published in the place of what was there."""
+    plan = masker.plan
+    if plan.draws:
+        return _hybrid(records, masker)
+    if plan.epsilon is not None:
+        return _private(records, masker)
+    if plan.method == "mic1d":
+        return _mic1d(records, masker)
+    masked = mask_in_memory(records, masker, keep_best=records.keep_best)
+    rescaled = _rescaled(masker, masked, prepared)
+    columns = masker.decode(masked.published, rescaled)
+    original = _only(records.outline, masked.keep)
+    slack = dict(zip(plan.changed, masked.slack.tolist(), strict=True))
+    promise = promise_of(masker, prepared, rescaled, slack)
+    certificate, proof = None, []
+    if plan.bound and masked.blocking is None:
+        certificate, proof = certified(masker, masked.rows, masked.partitions, records.progress, keep=records.keep_best)
+    published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise, proof)
+    return replace(
+        published,
+        own=masked.own,
+        misread=masked.misread,
+        blocking=masked.blocking,
+        certificate=certificate,
+    )
+
+
+def _published(
+    records: MemoryRecords,
+    masker: BlockMasker,
+    original: Table,
+    rows: Matrix,
+    columns: dict[str, Array],
+    partitions: list[Labels],
+    promise: Promise,
+    also: Sequence[str] = (),
+) -> MemoryPublished:
+    released = original.publish(columns, drop=masker.plan.identifiers)
+    codes = masker.as_read(columns)
+    at = [masker.plan.used.index(attribute.name) for attribute in masker.changed]
+    losses = Losses(masker.changed, masker.scales)
+    sums = losses.measure(rows[:, at], codes, masker.weights(rows))
+    kept = None if masker.edits is None else masker.edits.kept
+    types = {name: column.type for name, column in columns.items()}
+    found = notes(masker.plan, records.outline, types, losses.missing(sums), kept)
+    return MemoryPublished(
+        masker.plan,
+        masker,
+        records.outline,
+        original,
+        released,
+        rows,
+        codes,
+        partitions,
+        losses,
+        sums,
+        promise,
+        [*found, *also],
+        progress=records.progress,
+    )
+
+
+def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
+    return table if keep.all() else table.publish({}, keep=keep)
+
+
+def _rescaled(masker: BlockMasker, masked: Masked, prepared: Prepared) -> dict[str, Rescaling]:
+    """Find how variances are restored, where the plan asks for it."""
+    if not masker.plan.restore_variance:
+        return {}
+    restoring = prepared.restoring(masker)
+    return restoring.rescalings(restoring.look(masked.rows, masked.published))
+
+
+def _mic1d(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
+    """Publish Mic1D, which takes all values of the table as one sequence."""
+    from shoal.masking import mic1d
+
+    rows, keep = _kept(records, masker)
+    attributes = masker.of(rows)
+    values = mic1d(rows[:, : len(attributes)], masker.plan.k)
+    columns = masker.decode(values, {})
+    found = unchanged(masker.plan, list(values.T), attributes)
+    promise = Promise(masker.plan, masker.changed)
+    return _published(records, masker, _only(records.outline, keep), rows, columns, [], promise, found)
+
+
+def _private(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
+    """Publish noisy means in the order of their groups; which record is in which group goes no further than here."""
+    from shoal.pipeline.private import in_rows, on_privacy, private_data
+
+    rows, keep = _kept(records, masker)
+    made = private_data(masker.of(rows), masker.plan)
+    original = in_rows(_only(records.outline, keep), made.order)
+    promise = Promise(masker.plan, masker.changed, ranges=False)
+    found = on_privacy(masker.plan, made.figures)
+    published = _published(records, masker, original, rows[made.order], made.columns, [made.labels], promise)
+    return replace(published, notes=[*found, *published.notes], privacy=made.figures)
+
+
+def _hybrid(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
+    """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
+    from shoal.pipeline.hybrid import hybrid_data, random_numbers
+
+    rows, keep = _kept(records, masker)
+    attributes, plan = masker.of(rows), masker.plan
+    rng = random_numbers(attributes, plan)
+    secret = on_seed(plan.seed is not None)
+    masker = replace(masker, plan=plan.decided(seed=None))
+    rules = [] if masker.edits is None else masker.edits.rules
+    made = hybrid_data(attributes, masker.homes(rows)[0], masker, rules, rng, records.progress)
+    promise = Promise(masker.plan, masker.changed, mixed=masker.parts.mixed, edits=masker.edits, ranges=plan.mask_quasi)
+    original = _only(records.outline, keep)
+    published = _published(records, masker, original, rows, made.columns, [made.labels], promise)
+    return replace(published, notes=[*made.notes, secret, *published.notes], made=made, blocking=made.blocking)
+
+
+def _kept(records: MemoryRecords, masker: BlockMasker) -> tuple[Matrix, NDArray[np.bool_]]:
+    rows = records.rows(masker)
+    keep = rows[:, -1] >= 0
+    return (rows if keep.all() else np.ascontiguousarray(rows[keep])), keep
+
+
+def verify_in_memory(original: Table, published: Table, promise: Promise) -> Verified:
+    """Verify a table that is about to be published against the records it comes from.
+
+    Raises
+    ------
+    CheckFailed
+        Naming everything that does not hold.
+    """
+    failures = [*_shape(published, original, promise), *_untouched(published, original, promise)]
+    if failures:
+        raise CheckFailed(failures)
+    pairs = Pairs(promise)
+    batch = pairs.of(original, published, 0, published.spelling)
+    return verify(DuckPairs(lambda: iter([batch])), promise, lambda: pairs.broken)
+
+
+def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:
+    identifiers = promise.plan.identifiers
+    for name in identifiers:
+        if name in published.names:
+            yield f"the identifier '{name}' is still there"
+    if published.names != [name for name in original.names if name not in identifiers]:
+        yield "the columns are not those of the original, in their order, without the identifiers"
+    if len(published) != len(original):
+        yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
+
+
+def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
+    changed = {attribute.name for attribute in promise.attributes}
+    for name in published.names:
+        if name not in changed and not published.same_column(original, name):
+            yield f"column '{name}' was to stay as it is, and has changed"

@@ -1,0 +1,86 @@
+"""Means and variances as mergeable sums: exact, so that they depend neither on the order of records nor on pieces."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from shoal.kernels.exact_sum import sum_of
+from shoal.kernels.standardize import Matrix, Scale
+from shoal.tables.attributes import Codes
+
+# Values are first brought into 0 .. 1, or weighted by at most 1, so that 36 digits of 32 bits hold any sum of them.
+_DIGITS = 36
+_UNIT = 1 << 1074  # a sum of doubles is a whole number of such parts
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The range of an attribute, in its codes."""
+
+    low: float
+    high: float
+
+    @property
+    def exponent(self) -> int:
+        """The power of two that brings the attribute near one."""
+        return math.frexp(max(abs(self.low), abs(self.high)))[1]
+
+    def unit(self, values: Codes) -> Codes:
+        """Map the range to 0 .. 1, by one subtraction and a power of two."""
+        return np.ldexp(values, -self.exponent) - math.ldexp(self.low, -self.exponent)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weight, weighted sum and weighted sum of squares of each attribute within its range, as whole numbers."""
+
+    extents: tuple[Extent, ...]
+    sums: tuple[tuple[int, int, int], ...]
+
+    def __add__(self, other: "Moments") -> "Moments":
+        pairs = zip(self.sums, other.sums, strict=True)
+        return Moments(self.extents, tuple((a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in pairs))
+
+    def scales(self) -> list[Scale]:
+        """Return the mean and the standard deviation (ddof 0) of each attribute as the scale of its z-scores."""
+        found = []
+        for extent, (weight, total, squares) in zip(self.extents, self.sums, strict=True):
+            low, exponent = math.ldexp(extent.low, -extent.exponent), extent.exponent
+            if not weight or extent.low == extent.high:
+                found.append(Scale(low, 0.0, exponent))
+                continue
+            mean = Fraction(total, weight)
+            variance = Fraction(squares, weight) - mean * mean
+            found.append(Scale(float(Fraction(low) + mean), math.sqrt(variance), exponent))
+        return found
+
+
+def moments(columns: Matrix, extents: Sequence[Extent], weights: Codes | None = None) -> Moments:
+    """Add up the attributes of some records; missing values, NaN, are left out.
+
+    Parameters
+    ----------
+    columns
+        One column an attribute.
+    extents
+        Ranges that hold all records, not only these.
+    weights
+        Survey weights from 0 to 1.
+    """
+    found = []
+    for column, extent in zip(columns.T, extents, strict=True):
+        present = ~np.isnan(column)
+        z = extent.unit(column[present])
+        w = np.ones(len(z)) if weights is None else weights[present]
+        parts = np.stack([w, z * w, z * z * w], axis=1)
+        found.append(_whole_sums(parts))
+    return Moments(tuple(extents), tuple(found))
+
+
+def _whole_sums(columns: Matrix) -> tuple[int, int, int]:
+    digits = sum_of(np.ascontiguousarray(columns).view(np.int64), 0, _DIGITS)
+    weight, total, squares = (sum(int(digit) << (32 * place) for place, digit in enumerate(row)) for row in digits)
+    return weight, total, squares

@@ -1,0 +1,173 @@
+"""Notes: what a user might not expect of a release, what it preserves, and what must be known before publishing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.edits.strategy import Keeping
+from shoal.errors import DataError
+from shoal.plan import Plan
+from shoal.plan.aggregates import aggregate_of
+from shoal.tables import Table
+from shoal.tables.attributes import NUMBERS, Attribute, Codes
+from shoal.text import counted, listed
+
+
+def notes(
+    plan: Plan,
+    table: Table,
+    types: Mapping[str, pa.DataType],
+    missing: Mapping[str, tuple[int, int]],
+    edits: Keeping | None = None,
+) -> list[str]:
+    """List what a user might not expect, or must know before publishing.
+
+    Parameters
+    ----------
+    plan
+        Resolved for the table.
+    table
+        The original, or a stand-in with its columns.
+    types
+        Of the columns that are published in place of changed ones.
+    missing
+        How many records miss each changed attribute, before and after.
+    edits
+        How rules are kept, if there are any.
+    """
+    found = [] if plan.draws else [preserved(plan, edits)]
+    found += [] if edits is None else _on_edits(edits)
+    found += _on_types(plan, table, types)
+    for name, (before, after) in missing.items():
+        if before or after:
+            found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
+    if coded := [name for name in types if table.labels(name).missing]:
+        found.append(f"codes declared to be missing count as missing, and are published as such: {', '.join(coded)}")
+    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
+    if plan.weights is not None:
+        found.append(f"the survey weights in '{plan.weights}' are published as they are")
+        roles.add(plan.weights)
+    if others := [name for name in table.names if name not in roles]:
+        found.append(f"published as they are, having no role: {', '.join(others)}")
+    if table.has_index:
+        found.append(
+            "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
+        )
+    searched = plan.method == "best" or plan.refine is not False
+    if searched and plan.effort.seconds is not None:
+        found.append(
+            "the budget was a time, so that the plan may find other groups when it runs again; a number of steps as "
+            "the budget gives the same"
+        )
+    if plan.seed is not None and not searched:
+        found.append(f"the seed was not used: {plan.method} draws no random numbers")
+    return found
+
+
+def _on_types(plan: Plan, table: Table, types: Mapping[str, pa.DataType]) -> list[str]:
+    """Name the columns that are of another type than before."""
+    changed: dict[str, list[str]] = {}
+    for name, kind in types.items():
+        stored = table.column(name).type
+        if kind != stored and not pa.types.is_dictionary(kind):
+            how = "constraints = 'integer'" if plan.draws and name in plan.confidential else "round = true"
+            hint = f", values not being whole ({how} keeps integers)" if pa.types.is_integer(stored) else ""
+            changed.setdefault(f"now of type {kind}{hint}", []).append(name)
+    return [f"{what}: {', '.join(names)}" for what, names in changed.items()]
+
+
+def _on_edits(edits: Keeping) -> list[str]:
+    """Name rules that nothing keeps by construction, and what was computed from others."""
+    found = []
+    if unsure := [demand.name for demand in edits.demands if not demand.promised]:
+        found.append(f"verified, but not kept by construction, so that other data may break them: {listed(unsure)}")
+    if edits.recomputed:
+        names = listed([each.name for each in edits.recomputed])
+        found.append(f"computed from what is published of others, not from the group: {names}")
+    return found
+
+
+def on_repair(own: int, misread: int) -> list[str]:
+    """Count groups in which keeping rules took more than an adjustment."""
+    found = []
+    if own:
+        found.append(f"published as one of their own records, no adjustment keeping all rules: {counted(own, 'group')}")
+    if misread:
+        found.append(
+            "an equality holds, but not to validators that add up the digits of numbers, such as lxml: "
+            f"{counted(misread, 'group')}"
+        )
+    return found
+
+
+def on_crowded(blocks: int) -> list[str]:
+    """Count record blocks that could not be divided as far as asked for."""
+    if not blocks:
+        return []
+    return [f"{counted(blocks, 'block')} of more records than asked for: too many lie in one place to be divided"]
+
+
+def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribute]) -> list[str]:
+    """Count what mic1d publishes as it was: the least and largest values of its parts may return to themselves."""
+    X = np.column_stack([attribute.codes for attribute in attributes])
+    same = np.isclose(np.column_stack(list(masked)), X, rtol=1e-12, atol=0)
+    percent = 100 * float(same.mean())
+    if percent > 50:
+        raise DataError(f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are; take a larger k")
+    whole = counted(int(same.all(axis=1).sum()), "record")
+    return [f"mic1d published {percent:.1f} % of the values as they are, and {whole} wholly so"]
+
+
+def preserved(plan: Plan, edits: Keeping | None = None) -> str:
+    """Describe which moments a release keeps."""
+    if plan.epsilon is not None:
+        return "preserved: no moment exactly; groups publish their means with noise"
+    if plan.method == "mic1d":
+        return (
+            "mic1d guarantees no group of k records: how many share a combination is in the risk, and may be one; "
+            "no moment is preserved exactly"
+        )
+    numbers = [name for name in plan.masked if plan.types[name] in NUMBERS]
+    anew = set() if edits is None else {each.name for each in edits.recomputed}
+    if not numbers:
+        return "preserved: no moment, there being no numbers among the masked attributes"
+    rounded = plan.round or any(plan.types[name] != "continuous" for name in numbers)
+    about = " up to rounding" if rounded or (edits is not None and (edits.sums or edits.whole)) else ""
+    what = "every masked attribute" if len(numbers) == len(plan.masked) else "every masked number"
+    weighted = "" if plan.weights is None else "weighted "
+    if plan.restore_variance:
+        return f"preserved{about}: the {weighted}mean and the {weighted}variance of {what}"
+    if plan.missing in ("group", "impute"):
+        about += ", where no value is missing"
+    kept = [name for name in numbers if aggregate_of(name, plan) == "mean" and name not in anew]
+    if len(kept) == len(numbers):
+        return f"preserved{about}: the {weighted}mean of {what}, in the file and in each group"
+    if kept:
+        return f"preserved{about}: the {weighted}mean of {', '.join(kept)}, in the file and in each group"
+    words = sorted({aggregate_of(name, plan).replace("_", " ") for name in numbers})
+    return f"preserved: no moment exactly; groups publish their {' or '.join(words)}"
+
+
+def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
+    """Describe what it cost hybrid values to keep to their constraints, or dates to the calendar."""
+    return [
+        f"'{name}' is {' and '.join(cost['rules'])}: {counted(cost['moved'], 'value')} moved, its mean by "
+        f"{cost['mean']:.2g}, that of a group by up to {cost['group_mean']:.2g} and its covariances by up to "
+        f"{cost['covariance']:.2g} standard deviations"
+        for name, cost in costs.items()
+    ]
+
+
+def on_seed(given: bool) -> str:
+    """Explain why the plan of a release holds no seed."""
+    if given:
+        return (
+            "the seed is not in the plan of the release, for whoever has it can take the noise off again: keep it "
+            "secret, and choose one that nobody can guess; without it, the plan gives other values"
+        )
+    return (
+        "the random numbers came from a fresh secret seed, kept nowhere, for whoever had it could take the noise off "
+        "again; the plan gives other values each time"
+    )

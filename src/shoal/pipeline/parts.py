@@ -1,0 +1,348 @@
+"""Parts: records that never share a group, because their strata or what governs rules differ.
+
+One pass counts the records of every combination (`Tally`). What becomes of combinations with fewer than k records is
+then decided on the counts alone, so it does not depend on where the records are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.edits.apply import small_parts, ways_out
+from shoal.edits.expressions import Condition
+from shoal.edits.strategy import Keeping
+from shoal.errors import DataError
+from shoal.kernels.standardize import Matrix
+from shoal.plan import Plan
+from shoal.tables.text_values import one_chunk
+from shoal.text import counted, listed
+
+Integers = NDArray[np.int64]
+_NAMED = 5  # so many strata, or rules, are named in a message; all of them might be the whole table
+_NAN = "\0nan"  # stands for NaN, which is not equal to itself
+
+
+@dataclass(frozen=True)
+class Key:
+    """The stratum of some records, and how all splits of rules come out in them, a byte for each."""
+
+    stratum: tuple[Any, ...] = ()
+    outcomes: bytes = b""
+
+    @property
+    def order(self) -> tuple[tuple[str, ...], bytes]:
+        """Any order that is the same everywhere."""
+        return tuple(f"{type(value).__name__} {value!r}" for value in self.stratum), self.outcomes
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many records each combination has, and the first of them, from 1, where records have numbers."""
+
+    keys: Mapping[Key, tuple[int, int | None]]
+
+    def __add__(self, other: "Tally") -> "Tally":
+        found = dict(self.keys)
+        for key, (count, first) in other.keys.items():
+            before, earlier = found.get(key, (0, None))
+            found[key] = (before + count, first if earlier is None else min(earlier, first or earlier))
+        return Tally(found)
+
+
+def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8]) -> tuple[Integers, list[Key]]:
+    """Return the place of each record's combination among those that occur in the piece, and these.
+
+    Parameters
+    ----------
+    piece
+        Some records.
+    strata
+        The attributes whose combinations are strata; a missing value is a value of its own.
+    outcomes
+        How splits come out, a column for each.
+    """
+    codes = np.zeros(len(piece), dtype=np.int64)
+    columns = []
+    for name in strata:
+        column = one_chunk(piece.column(name))
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_nested(column.type):
+            raise DataError(f"column '{name}' is nested, so it cannot be a stratum; use text, numbers or dates.")
+        columns.append(column)
+        level = column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        _, codes = np.unique(codes * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
+    for outcome in outcomes.T:
+        _, codes = np.unique(codes * 256 + outcome, return_inverse=True)
+    _, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    values = [
+        [_NAN if value != value else value for value in each.take(pa.array(first)).to_pylist()] for each in columns
+    ]
+    return places, [Key(tuple(each[i] for each in values), outcomes[at].tobytes()) for i, at in enumerate(first)]
+
+
+def tally(places: Integers, keys: Sequence[Key], keep: NDArray[np.bool_], start: int | None) -> Tally:
+    """Count the records of each combination; `start` is how many records there are before these, where known."""
+    counts = np.bincount(places[keep], minlength=len(keys))
+    first = np.full(len(keys), len(places))
+    np.minimum.at(first, places[keep], np.flatnonzero(keep))
+    return Tally(
+        {
+            key: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)
+            for i, key in enumerate(keys)
+            if counts[i]
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which combinations are published, and which of them may share a group.
+
+    Attributes
+    ----------
+    keys
+        The combinations whose records are published, in a fixed order.
+    sizes
+        How many records each has.
+    homes
+        For each attribute block, the home of each combination: records share a group only within a home.
+    suppressed
+        How many records are left out because their stratum or part has fewer than k.
+    mixed
+        Whether strata were merged, so that a group may hold records of several.
+    given_up
+        What should have parted records of one home nevertheless: rules that rely on it are verified, not kept.
+    notes
+        What to know of all this.
+    """
+
+    keys: list[Key]
+    sizes: list[int]
+    homes: list[Integers]
+    suppressed: int = 0
+    mixed: bool = False
+    given_up: frozenset[Condition] = frozenset()
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def finest(self) -> Integers:
+        """The record part of each combination: records of two of them share no group of any attribute block."""
+        together = np.unique(np.stack(self.homes, axis=1), axis=0, return_inverse=True)[1]
+        return np.asarray(together, dtype=np.int64).ravel()
+
+    def part_of(self, places: Integers, keys: Sequence[Key]) -> Integers:
+        """Return the number of each record's combination, -1 for those that are left out."""
+        known = {key: number for number, key in enumerate(self.keys)}
+        return np.array([known.get(key, -1) for key in keys], dtype=np.int64)[places]
+
+
+Merge = Callable[[list[tuple[Any, ...]], list[int]], list[int]]
+
+
+def parts_of(tally: Tally, plan: Plan, strategy: Keeping | None, merge: Merge) -> Parts:
+    """Decide what becomes of strata, and of parts that rules make, with fewer than k records.
+
+    Parameters
+    ----------
+    tally
+        The combinations of all records that may be published.
+    plan
+        What is asked for; `small_strata` says what becomes of small ones.
+    strategy
+        How rules are kept, with the splits that part records.
+    merge
+        Joins strata below k with the nearest: given strata and their sizes, the new stratum of each.
+
+    Raises
+    ------
+    DataError
+        If there are small ones and the plan does not say what becomes of them, or nothing would be left.
+    """
+    keys = sorted(tally.keys, key=lambda key: key.order)
+    notes: list[str] = []
+    before = sum(tally.keys[key][0] for key in keys)
+    while True:
+        stratum, mixed = _strata(keys, tally, plan, merge, notes)
+        keys = [key for key in keys if key.stratum in stratum]
+        found = _by_rules(keys, tally, plan, strategy, stratum, notes)
+        if found is not None:
+            sizes = [tally.keys[key][0] for key in keys]
+            homes, given_up = found
+            return Parts(keys, sizes, homes, before - sum(sizes), mixed, given_up, notes)
+        keys = [key for key in keys if key not in _small_keys(keys, tally, plan, strategy, stratum)]
+
+
+def _strata(
+    keys: Sequence[Key], tally: Tally, plan: Plan, merge: Merge, notes: list[str]
+) -> tuple[dict[tuple[Any, ...], int], bool]:
+    """Return the number of each stratum that is published, and whether some were merged."""
+    sizes: dict[tuple[Any, ...], int] = {}
+    for key in keys:
+        sizes[key.stratum] = sizes.get(key.stratum, 0) + tally.keys[key][0]
+    numbers = {stratum: number for number, stratum in enumerate(sizes)}
+    small = [stratum for stratum, size in sizes.items() if size < plan.k]
+    if not small or plan.strata is None:
+        return numbers, False
+    few = f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records"
+    if plan.small_strata == "merge":
+        merged = merge(list(sizes), list(sizes.values()))
+        notes.append(f"{few} joined the nearest; groups there mix strata, so k does not hold within a stratum")
+        return dict(zip(sizes, merged, strict=True)), True
+    if plan.small_strata == "suppress":
+        if len(small) == len(sizes):
+            raise DataError(f"every stratum has fewer than k = {plan.k} records: nothing would be left to publish")
+        notes.append(f"{counted(sum(sizes[each] for each in small), 'record')} left out, being in {few}")
+        return {stratum: number for stratum, number in numbers.items() if sizes[stratum] >= plan.k}, False
+    raise DataError(_small_strata(small, keys, tally, plan.k))
+
+
+def _small_strata(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: Tally, k: int) -> str:
+    """Name the strata that are too small by their first records, never by their values."""
+    firsts = [min((tally.keys[key][1] or 0) for key in keys if key.stratum == stratum) for stratum in small]
+    named = sorted(firsts)[:_NAMED]
+    more = f", and in {counted(len(small) - _NAMED, 'stratum', 'strata')} more" if len(small) > _NAMED else ""
+    which = "the stratum of record" if len(named) == 1 else "the strata of records"
+    where = (
+        f"in {which} {', '.join(map(str, named))}{more}"
+        if all(named)
+        else f"in {counted(len(small), 'stratum', 'strata')}"
+    )
+    return (
+        f"strata: fewer than k = {k} records {where}: merge such strata (small_strata = 'merge') or leave them out "
+        "('suppress')"
+    )
+
+
+def _homes(
+    keys: Sequence[Key], strategy: Keeping | None, block: int, stratum: Mapping[tuple[Any, ...], int]
+) -> tuple[list[tuple[int, bytes]], list[str]]:
+    """Return the stratum and the outcomes that matter to an attribute block, and the rules that do part records."""
+    splits = [] if strategy is None else strategy.splits
+    own = [j for j, split in enumerate(splits) if split.block == block]
+    homes = [(stratum[key.stratum], bytes(key.outcomes[j] for j in own)) for key in keys]
+    rules = [splits[j].rule for j in own if len({key.outcomes[j] for key in keys}) > 1]
+    return homes, rules
+
+
+def _sizes(homes: Sequence[tuple[int, bytes]], keys: Sequence[Key], tally: Tally) -> dict[tuple[int, bytes], int]:
+    sizes: dict[tuple[int, bytes], int] = {}
+    for home, key in zip(homes, keys, strict=True):
+        sizes[home] = sizes.get(home, 0) + tally.keys[key][0]
+    return sizes
+
+
+def _by_rules(
+    keys: Sequence[Key],
+    tally: Tally,
+    plan: Plan,
+    strategy: Keeping | None,
+    stratum: Mapping[tuple[Any, ...], int],
+    notes: list[str],
+) -> tuple[list[Integers], frozenset[Condition]] | None:
+    """Part records by what governs rules; None if some are to be left out first."""
+    blocks = [_homes(keys, strategy, block, stratum) for block in range(len(plan.in_blocks))]
+    small = [size for homes, _ in blocks for size in _sizes(homes, keys, tally).values() if size < plan.k]
+    parting = [rule for _, rules in blocks for rule in rules]
+    # Strata that are merged or complete have at least k records: what is small was parted by rules.
+    if not small or not parting or strategy is None:
+        return [_numbered(homes) for homes, _ in blocks], frozenset()
+    named = listed(list(dict.fromkeys(parting))[:_NAMED])
+    if plan.small_strata == "suppress":
+        gone = _small_keys(keys, tally, plan, strategy, stratum)
+        if len(gone) == len(keys):
+            raise DataError(
+                f"every part that the rules {named} make has fewer than k = {plan.k} records; "
+                f"{ways_out(parting, strategy, plan)}"
+            )
+        left = counted(sum(tally.keys[key][0] for key in gone), "record")
+        notes.append(f"{left} left out, being in parts of fewer than k = {plan.k} that rules make")
+        return None
+    if plan.small_strata == "merge":
+        merged = [_merged(homes, keys, tally, plan.k) for homes, _ in blocks]
+        given_up = [
+            split.condition
+            for j, split in enumerate(strategy.splits)
+            if _is_mixed([key.outcomes[j] for key in keys], merged[split.block])
+        ]
+        notes.append(
+            f"{counted(sum(small), 'record')} in parts of fewer than k = {plan.k} that rules make joined another part; "
+            "the rules are verified there, not kept by construction"
+        )
+        return merged, frozenset(given_up)
+    raise DataError(
+        f"{small_parts(parting, small, plan.k)}: leave such records out (small_strata = 'suppress'), join them with "
+        f"others and see whether the rules hold ('merge'), {ways_out(parting, strategy, plan)}"
+    )
+
+
+def _small_keys(
+    keys: Sequence[Key],
+    tally: Tally,
+    plan: Plan,
+    strategy: Keeping | None,
+    stratum: Mapping[tuple[Any, ...], int],
+) -> set[Key]:
+    gone: set[Key] = set()
+    for block in range(len(plan.in_blocks)):
+        homes, _ = _homes(keys, strategy, block, stratum)
+        sizes = _sizes(homes, keys, tally)
+        gone |= {key for key, home in zip(keys, homes, strict=True) if sizes[home] < plan.k}
+    return gone
+
+
+def _numbered(homes: Sequence[tuple[int, bytes]]) -> Integers:
+    numbers = {home: number for number, home in enumerate(sorted(set(homes)))}
+    return np.array([numbers[home] for home in homes], dtype=np.int64)
+
+
+def _merged(homes: Sequence[tuple[int, bytes]], keys: Sequence[Key], tally: Tally, k: int) -> Integers:
+    """Join parts of fewer than k with the one before in their stratum, or the next: the last split tells them apart."""
+    sizes = _sizes(homes, keys, tally)
+    number: dict[tuple[int, bytes], int] = {}
+    last: tuple[int, bytes] | None = None
+    together = 0
+    for home in sorted(sizes):
+        if last is not None and last[0] == home[0] and (together < k or sizes[home] < k):
+            number[home] = number[last]
+            together += sizes[home]
+        else:
+            number[home] = len(number)
+            together = sizes[home]
+        last = home
+    return np.array([number[home] for home in homes], dtype=np.int64)
+
+
+def _is_mixed(outcomes: Sequence[int], homes: Integers) -> bool:
+    found: dict[int, int] = {}
+    return any(found.setdefault(int(home), outcome) != outcome for home, outcome in zip(homes, outcomes, strict=True))
+
+
+def nearest_strata(sizes: Sequence[int], profiles: Matrix, k: int) -> list[int]:
+    """Join strata below k, the smallest first, with the one whose profile is nearest, until none is left.
+
+    Parameters
+    ----------
+    sizes
+        How many records each stratum has.
+    profiles
+        For each stratum, sums over its records of what describes them.
+    k
+        The minimum group size.
+    """
+    left, sums = np.array(sizes, dtype=np.float64), profiles.copy()
+    home = np.arange(len(left))
+    while len(there := np.flatnonzero(left)) > 1 and left[there].min() < k:
+        small = there[np.argmin(left[there])]
+        others = there[there != small]
+        means = sums[others] / left[others, None]
+        nearest = others[np.argmin(((means - sums[small] / left[small]) ** 2).sum(axis=1))]
+        left[nearest] += left[small]
+        sums[nearest] += sums[small]
+        left[small] = 0
+        home[home == small] = nearest
+    return home.tolist()

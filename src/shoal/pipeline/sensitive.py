@@ -1,0 +1,131 @@
+"""Sensitive attributes: their values as numbers, in order where they have one, and how often each occurs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.plan import AttributeType
+from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.attributes import CATEGORIES, Level, encode, has_categories, plain_values, without_declared
+from shoal.tables.dtypes import inner, is_number
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """How often each value of an attribute occurs; a missing value is one."""
+
+    values: Array
+    counts: Integers
+
+    @classmethod
+    def of(cls, values: Array) -> "Frequencies":
+        """Count the values of some records."""
+        found = pc.value_counts(values)
+        return cls(found.field("values"), found.field("counts").to_numpy(zero_copy_only=False))
+
+    def __add__(self, other: "Frequencies") -> "Frequencies":
+        both = pa.table(
+            {
+                "value": pa.concat_arrays([self.values, other.values.cast(self.values.type)]),
+                "count": np.concatenate([self.counts, other.counts]),
+            }
+        )
+        found = both.group_by("value", use_threads=False).aggregate([("count", "sum")])
+        counts = found.column("count_sum").combine_chunks().to_numpy(zero_copy_only=False)
+        return Frequencies(found.column("value").combine_chunks(), counts.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """A sensitive attribute whose values are numbered 0, 1, ... in their order; missing is the last.
+
+    Attributes
+    ----------
+    name, type, levels
+        As the plan has them.
+    values
+        The values that occur, sorted.
+    counts
+        How many records have each value; the last count is that of missing values, if there are any.
+    ordered
+        Whether values have an order, as numbers, dates and ordinal levels do, unless one is missing: missing is a
+        value of its own, beside the order.
+    ordinal
+        Whether the column itself is ordinal: an ordered categorical.
+    """
+
+    name: str
+    type: AttributeType | None
+    levels: Sequence[Level] | None
+    values: Array
+    counts: Integers
+    ordered: bool
+    ordinal: bool = False
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Whether its order is that of levels."""
+        return self.type == "ordinal" or self.ordinal
+
+    def codes(self, table: Table) -> Integers:
+        """Return the number of each record's value."""
+        places = pc.index_in(sensitive_values(table, self.name, self.type, self.levels), value_set=self.values)
+        return np.asarray(places.fill_null(len(self.values)).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def sensitive_values(table: Table, name: str, type_: AttributeType | None, levels: Sequence[Level] | None) -> Array:
+    """Return the values of a sensitive attribute; of an ordinal one, the places of its levels."""
+    column = without_declared(table, name)
+    if not has_categories(inner(column.type)):
+        raise DataError(
+            f"column '{name}' is of type {column.type}; a confidential attribute must be text, numbers or dates"
+        )
+    type_ = _ordinal_if_ordered(column.type, type_)
+    if type_ is None or type_ in CATEGORIES or type_ == "continuous":
+        return plain_values(column)
+    return pa.array(encode(table, name, type_, levels).codes, from_pandas=True)
+
+
+def _ordinal_if_ordered(kind: pa.DataType, type_: AttributeType | None) -> AttributeType | None:
+    return "ordinal" if type_ is None and isinstance(kind, pa.DictionaryType) and kind.ordered else type_
+
+
+def sensitive_of(
+    found: Frequencies, name: str, stored: pa.DataType, type_: AttributeType | None, levels: Sequence[Level] | None
+) -> Sensitive:
+    """Number the values of a sensitive attribute by how often they occur in all records."""
+    kind = _ordinal_if_ordered(stored, type_)
+    values = found.values.drop_null()
+    order = pc.sort_indices(values)
+    counts = found.counts[found.values.is_valid().to_numpy(zero_copy_only=False)]
+    missing = found.counts[found.values.is_null().to_numpy(zero_copy_only=False)]
+    ordered = kind not in CATEGORIES and (
+        kind is not None or is_number(values.type) or pa.types.is_temporal(values.type)
+    )
+    counts = np.concatenate([counts[order.to_numpy(zero_copy_only=False)], missing])
+    return Sensitive(
+        name,
+        type_,
+        levels,
+        values.take(order),
+        counts.astype(np.int64),
+        ordered and not len(missing),
+        kind == "ordinal",
+    )
+
+
+def confidential_codes(
+    table: Table, name: str, type_: AttributeType | None = None, levels: Sequence[Level] | None = None
+) -> tuple[Integers, bool]:
+    """Number the values of a sensitive attribute of a whole table, and tell whether they have an order."""
+    found = Frequencies.of(sensitive_values(table, name, type_, levels))
+    sensitive = sensitive_of(found, name, table.column(name).type, type_, levels)
+    return sensitive.codes(table), sensitive.ordered

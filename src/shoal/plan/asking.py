@@ -1,0 +1,27 @@
+"""What was asked for, put together from a plan, a plan file and single options."""
+
+import os
+from typing import Any
+
+from shoal.errors import PlanError
+from shoal.plan.model import Plan
+
+AnyPath = str | os.PathLike[str]
+
+
+def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
+    """Put together what was asked for; afterwards `input` is the absolute path of the table, or None."""
+    if isinstance(plan, str | os.PathLike):
+        plan = Plan.load(plan)
+    if not isinstance(plan, Plan | None):
+        raise PlanError([("plan", "must be a Plan or the path of a plan file; options are given by name, as k=3")])
+    if isinstance(table, str | os.PathLike):
+        options = {**options, "input": table}
+    elif table is not None and plan is not None and plan.input is not None:
+        options = {"input": None, "csv": None, **options}  # the plan's own describe another table
+    plan = Plan(**options) if plan is None else plan.updated(**options)
+    paths = {name: getattr(plan, name) for name in ("input", "edits")}
+    absolute = {
+        name: os.path.abspath(path) for name, path in paths.items() if isinstance(path, str) and "://" not in path
+    }
+    return plan.updated(**absolute) if any(absolute[name] != paths[name] for name in absolute) else plan

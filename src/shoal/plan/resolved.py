@@ -1,0 +1,29 @@
+"""The resolved plan: every choice that a plan leaves to the table is filled in; nothing validates it again."""
+
+from typing import Any, Self
+
+from shoal.plan.model import Plan
+
+
+class ResolvedPlan(Plan):
+    """A plan once the table is known: roles, types, levels, method and aggregates are decided.
+
+    It is made by `shoal.pipeline.resolve.resolve` from a plan that was validated when it was made.
+    """
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Start from what was asked for."""
+        return cls.model_construct(plan.model_fields_set, **{name: getattr(plan, name) for name in Plan.model_fields})
+
+    def decided(self, **choices: Any) -> Self:
+        """Return the plan with choices filled in; they are right by construction."""
+        return self.model_copy(update=choices)
+
+    def updated(self, **options: Any) -> Plan:  # type: ignore[override]
+        """Return a plan with other options in place of these, to be validated and resolved again."""
+        return self.asked().updated(**options)
+
+    def asked(self) -> Plan:
+        """Return the same as a plan to run again, or to write to a file."""
+        return Plan.model_construct(self.model_fields_set, **{name: getattr(self, name) for name in Plan.model_fields})
