@@ -6,9 +6,11 @@ Needs the extra ``spark`` and Java 17 or later; every worker's Python needs Shoa
 import os
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import MissingExtra, PlanError
+from shoal.errors import MissingExtra
 from shoal.parallel import Progress, quiet
 from shoal.plan import Plan
+from shoal.release import Release
+from shoal.release import protect as _protect
 
 try:
     import pandas  # noqa: F401 - Spark's Arrow functions ask for it
@@ -16,14 +18,10 @@ try:
 except ImportError:
     raise MissingExtra("shoal.spark", "spark") from None
 
-from shoal.backends.spark import dataframe as _engine
-from shoal.backends.spark.dataframe import SparkRelease
-from shoal.backends.spark.files import protect_files
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["SparkRelease", "protect", "protect_files"]
+__all__ = ["protect"]
 
 
 def protect(
@@ -32,15 +30,15 @@ def protect(
     *,
     progress: Progress = quiet,
     **options: Any,
-) -> SparkRelease:
-    """Protect a DataFrame: put its records into groups of at least k, publish one representative per group.
+) -> Release:
+    """Protect a DataFrame: `shoal.protect` for a table that Spark holds.
 
     Records are divided into blocks (``scale.block_size``, 250,000 if not given) as they are on one machine, and every
-    block is masked where it lies. The release is that of the local engine for the same blocks, record by record; a
+    block is masked where it lies. The release is that of the other engines for the same blocks, record by record; a
     DataFrame has no order, and nor has the release.
 
-    The DataFrame is read about eight times, mostly its masked columns only: cache it if it is expensive to make. It
-    must be the same each time.
+    The DataFrame is read several times, mostly its masked columns only: cache it if it is expensive to make. It must be
+    the same each time.
 
     Parameters
     ----------
@@ -55,8 +53,8 @@ def protect(
 
     Returns
     -------
-    SparkRelease
-        The protected DataFrame, verified by Spark.
+    Release
+        The protected DataFrame, verified by Spark; ``release.save`` writes it.
 
     Raises
     ------
@@ -65,8 +63,4 @@ def protect(
     CheckFailed
         The release is not what it claims to be.
     """
-    if isinstance(plan, str | os.PathLike):
-        plan = Plan.load(plan)
-    if not isinstance(plan, Plan | None):
-        raise PlanError([("plan", "must be a Plan or the path of a plan file; options are given by name, as k=3")])
-    return _engine.protect(df, Plan(**options) if plan is None else plan.updated(**options), progress)
+    return _protect(df, plan, progress=progress, **options)

@@ -12,7 +12,7 @@ from shoal.backends.file.checkpoint import WorkFolder
 from shoal.backends.file.spill import Spill
 from shoal.edits.apply import rules_of
 from shoal.edits.passes import columns_of
-from shoal.errors import DataError, PlanError
+from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.pipeline.records import Encoder, Look, Seen
@@ -123,7 +123,7 @@ def typed_source(source: Source, plan: Plan, kind: Kind, rows: int, progress: Pr
     spoiled = {name: each.first_text or 1 for name, each in looks.items() if each.is_spoiled}
     _refuse_odd(source, plan, spoiled, disguised)
     dialect = source.dialect if isinstance(source, CsvSource) else None
-    return source, Table(_one_record(source.schema), dialect, {}, spoiled, disguised)
+    return source, Table(one_record(source.schema), dialect, {}, spoiled, disguised)
 
 
 def _spoken_of(plan: Plan) -> list[str]:
@@ -179,7 +179,7 @@ def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: 
         raise DataError("\n".join(problems))
 
 
-def _one_record(schema: pa.Schema) -> pa.Table:
+def one_record(schema: pa.Schema) -> pa.Table:
     """Return a table of one record that has nothing but the types of the columns."""
     columns = []
     for each in schema:
@@ -196,10 +196,3 @@ def _one_record(schema: pa.Schema) -> pa.Table:
         else:
             columns.append(pa.nulls(1, each.type))
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def refuse_missing_paths(plan: Plan) -> None:
-    """Report files that the plan does not name."""
-    missing = [(name, "is missing; name the file") for name in ("input", "output") if getattr(plan, name) is None]
-    if missing:
-        raise PlanError(missing)

@@ -1,22 +1,28 @@
-"""The Spark engine: the same frame, the same blocks and the same block function, on a cluster.
+"""Spark: the same masker and the same blocks on a cluster.
 
 Every pass over the records is a `mapInArrow` that adds up what it sees within a partition; the sums are added up as a
-tree. Only the tree of cells comes to the driver. Then `groupBy(block).applyInArrow` masks each block where it lies.
+tree. Rows that fit are collected to the driver once, in place of further passes. Then `groupBy(block).applyInArrow`
+masks each block where it lies, and Spark SQL verifies what came of it.
 """
 
-from collections.abc import Callable, Iterator
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
-    BooleanType,
     DataType,
     DoubleType,
     LongType,
@@ -24,134 +30,182 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from shoal.aggregation import Rescaling
+from shoal.backends.file.records import one_record
 from shoal.backends.spark.passes import added_up, in_utc, numbered_names
-from shoal.backends.spark.session import in_plain_words, without_pandas_warning
-from shoal.backends.spark.verify import column, exposure, promise_of, published_fields, stored_type, verified
-from shoal.blocking import Gather, block_records
-from shoal.blocking.record_blocks import MIXED_BLOCK, Blocking
-from shoal.edits.apply import explained, rules_of, with_rules
-from shoal.edits.passes import Originals, columns_of
-from shoal.errors import DataError
+from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
+from shoal.backends.spark.verify import SparkPairs, column, exposure, trace
+from shoal.blocking.record_blocks import Blocking
+from shoal.edits.passes import Broken
+from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
-from shoal.parallel import Progress, quiet
-from shoal.pipeline.aggregate import preserved
-from shoal.pipeline.loss_sums import Losses
-from shoal.pipeline.masker import Frame, frame_of, refuse_whole, with_blocks, with_seen
-from shoal.pipeline.resolve import with_method
-from shoal.pipeline.roles import numeric_attributes, refuse_unknown
-from shoal.pipeline.summary import Moments, Summary
-from shoal.plan import AttributeType, Plan, Scale
+from shoal.parallel import Progress
+from shoal.pipeline.certify import Certificate
+from shoal.pipeline.loss import Losses, Sums
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.notes import notes as notes_on
+from shoal.pipeline.prepare import Prepared, block_size, promise_of
+from shoal.pipeline.records import Encoder, Look, Seen
+from shoal.pipeline.rescale import Restoring, Spreads
+from shoal.pipeline.verify import Pairs, Promise, Verified, verify
+from shoal.plan import Plan
+from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import Attribute, infer_type
-from shoal.tables.dtypes import is_number, is_text
 from shoal.tables.text_values import one_chunk
-from shoal.text import listed
+from shoal.text import counted, listed
 
-Seen = TypeVar("Seen")
+Labels = NDArray[np.int64]
 
 BLOCK_SIZE = 250_000  # whatever the cluster: the same plan gives the same release on any
-_BLOCK, _LOST, _BROKE = "block", "lost", "broke"  # columns of our own beside numbered ones
+_COLLECTED = 1 << 28  # bytes of rows that the driver takes in, in place of several passes over the records
+_BLOCK, _SEEN = "block", "seen"  # columns of our own beside numbered ones
 
 
-def protect(df: DataFrame, plan: Plan, progress: Progress = quiet) -> "SparkRelease":
-    """Protect a DataFrame: see `shoal.spark.protect`."""
-    _refuse_twins(df)
-    refuse_whole(plan)
-    schema = df.limit(0).toArrow().schema
-    given = {*plan.types, *plan.levels}
-    rules = rules_of(plan)
-    plan = settled(plan, schema)
-    plan, kept = with_rules(plan, df.columns, rules) if rules else (plan, None)
-    used = {*plan.masked, *columns_of(rules)}
-    records = SparkRecords(df.select([column(name) for name in df.columns if name in used]))
-    with in_plain_words():
-        progress("summary", 0, 1)
-        frame = frame_of(records, plan, schema, kept)
-        inferred = [name for name in plan.masked if name not in given]
-        frame, most = _with_size(with_seen(frame, records.seen, inferred))
-        progress("cells", 0, 1)
-        frame = with_blocks(frame, records, most)
-        progress("partition", 0, 1)
-        masked = _masked(df, frame, most).persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            loss = _lost(masked, frame)
-            names = [each.name for each in published_fields(df, frame)]
-            published = masked.drop(_LOST, _BROKE).toDF(*names)
-            excused = masked.filter(_BROKE).drop(_LOST, _BROKE).toDF(*names) if _BROKE in masked.columns else None
-            progress("verify", 0, 1)
-            after = verified(published, promise_of(df, frame, excused))
-        except BaseException:
-            masked.unpersist()
-            raise
-    return SparkRelease(frame.plan, df, published, frame, loss, after, _notes(df, frame), excused=excused)
+@contextmanager
+def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> Iterator["SparkBackend"]:
+    """Open a DataFrame, or what the plan names as its input, in the session that is active or a new one.
 
+    Parameters
+    ----------
+    table
+        A DataFrame; None if the plan names a catalog table or a path.
+    plan
+        What is asked for.
+    progress
+        Called with the name of each step.
+    notes
+        Why this backend was chosen.
+    """
+    with ExitStack() as stack, in_plain_words():
+        if table is None:
+            from shoal.backends.spark.files import read, refuse_output
 
-def settled(plan: Plan, schema: pa.Schema) -> Plan:
-    """Fill in which attributes are masked and of which types, by the types of the columns alone."""
-    table = Table(schema.empty_table())
-    roles = {role: getattr(plan, role) for role in ("confidential", "identifiers")}
-    named = {part: list(getattr(plan, part)) for part in ("types", "levels", "attribute_weights")}
-    refuse_unknown(table, {"quasi": plan.masked, **roles, **named})
-    names = plan.masked or numeric_attributes(table, {name for each in roles.values() for name in each})
-    types = {name: plan.types.get(name) or _type_of(table, name, plan) for name in names}
-    plan = plan.updated(quasi=names, types=types)
-    attributes = [Attribute(name, types[name], np.empty(0), schema.field(name).type) for name in names]
-    with_method(plan, attributes)  # refuses what cannot be before any record is read
-    return plan
-
-
-def _type_of(table: Table, name: str, plan: Plan) -> AttributeType:
-    if name in plan.levels:
-        return "ordinal"
-    kind = table.column(name).type
-    if is_text(kind):
-        return "nominal"
-    if is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return infer_type(table, name)
-    raise DataError(f"column '{name}' is of type {kind}, which cannot be masked; give it another role")
+            master = None if plan.scale is None else plan.scale.master
+            spark = stack.enter_context(session(master))
+            refuse_output(spark, plan)
+            progress("read", 0, 1)
+            table = read(spark, plan)
+        _refuse_twins(table)
+        schema = to_arrow_schema(table.schema)
+        backend = SparkBackend(table, Table(one_record(schema)), schema, progress, [*notes])
+        yield backend
+        if backend.published is not None:
+            backend.published.kept = stack.pop_all()
 
 
 @dataclass
-class SparkRecords:
-    """The columns of a DataFrame that are masked or that rules speak of, as `shoal.pipeline.masker.Records`."""
+class SparkBackend:
+    """The records of a DataFrame.
+
+    Attributes
+    ----------
+    table
+        The DataFrame.
+    outline
+        A stand-in with its columns and types.
+    schema
+        Of the DataFrame in Arrow.
+    progress
+        Called with the step.
+    notes
+        Why this backend was chosen.
+    published
+        What came of it.
+    """
 
     table: DataFrame
-    seen: Summary = field(default_factory=lambda: Summary({}))
+    outline: Table
+    schema: pa.Schema
+    progress: Progress
+    notes: list[str]
+    published: "SparkPublished | None" = None
+    _collected: tuple[Any, Matrix] | None = field(default=None, repr=False)
 
-    def summary(self, look: Callable[..., Summary]) -> Summary:
-        """Add up what `look` sees in all records."""
-        self.seen = added_up(self.table, look)
-        return self.seen
+    def _select(self, names: Sequence[str]) -> DataFrame:
+        return self.table.select([column(name) for name in names])
 
-    def originals(self, look: Callable[..., Originals]) -> Originals:
-        """Add up what `look` sees in all records once more."""
-        return added_up(self.table, look)
+    def fold(self, look: Look[Seen], names: Sequence[str], step: str) -> Seen:
+        """Look at some columns of all records and add up what is seen."""
+        self.progress(step, 0, 1)
+        return added_up(self._select(names), lambda piece: look(piece, None))
 
-    def moments(self, look: Callable[[Matrix], Moments], frame: Frame) -> Moments:
-        """Add up what `look` sees in the codes of all records."""
-        return added_up(self.table, lambda piece: look(frame.codes(piece)))
+    def fold_rows(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str) -> Seen:
+        """Look at the encoded rows of all records that are published and add up what is seen."""
+        self.progress(step, 0, 1)
+        key = (getattr(encoder, "parts", None), getattr(encoder, "sensitive", None))
+        if self._collected is not None and all(one is two for one, two in zip(self._collected[0], key, strict=True)):
+            return look(self._collected[1])
+        width = len(encoder.encode(self.outline.native.select(encoder.names))[0])
+        if getattr(encoder, "records", np.inf) * width * 8 <= _COLLECTED:
+            found = added_up(self._select(encoder.names), lambda piece: _Rows([_kept(encoder, piece)]))
+            self._collected = (key, np.concatenate(found.pieces))
+            return look(self._collected[1])
+        return added_up(self._select(encoder.names), lambda piece: look(_kept(encoder, piece)))
 
-    def gather(self, frame: Frame, part: int | None = None) -> Gather:
-        """Give passes over what the blocks are made from, of all records or of one part."""
+    def block_size(self, masker: BlockMasker) -> int:
+        """Return the most records in a block; with `memory`, that of one task, which has one block at a time."""
+        scale = masker.plan.scale
+        memory = None if scale is None else scale.memory_bytes
+        size = block_size(masker, memory, workers=1)
+        given = scale is not None and (scale.block_size is not None or memory is not None)
+        return size if given else min(size, max(BLOCK_SIZE, 2 * masker.plan.k))
 
-        def outline(piece: pa.Table) -> Matrix:
-            codes = frame.codes(piece)
-            return frame.outline(codes if part is None else codes[frame.part_of(piece) == part])
+    def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "SparkPublished":
+        """Mask every block where it lies."""
+        self.progress("partition", 0, 1)
+        most = self.block_size(masker)
+        scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
+        plan = masker.plan.decided(
+            scale=Plan(k=masker.plan.k, scale={**scale, "block_size": most}, engine="spark").scale
+        )
+        masker = replace(masker, plan=plan)
+        restoring = prepared.restoring(masker) if plan.restore_variance else None
+        masked = _masked(self.table, masker, most, restoring).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            self.published = _published(self, masker, prepared, masked, restoring)
+        except BaseException:
+            masked.unpersist()
+            raise
+        return self.published
 
-        def gather(look: Callable[[Matrix], Seen]) -> Seen:
-            return added_up(self.table, lambda piece: look(outline(piece)))
 
-        return gather
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of some records."""
+
+    pieces: list[Matrix]
+
+    def __add__(self, other: "_Rows") -> "_Rows":
+        return _Rows([*self.pieces, *other.pieces])
 
 
-def _with_size(frame: Frame) -> tuple[Frame, int]:
-    """Settle how many records a block has at most, and write it to the plan, which makes the same blocks anywhere."""
-    asked = frame.plan.scale or Scale()
-    most = asked.block_size or (BLOCK_SIZE if frame.plain else MIXED_BLOCK)
-    if asked.block_size is None and asked.memory_bytes is not None:  # of one task, which has one block at a time
-        most = block_records(asked.memory_bytes, len(frame.attributes), frame.records, workers=1)
-    return replace(frame, plan=frame.plan.updated(scale={"block_size": most})), most
+def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
+    rows = encoder.encode(piece)
+    return rows[rows[:, -1] >= 0]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a block shows of itself: sums of losses, what rules moved, what is broken, and spreads of attributes."""
+
+    sums: Sums
+    slack: NDArray[np.float64]
+    own: int
+    misread: int
+    broken: Broken
+    spreads: Spreads | None
+
+    def __add__(self, other: "_Seen") -> "_Seen":
+        spreads = self.spreads if other.spreads is None or self.spreads is None else self.spreads + other.spreads
+        return _Seen(
+            self.sums + other.sums,
+            np.maximum(self.slack, other.slack),
+            self.own + other.own,
+            self.misread + other.misread,
+            self.broken + other.broken,
+            spreads,
+        )
 
 
 @dataclass(frozen=True)
@@ -159,54 +213,104 @@ class Cut:
     """How blocks are cut where so many records lie in one place that these could not be told apart.
 
     A block of n records, at most m being asked for, is cut into p = n div m pieces (one, if it has less than 2 m). Its
-    records are put in the order of their codes; the one in place r = 0, 1, ... belongs to piece r p div n. Equal
+    records are put in the order of their rows; the one in place r = 0, 1, ... belongs to piece r p div n. Equal
     records are interchangeable, so this does not depend on any order that the records have.
     """
 
-    sizes: np.ndarray
-    pieces: np.ndarray
-    first: np.ndarray  # the number of the first piece of each block
+    sizes: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    first: NDArray[np.int64]  # the number of the first piece of each block
 
     @classmethod
-    def of(cls, frame: Frame, most: int) -> "Cut":
+    def of(cls, masker: BlockMasker, most: int) -> "Cut":
         """Find the blocks that are to be cut."""
-        pieces = np.maximum(1, frame.sizes // most)
-        return cls(frame.sizes, pieces, np.cumsum(pieces) - pieces)
+        pieces = np.maximum(1, masker.sizes // most) if masker.blocks is not None else np.ones(1, np.int64)
+        return cls(masker.sizes, pieces, np.cumsum(pieces) - pieces)
 
 
-def _masked(df: DataFrame, frame: Frame, most: int) -> DataFrame:
-    """Mask every block; columns of our own hold what was lost, in one record of the block, and who broke rules."""
-    kept = [name for name in df.columns if name not in frame.plan.identifiers]
-    alone, losses = replace(frame, blocks=None), Losses(frame.attributes, frame.scales)
-    edits = frame.edits if frame.edits is not None and frame.edits.broken else None
-    own = [StructField(_LOST, BinaryType()), *([StructField(_BROKE, BooleanType())] if edits else [])]
+def _published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
+    """List the columns of the release: as they were, but for changed ones, which get the promised type."""
+    stored = {attribute.name: attribute.stored for attribute in masker.attributes}
+    fields = []
+    for each in df.schema.fields:
+        if each.name in masker.types:
+            kind = masker.types[each.name]
+            same = kind == stored[each.name]
+            fields.append(StructField(each.name, each.dataType if same else from_arrow_type(kind), nullable=True))
+        elif each.name not in masker.plan.identifiers:
+            fields.append(each)
+    return fields
+
+
+def _pair_fields(masker: BlockMasker, promise: Promise) -> list[StructField]:
+    """List the columns that stand beside the release for its verification."""
+    d = len(masker.changed)
+    fields = [StructField(f"{what}{j}", DoubleType()) for j in range(d) for what in ("x", "y")]
+    fields += [StructField(f"q{i}", LongType()) for i in range(len(promise.sensitive))]
+    edits = promise.edits
+    excusable = [] if edits is None else sorted(edits.fixed | edits.excused)
+    return fields + [
+        StructField(f"{what}{number}", from_arrow_type(pa.bool_())) for number in excusable for what in "eb"
+    ]
+
+
+def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring | None) -> DataFrame:
+    """Mask every block; columns of our own hold the pairs to verify, and what the block shows of itself."""
+    kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
+    fields = _published_fields(df, masker)
+    promise = Promise(masker.plan, masker.changed, masker.parts.mixed, sensitive=masker.sensitive, edits=masker.edits)
+    pair_fields = _pair_fields(masker, promise)
+    alone, losses = replace(masker, blocks=None), Losses(masker.changed, masker.scales)
+    pair_names = [each.name for each in pair_fields]
 
     def mask(block: pa.Table) -> pa.Table:
         block = block.select(range(len(kept))).rename_columns(kept)
-        codes = alone.codes(block)
-        published, _ = alone.mask(codes)
-        masked = alone.decode(published)
-        columns = [masked[name] if name in masked else one_chunk(block.column(name)) for name in kept]
-        loss = losses.measure(codes, alone.as_read(published)).tobytes()
-        columns.append(pa.array([loss, *[None] * (len(codes) - 1)], pa.binary()))
-        if edits is not None:
-            columns.append(pa.array(edits.breaks(block)))
-        names = [*numbered_names(kept), *(each.name for each in own)]
-        return pa.table([in_utc(each) for each in columns], names=names)
+        rows = alone.encode(block)
+        found = alone.mask(rows)
+        columns = alone.decode(found.published, {})
+        at = [alone.plan.used.index(each.name) for each in alone.changed]
+        original = Table(block)
+        released = Table(_replaced(block, columns, [each.name for each in fields]))
+        pairs = Pairs(promise)
+        beside = pairs.of(original, released, None)
+        read = alone.as_read(columns)
+        seen = _Seen(
+            losses.measure(rows[:, at], read, alone.weights(rows)),
+            found.slack,
+            found.own,
+            found.misread,
+            pairs.broken,
+            None if restoring is None else restoring.look(rows, found.published),
+        )
+        shown = pa.array([pickle.dumps(seen), *[None] * (len(rows) - 1)], pa.binary())
+        table = released.native
+        arrays = [in_utc(one_chunk(table.column(each.name))) for each in fields]
+        # codes as they were aggregated, for variances to be restored from: a date is rounded to whole days when it is read
+        raw = {f"y{j}": pa.array(values) for j, values in enumerate(found.published.T)} if restoring else {}
+        arrays += [raw.get(name, beside.column(name)) for name in pair_names]
+        names = [*numbered_names([each.name for each in fields]), *pair_names, _SEEN]
+        return pa.table([*arrays, shown], names=names)
 
-    cut = Cut.of(frame, most)
-    divided = _divided(df.select([column(name) for name in kept]), frame, cut)
+    cut = Cut.of(masker, most)
+    divided = _divided(df.select([column(name) for name in kept]), masker, cut)
     # As many partitions as blocks: a task that has two masks one after the other.
     blocks = divided.repartition(int(cut.pieces.sum()), _BLOCK).groupBy(_BLOCK)
-    fields = [
+    numbered = [
         StructField(plain, each.dataType, each.nullable)
-        for plain, each in zip(numbered_names(kept), published_fields(df, frame), strict=True)
+        for plain, each in zip(numbered_names([each.name for each in fields]), fields, strict=True)
     ]
+    own = [*pair_fields, StructField(_SEEN, BinaryType())]
     with without_pandas_warning():
-        return blocks.applyInArrow(mask, StructType([*fields, *own]))
+        return blocks.applyInArrow(mask, StructType([*numbered, *own]))
 
 
-def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
+def _replaced(block: pa.Table, columns: dict[str, Array], names: list[str]) -> pa.Table:
+    """Put what is published in the place of what was there."""
+    arrays = [columns[name] if name in columns else one_chunk(block.column(name)) for name in names]
+    return pa.Table.from_arrays(arrays, names=names)
+
+
+def _divided(df: DataFrame, masker: BlockMasker, cut: Cut) -> DataFrame:
     """Add the number of its block, or piece of a block, to each record; other columns are numbered."""
     names, plain = df.columns, numbered_names(df.columns)
     crowded = bool((cut.pieces > 1).any())
@@ -217,11 +321,16 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
     def divide(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             piece = pa.Table.from_batches([batch]).rename_columns(names)
-            codes = frame.codes(piece)
-            block = frame.block_of(codes, frame.part_of(piece))
+            rows = masker.encode(piece)
+            there = rows[:, -1] >= 0
+            if not there.all():
+                rows, batch = rows[there], batch.filter(pa.array(there))
+            if not len(rows):
+                continue
+            block = masker.block_of(rows)
             columns = [*batch.columns, pa.array(cut.first[block])]
             if crowded:
-                columns += [pa.array(cut.sizes[block]), pa.array(cut.pieces[block]), _in_order(codes)]
+                columns += [pa.array(cut.sizes[block]), pa.array(cut.pieces[block]), _in_order(rows)]
             yield pa.RecordBatch.from_arrays([in_utc(each) for each in columns], names=[*plain, *extra])
 
     df = df.toDF(*plain)
@@ -237,81 +346,227 @@ def _divided(df: DataFrame, frame: Frame, cut: Cut) -> DataFrame:
     return divided.filter("pieces = 1").unionAll(several).drop("size", "pieces", "codes")
 
 
-def _in_order(codes: Matrix) -> Array:
-    """Give the codes of each record as a list, by which Spark sorts as numpy does: NaN last."""
-    ends = np.arange(0, codes.size + 1, codes.shape[1], dtype=np.int32)
+def _in_order(rows: Matrix) -> Array:
+    """Return the row of each record as a list, by which Spark sorts as numpy does: NaN last."""
+    ends = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
     lists: Any = pa.ListArray
-    return cast("Array", lists.from_arrays(pa.array(ends), pa.array(codes.ravel())))
+    return cast("Array", lists.from_arrays(pa.array(ends), pa.array(rows.ravel())))
 
 
-def _lost(masked: DataFrame, frame: Frame) -> dict[str, Any]:
-    """Add up what the blocks lost, always in the same order: sums of floats depend on it."""
-    rows = masked.select(_LOST).filter(F.col(_LOST).isNotNull()).collect()
-    sums = sum(np.frombuffer(part) for part in sorted(bytes(row[0]) for row in rows))
-    return Losses(frame.attributes, frame.scales).summary(np.asarray(sums))
+def _published(
+    backend: SparkBackend,
+    masker: BlockMasker,
+    prepared: Prepared,
+    masked: DataFrame,
+    restoring: Restoring | None,
+) -> "SparkPublished":
+    """Add up what the blocks show, and restore variances where the plan asks for it."""
+    shown = masked.select(_SEEN).filter(F.col(_SEEN).isNotNull()).collect()
+    # always in the same order: sums of floats depend on it
+    seen = reduce(add, (pickle.loads(each) for each in sorted(bytes(row[0]) for row in shown)))  # noqa: S301 - our own
+    fields = _published_fields(backend.table, masker)
+    names = [each.name for each in fields]
+    losses, rescaled, sums = Losses(masker.changed, masker.scales), {}, seen.sums
+    if restoring is not None and seen.spreads is not None:
+        rescaled = restoring.rescalings(seen.spreads)
+        masked, sums = _rescaled(masked, masker, rescaled, fields)
+    released = masked.select(numbered_names(names)).toDF(*names)
+    slack = dict(zip((each.name for each in masker.changed), seen.slack.tolist(), strict=True))
+    kept = None if masker.edits is None else masker.edits.kept
+    found = notes_on(masker.plan, backend.outline, masker.types, losses.missing(sums), kept)
+    return SparkPublished(
+        masker.plan,
+        masker,
+        backend,
+        masked,
+        released,
+        losses,
+        sums,
+        promise_of(masker, prepared, {}, slack),
+        seen.broken,
+        rescaled,
+        [*found, "the records are in no order, as always with Spark"],
+        own=seen.own,
+        misread=seen.misread,
+        blocking=None if masker.blocks is None else Blocking.of(masker.sizes),
+    )
+
+
+def _rescaled(
+    masked: DataFrame, masker: BlockMasker, rescaled: dict[str, Rescaling], fields: list[StructField]
+) -> tuple[DataFrame, Sums]:
+    """Restore variances in what blocks publish, and measure what was lost after that; the pairs stay beside it."""
+    names = [each.name for each in fields]
+    plain = numbered_names(names)
+    d, losses = len(masker.changed), Losses(masker.changed, masker.scales)
+    weights = masker.plan.weights
+    own = [name for name in masked.columns if name not in (*plain, _SEEN)]
+
+    def restore(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            codes = _codes(batch, "y", d)
+            columns = masker.decode(codes, rescaled)
+            arrays = [columns[name] if name in columns else batch.column(plain[j]) for j, name in enumerate(names)]
+            arrays += [batch.column(name) for name in own]
+            yield pa.RecordBatch.from_arrays([in_utc(each) for each in arrays], names=[*plain, *own])
+
+    def measure(piece: pa.Table) -> Sums:
+        batch = piece.combine_chunks().to_batches()[0]
+        read = masker.as_read(masker.decode(_codes(batch, "y", d), rescaled))
+        heavy = None if weights is None else batch.column("w").cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return losses.measure(_codes(batch, "x", d), read, heavy)
+
+    numbered = [StructField(p, each.dataType, each.nullable) for p, each in zip(plain, fields, strict=True)]
+    ys = [f"{what}{j}" for j in range(d) for what in ("x", "y")]
+    others = [each for each in masked.schema.fields if each.name in own]
+    with without_pandas_warning():
+        restored = masked.select([*plain, *own]).mapInArrow(restore, StructType([*numbered, *others]))
+    restored = restored.persist(StorageLevel.MEMORY_AND_DISK)
+    pairs = masked.select([*ys, *([] if weights is None else [F.col(plain[names.index(weights)]).alias("w")])])
+    return restored, added_up(pairs, measure)
+
+
+def _codes(batch: pa.RecordBatch, what: str, count: int) -> Matrix:
+    columns = [batch.column(f"{what}{j}").to_numpy(zero_copy_only=False) for j in range(count)]
+    return np.column_stack(columns).astype(np.float64)
 
 
 @dataclass
-class SparkRelease:
-    """A protected DataFrame, verified.
+class SparkPublished:
+    """A protected DataFrame, kept (memory and disk) as it was verified.
 
     Attributes
     ----------
-    plan : Plan
-        What was done, with the choices it left open filled in.
-    table : DataFrame
-        The protected records. They are kept (memory and disk) as they were verified; ``table.unpersist()`` lets go.
-    notes : list of str
-        What a user might not expect, and what the release preserves.
+    plan, masker
+        What was done, and how.
+    backend
+        Where the records come from.
+    masked
+        The release with the pairs to verify; ``masked.unpersist()`` lets go.
+    table
+        The release.
+    losses, sums
+        What it costs.
+    promise
+        What it claims.
+    broken
+        Rules that were found broken.
+    rescaled
+        How variances were restored.
+    kept
+        The session, if it was started for this.
     """
 
-    plan: Plan
-    _original: DataFrame = field(repr=False)
-    table: DataFrame = field(repr=False)
-    frame: Frame = field(repr=False)
-    _loss: dict[str, Any] = field(repr=False)
-    _after: dict[str, float] = field(repr=False)
-    notes: list[str] = field(repr=False)
-    _before: dict[str, float] | None = field(default=None, repr=False)
-    excused: DataFrame | None = field(default=None, repr=False)
+    plan: ResolvedPlan
+    masker: BlockMasker
+    backend: SparkBackend
+    masked: DataFrame
+    table: DataFrame
+    losses: Losses
+    sums: Sums
+    promise: Promise
+    broken: Broken
+    rescaled: dict[str, Rescaling]
+    notes: list[str]
+    own: int
+    misread: int
+    blocking: Blocking | None
+    certificate: Certificate | None = None
+    privacy: dict[str, Any] | None = None
+    kept: ExitStack | None = None
+    _before: dict[str, float] | None = None
+    order: ClassVar[bool] = False
 
-    def loss(self) -> dict[str, Any]:
-        """Tell what the release costs its users: as `shoal.Release.loss`."""
-        return self._loss
+    @property
+    def names(self) -> list[str]:
+        """The columns of the original."""
+        return list(self.backend.table.columns)
 
-    def risk(self) -> dict[str, Any]:
-        """Tell what an intruder who knows quasi-identifiers gains, before and after; before is counted when asked."""
+    @property
+    def records(self) -> int:
+        """How many records are published."""
+        return self.masker.records
+
+    @property
+    def partitions(self) -> list[Labels]:
+        """Groups of single records are not kept."""
+        raise PlanError([("engine", "'spark' keeps no groups of single records; use engine 'memory'")])
+
+    groups = partitions
+    alike = partitions
+
+    def before(self) -> dict[str, float]:
+        """Describe how well the original records hide; counted when asked."""
         if self._before is None:
             with in_plain_words():
-                found = exposure(self._original, self.plan.masked)
-            self._before = {name: found[name] for name in self._after}
-        return {"before": self._before, "after": self._after}
+                self._before = exposure(self.backend.table, self.plan.masked)
+        return self._before
 
-    def summary(self) -> dict[str, Any]:
-        """Everything worth knowing about the release, ready for JSON, as `shoal.Release.summary`."""
-        blocks, edits = self.frame.blocks, self.frame.edits
-        return {
-            "records": self.frame.records,
-            "suppressed": 0,
-            "plan": self.plan.options(),
-            "loss": self.loss(),
-            "risk": self.risk(),
-            **({} if blocks is None else {"blocking": Blocking.of(blocks.sizes).summary()}),
-            **({} if edits is None else {"edits": [*explained(edits.kept)]}),
-            "notes": self.notes,
-        }
+    @property
+    def trace(self) -> int:
+        """A sum over the records of what is published."""
+        return trace(self.table, self.table.columns)
 
+    def verify(self) -> Verified:
+        """Verify the release by Spark SQL."""
+        self.backend.progress("verify", 0, 1)
+        with in_plain_words():
+            return verify(SparkPairs(self), self.promise, lambda: self.broken, self._changed, self._shape())
 
-def _notes(df: DataFrame, frame: Frame) -> list[str]:
-    plan = frame.plan
-    found = [preserved(plan), "the records are in no order, as always with Spark"]
-    changed = [name for name in plan.masked if frame.types[name] != stored_type(frame, name)]
-    if changed:
-        found.append(f"now floats, values not being whole (round = true keeps integers): {', '.join(changed)}")
-    roles = {*plan.masked, *plan.confidential, *plan.identifiers}
-    if others := [name for name in df.columns if name not in roles]:
-        found.append(f"published as they are, having no role: {', '.join(others)}")
-    return found if frame.edits is None else [*found, *frame.edits.notes]
+    def _shape(self) -> list[str]:
+        fields = _published_fields(self.backend.table, self.masker)
+        if [(each.name, each.dataType) for each in self.table.schema.fields] != [
+            (each.name, each.dataType) for each in fields
+        ]:
+            return ["the columns are not those of the original, in their order, with the promised types"]
+        return []
+
+    def _changed(self) -> list[str]:
+        """Compare what was to stay as it is, by a sum of hashes over all records."""
+        records = self.masked.count()
+        if records != self.records:
+            return [f"there are {counted(records, 'record')} where {self.records:,} were expected"]
+        others = [name for name in self.table.columns if name not in self.masker.types]
+        everyone = self.records == self.backend.table.count()
+        if everyone and trace(self.table, others) != trace(self.backend.table, others):
+            return ["columns that were to stay as they are have changed"]
+        return []
+
+    def hybrid(self) -> dict[str, Any] | None:
+        """Hybrid data are not made on Spark."""
+        return None
+
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+        """Write the release: a folder of files, as always with Spark, with its plan and its manifest."""
+        from shoal.backends.spark.files import save
+
+        self.before()  # while there is a session
+        try:
+            with in_plain_words():
+                save(self, path, overwrite, verified)
+        finally:
+            self.close()
+        return []
+
+    def close(self) -> None:
+        """Let go of what is kept, if the session was started for this release."""
+        if self.kept is not None:
+            self.masked.unpersist()
+            self.kept.close()
+            self.kept = None
+
+    def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
+        """Look at all records, encoded, before and after masking."""
+        d, width, masker = len(self.masker.changed), self.masker.width, self.masker
+        rescaled = self.rescaled
+
+        def both(piece: pa.Table) -> Seen:
+            batch = piece.combine_chunks().to_batches()[0]
+            rows = np.zeros((len(batch), width))
+            rows[:, :d] = _codes(batch, "x", d)
+            return look(rows, masker.as_read(masker.decode(_codes(batch, "y", d), rescaled)))
+
+        return added_up(self.masked.select([f"{what}{j}" for j in range(d) for what in ("x", "y")]), both)
 
 
 def _refuse_twins(df: DataFrame) -> None:

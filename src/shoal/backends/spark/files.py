@@ -1,23 +1,20 @@
-"""Files on Spark: Parquet and CSV, one file or a folder of them, on any disk that Spark knows."""
+"""Files and tables on Spark: Parquet, CSV and any format of the session, on any disk that Spark knows."""
 
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from shoal.backends.spark.dataframe import SparkRelease, protect
-from shoal.backends.spark.session import in_plain_words, session
-from shoal.backends.spark.verify import promise_of, verified
-from shoal.edits.apply import rules_of
+from shoal.backends.spark.session import in_plain_words
+from shoal.backends.spark.verify import trace
 from shoal.errors import CheckFailed, FileError, PlanError
-from shoal.parallel import Progress, quiet
 from shoal.pipeline.manifest import (
     Manifest,
     Part,
@@ -25,10 +22,13 @@ from shoal.pipeline.manifest import (
     manifest_beside,
     manifest_of,
     refuse_others,
-    verified_groups,
+    verified_of,
 )
-from shoal.pipeline.masker import refuse_whole
+from shoal.pipeline.verify import Verified
 from shoal.plan import Csv, Plan
+
+if TYPE_CHECKING:
+    from shoal.backends.spark.dataframe import SparkPublished
 
 # What Spark must know of a CSV file to read the same again that it wrote: quotes are doubled, blanks are part of cells.
 _DIALECT = {
@@ -40,66 +40,54 @@ _DIALECT = {
 }
 
 
-def protect_files(plan: Plan, overwrite: bool = False, progress: Progress = quiet) -> SparkRelease:
-    """Protect the plan's input, and write it to its output: a folder of files, as always with Spark.
-
-    What was written is read back and verified before it gets its final name: under that name is a whole release or
-    nothing. A session that is active is used; otherwise one is started, at the plan's ``scale.master``, and stopped at
-    the end. The release that comes back can be asked for its summary; its table is gone with the session.
-
-    Parameters
-    ----------
-    plan
-        With ``input`` and ``output``; the kind of file follows from the ending, .parquet or .csv.
-    overwrite
-        Whether an output that exists is replaced.
-    progress
-        Called with the name of each step.
-    """
+def refuse_output(spark: SparkSession, plan: Plan) -> None:
+    """Say what stands in the way, before any work is done; whether files exist is asked when they are written."""
     problems = [(part, "is missing; name the file") for part in ("input", "output") if getattr(plan, part) is None]
     if problems:
         raise PlanError(problems)
-    source, target = str(plan.input), str(plan.output)
-    write_kind = _kind(target)
-    refuse_whole(plan)  # before a session is started, which takes seconds
-    rules_of(plan)
-    with session(plan.scale.master if plan.scale is not None else None) as spark:
-        disk = _Disk(spark, target)
-        disk.refuse(source, overwrite)
-        progress("read", 0, 1)
-        original = _read(spark, source, plan)
-        release = protect(original, plan, progress)
-        try:
-            progress("write", 0, 1)
-            with disk.private() as folder:
-                _write(release.table, f"{folder}/data", write_kind)
-                _verify(spark, original, release, f"{folder}/data", write_kind)
-                manifest = _manifest(release, disk.parts(f"{folder}/data"), disk.name, write_kind)
-                disk.publish(folder, release.plan.to_toml(PurePath(target).parent), manifest.to_json(), overwrite)
-            release.summary()
-        finally:
-            release.table.unpersist()
-    return release
+    _format(str(plan.output))
+    _Disk(spark, str(plan.output)).refuse(str(plan.input), overwrite=True)
 
 
-def _kind(path: str) -> str:
-    ending = PurePath(path).suffix.lower()
-    if ending not in (".parquet", ".csv"):
-        raise FileError(f"'{path}': on Spark, files are .parquet or .csv, and folders are named so too")
-    return ending[1:]
+def _format(path: str) -> str:
+    """Return the format of a path, which its ending names."""
+    ending = PurePath(path).suffix.lower()[1:]
+    if not ending.isalnum():
+        raise FileError(f"'{path}' names no format; on Spark, paths end in one, such as .parquet or .csv")
+    return ending
 
 
-def _read(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
+def read(spark: SparkSession, plan: Plan) -> DataFrame:
+    """Read the plan's input: a table of the catalog, or a path whose ending names its format."""
+    path = str(plan.input)
     try:
         with in_plain_words():
-            if _kind(path) == "csv":
+            name = PurePath(path).name
+            if not PurePath(path).suffix and spark.catalog.tableExists(name):
+                return spark.table(name)
+            kind = _format(path)
+            if kind == "csv":
                 return _read_csv(spark, path, plan)
-            found = spark.read.parquet(path)
-            if spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
+            found = spark.read.format(kind).load(path)
+            if kind == "parquet" and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
                 raise FileError(f"the files in '{path}' do not have the same columns; protect those that do together")
             return found
     except AnalysisException:
         raise FileError(f"'{path}' cannot be read: there is no such file, or Spark finds no columns in it") from None
+
+
+def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> None:
+    """Write a release to a folder of files; what was written is read back before it gets its final name."""
+    spark = published.table.sparkSession
+    kind = _format(path)
+    disk = _Disk(spark, path)
+    disk.refuse(str(published.plan.input), overwrite)
+    with disk.private() as folder:
+        _write(published.table, f"{folder}/data", kind)
+        _verify(spark, published, f"{folder}/data", kind)
+        manifest = _manifest(published, verified, disk.parts(f"{folder}/data"), disk.name, kind)
+        plan = published.plan.decided(output=path)
+        disk.publish(folder, plan.to_toml(PurePath(path).parent), manifest.to_json(), overwrite)
 
 
 def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
@@ -133,35 +121,34 @@ def _options(csv: Csv | None) -> dict[str, str]:
 
 def _write(table: DataFrame, path: str, kind: str) -> None:
     try:
-        if kind == "parquet":
-            table.write.parquet(path)
-        else:
+        if kind == "csv":
             # A file a partition; multi-line cells do not mind, as every file is read as a whole.
             table.write.options(**_DIALECT, quoteAll="false").csv(path)
+        else:
+            table.write.format(kind).save(path)
     except AnalysisException:
-        raise FileError("a CSV file has no place for nested columns; write Parquet") from None
+        raise FileError(f"the session cannot write this table as {kind}; write Parquet") from None
 
 
-def _verify(spark: SparkSession, original: DataFrame, release: SparkRelease, path: str, kind: str) -> None:
-    """Read what was written, and count in it once more."""
-    promise = promise_of(original, release.frame, release.excused)
-    reader = spark.read.schema(StructType(promise.fields))
-    written = reader.parquet(path) if kind == "parquet" else reader.options(**_DIALECT, mode="FAILFAST").csv(path)
+def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: str) -> None:
+    """Read what was written, and compare it with what was verified by a sum of hashes over all records."""
+    reader = spark.read.schema(published.table.schema)
+    written = reader.options(**_DIALECT, mode="FAILFAST").csv(path) if kind == "csv" else reader.format(kind).load(path)
     try:
         with in_plain_words():
-            verified(written, promise)
+            same = trace(written, written.columns) == published.trace
     except PySparkException:
-        raise CheckFailed(["the files cannot be read back as they were to be written"]) from None
+        same = False
+    if not same:
+        raise CheckFailed(["the files cannot be read back as they were to be written"])
 
 
-def _manifest(release: SparkRelease, parts: list[Part], name: str, kind: str) -> Manifest:
+def _manifest(published: "SparkPublished", verified: Verified, parts: list[Part], name: str, kind: str) -> Manifest:
     """Make the manifest of a folder of files."""
-    edits, columns = release.frame.edits, release.table.columns
     csv = Csv(delimiter=",", quote='"', decimal=".", encoding="utf-8") if kind == "csv" else None
-    verified = verified_groups(release.risk()["after"], 0 if edits is None else len(edits.kept.rules), release.plan)
-    size = sum(part.bytes for part in parts)
-    published = Published(name=name, bytes=size, parts=parts, records=release.frame.records, columns=columns, csv=csv)
-    return manifest_of(published, release.plan, verified, pyspark=pyspark.__version__)
+    size, columns = sum(part.bytes for part in parts), published.table.columns
+    found = Published(name=name, bytes=size, parts=parts, records=published.records, columns=columns, csv=csv)
+    return manifest_of(found, published.plan, verified_of(published.promise, verified), pyspark=pyspark.__version__)
 
 
 class _Disk:
