@@ -293,7 +293,7 @@ FIRM_RULES = [
 STEPS = {
     "evaluating": shoal.edits.apply.obedience,
     "splitting": shoal.edits.apply.parted,
-    "righting": shoal.edits.repair.righted,
+    "righting": shoal.edits.repair.repaired,
     "verifying": shoal.pipeline.verify._disobeyed,
 }
 

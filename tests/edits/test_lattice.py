@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.edits.controlled_rounding import Equality, Tick, put_right, tick_of
+from shoal.edits.controlled_rounding import Equality, RoundingBase, round_controlled, rounding_base_of
 from shoal.errors import DataError
 
 UNITS = {"integers": 1, "dyadic": 8, "decimals": 100}
@@ -116,8 +116,8 @@ def every_sum_is_exact(equalities, values, rng):
 @given(grouped(tree, shares, double, half, table, repeated))
 def test_every_sum_is_exact_in_doubles_in_any_order(sample):
     columns, equalities, rng = sample
-    tick = tick_of(columns, equalities, binary=True)
-    right = put_right(*published(columns), equalities, tick)
+    base = rounding_base_of(columns, equalities, binary=True)
+    right = round_controlled(*published(columns), equalities, base)
     assert (right.unsolved, right.inexact) == ({}, ())
     assert every_sum_is_exact(equalities, right.values, rng)
 
@@ -126,12 +126,12 @@ def test_every_sum_is_exact_in_doubles_in_any_order(sample):
 @given(grouped(tree, shares, double, repeated))
 def test_values_stay_near_the_mean_and_in_the_range_of_their_group(sample):
     columns, equalities, _ = sample
-    tick = tick_of(columns, equalities, binary=True)
+    base = rounding_base_of(columns, equalities, binary=True)
     means, low, high = published(columns)
-    right = put_right(means, low, high, equalities, tick)
-    step = float(tick.from_ticks(np.ones(1))[0])
+    right = round_controlled(means, low, high, equalities, base)
+    step = float(base.from_multiples(np.ones(1))[0])
     for name, value in right.values.items():
-        on_lattice = (tick.to_ticks(columns[name]) % 1 == 0).all()
+        on_lattice = (base.to_multiples(columns[name]) % 1 == 0).all()
         beyond = 0 if on_lattice else 2 * step
         assert (value >= low[name] - beyond).all()
         assert (value <= high[name] + beyond).all()
@@ -146,10 +146,10 @@ def test_values_stay_near_the_mean_and_in_the_range_of_their_group(sample):
 def test_a_table_stays_near_and_never_becomes_negative(sample, whole):
     columns, equalities, rng = sample
     columns = {name: np.round(column * 800) for name, column in columns.items()} if whole else columns
-    tick = tick_of(columns, equalities, binary=True, whole=whole)
+    base = rounding_base_of(columns, equalities, binary=True, whole=whole)
     means, low, high = published(columns)
-    right = put_right(means, low, high, equalities, tick)
-    step = float(tick.from_ticks(np.ones(1))[0])
+    right = round_controlled(means, low, high, equalities, base)
+    step = float(base.from_multiples(np.ones(1))[0])
     assert every_sum_is_exact(equalities, right.values, rng)
     for name, value in right.values.items():
         assert (value >= 0).all()
@@ -161,16 +161,16 @@ def test_a_table_stays_near_and_never_becomes_negative(sample, whole):
 @given(grouped(tree, shares))
 def test_a_decimal_tick_gives_sums_that_are_exact_as_decimals(sample):
     columns, equalities, _ = sample
-    tick = tick_of(columns, equalities, binary=False)
-    right = put_right(*published(columns), equalities, tick)
-    ticks = {name: np.rint(tick.to_ticks(value)).astype(np.int64) for name, value in right.values.items()}
+    base = rounding_base_of(columns, equalities, binary=False)
+    right = round_controlled(*published(columns), equalities, base)
+    multiples = {name: np.rint(base.to_multiples(value)).astype(np.int64) for name, value in right.values.items()}
     for each in equalities:
-        total = sum(int(factor) * ticks[name] for name, factor in each.coefficients.items())
-        assert (total == round(float(tick.to_ticks(np.array([each.constant]))[0]))).all()
+        total = sum(int(factor) * multiples[name] for name, factor in each.coefficients.items())
+        assert (total == round(float(base.to_multiples(np.array([each.constant]))[0]))).all()
     for name, value in right.values.items():
-        if tick.base == 10:
-            assert all(float(f"{one:.{tick.digits}f}") == one for one in value)
-        assert (value == tick.from_ticks(ticks[name])).all()
+        if base.radix == 10:
+            assert all(float(f"{one:.{base.digits}f}") == one for one in value)
+        assert (value == base.from_multiples(multiples[name])).all()
 
 
 @settings(max_examples=200)
@@ -186,7 +186,7 @@ def test_one_sum_is_rounded_at_the_least_distance(seed, terms):
         {name: column - 9 for name, column in values.items()},
         {name: column + 9 for name, column in values.items()},
     )
-    n = np.array(list(put_right(values, *ranges, [equality], Tick(2, 0)).values.values()))
+    n = np.array(list(round_controlled(values, *ranges, [equality], RoundingBase(2, 0)).values.values()))
     for group in range(9):
         choices = itertools.product(*({math.floor(one), math.ceil(one)} for one in x[:, group]))
         best = min(np.abs(np.array(each) - x[:, group]).sum() for each in choices if sum(each[:-1]) == each[-1])
@@ -197,13 +197,13 @@ def test_one_sum_is_rounded_at_the_least_distance(seed, terms):
 @given(grouped(tree, table, shares))
 def test_each_group_is_put_right_on_its_own(sample):
     columns, equalities, rng = sample
-    tick = tick_of(columns, equalities, binary=True)
+    base = rounding_base_of(columns, equalities, binary=True)
     means, low, high = published(columns)
     means = {name: value + rng.normal(size=value.size) for name, value in means.items()}
     at = rng.permutation(next(iter(means.values())).size)[: rng.integers(1, 40)]
-    together = put_right(means, low, high, equalities, tick).values
+    together = round_controlled(means, low, high, equalities, base).values
     some = ({name: value[at] for name, value in of.items()} for of in (means, low, high))
-    for name, value in put_right(*some, equalities, tick).values.items():
+    for name, value in round_controlled(*some, equalities, base).values.items():
         assert (value == together[name][at]).all()
 
 
@@ -211,17 +211,17 @@ def test_each_group_is_put_right_on_its_own(sample):
 @given(grouped(tree, table, repeated))
 def test_a_sum_with_a_missing_term_is_left_alone_and_all_others_hold(sample):
     columns, equalities, rng = sample
-    tick = tick_of(columns, equalities, binary=True)
+    base = rounding_base_of(columns, equalities, binary=True)
     means, low, high = published(columns)
     means = {name: np.where(rng.random(value.size) < 0.15, np.nan, value) for name, value in means.items()}
-    right = put_right(means, low, high, equalities, tick)
+    right = round_controlled(means, low, high, equalities, base)
     assert right.unsolved == {}
     for each in equalities:
         there = ~np.isnan([means[name] for name in each.coefficients]).any(axis=0)
         assert in_any_order(each, right.values, rng)[there].all()
     for name, value in right.values.items():
         assert (np.isnan(value) == np.isnan(means[name])).all()
-        assert (tick.to_ticks(value[~np.isnan(value)]) % 1 == 0).all()
+        assert (base.to_multiples(value[~np.isnan(value)]) % 1 == 0).all()
 
 
 @settings(max_examples=100)
@@ -230,11 +230,11 @@ def test_a_fixed_median_stays_and_the_others_make_up_for_it_in_their_ranges(samp
     columns, equalities, rng = sample
     columns = {name: np.round(column * 800) for name, column in columns.items()}
     equalities = [Equality(each.coefficients, each.constant * 800) for each in equalities]
-    tick = tick_of(columns, equalities, binary=True)
+    base = rounding_base_of(columns, equalities, binary=True)
     values, low, high = published(columns)
     fixed = list(columns)[int(rng.integers(len(columns)))]
     values[fixed] = np.median(columns[fixed], axis=1)
-    right = put_right(values, low, high, equalities, tick, fixed=[fixed])
+    right = round_controlled(values, low, high, equalities, base, fixed=[fixed])
     assert right.unsolved == {}
     assert (right.values[fixed] == values[fixed]).all()
     assert every_sum_is_exact(equalities, right.values, rng)
@@ -246,7 +246,7 @@ def test_a_fixed_median_stays_and_the_others_make_up_for_it_in_their_ranges(samp
 def test_what_a_fixed_attribute_lacks_is_spread_by_least_squares():
     values = {"a": np.array([10.0]), "b": np.array([20.0]), "c": np.array([36.0])}
     low, high = ({name: value + by for name, value in values.items()} for by in (-9, 9))
-    right = put_right(values, low, high, [Equality({"a": 1, "b": 1, "c": -1})], Tick(2, 10), fixed=["a"])
+    right = round_controlled(values, low, high, [Equality({"a": 1, "b": 1, "c": -1})], RoundingBase(2, 10), fixed=["a"])
     assert {name: value.tolist() for name, value in right.values.items()} == {"a": [10.0], "b": [23.0], "c": [33.0]}
     assert right.moved == {"a": 0.0, "b": 3.0, "c": 3.0}
 
@@ -254,7 +254,7 @@ def test_what_a_fixed_attribute_lacks_is_spread_by_least_squares():
 def test_a_range_stops_the_spreading_and_the_widest_takes_the_rest():
     values = {"a": np.array([10.0]), "b": np.array([20.0]), "c": np.array([36.0])}
     low, high = {"a": np.array([10.0]), "b": np.array([20.0]), "c": np.array([0.0])}, dict(values)
-    right = put_right(values, low, high, [Equality({"a": 1, "b": 1, "c": -1})], Tick(2, 0))
+    right = round_controlled(values, low, high, [Equality({"a": 1, "b": 1, "c": -1})], RoundingBase(2, 0))
     assert [float(value[0]) for value in right.values.values()] == [10, 20, 30]
 
 
@@ -266,28 +266,28 @@ def one_group(**of):
 def test_what_one_range_does_not_allow_is_spread_over_the_others_alike():
     group = one_group(a=(10, 0, 20), b=(20, 19, 20.5), c=(30, 0, 60), d=(30, 0, 60), t=(100.5, 0, 200))
     equality = Equality({"a": 1, "b": 1, "c": 1, "d": 1, "t": -1})
-    right = put_right(*group, [equality], Tick(2, 10), fixed=["a", "t"])
+    right = round_controlled(*group, [equality], RoundingBase(2, 10), fixed=["a", "t"])
     assert [round(float(value[0]), 1) for value in right.values.values()] == [10, 20.5, 35, 35, 100.5]
 
 
 def test_a_tick_beyond_the_range_is_not_taken_while_another_attribute_has_one():
     group = one_group(a=(2.75, 0, 2.875), b=(0.5, 0, 8), c=(3.25, 0, 8))
-    right = put_right(*group, [Equality({"a": 1, "b": 1, "c": -1})], Tick(2, 0))
+    right = round_controlled(*group, [Equality({"a": 1, "b": 1, "c": -1})], RoundingBase(2, 0))
     assert [float(value[0]) for value in right.values.values()] == [2, 1, 3]
 
 
 def test_what_rounding_leaves_over_is_shared_out_within_the_ranges():
     group = one_group(a=(0.5, 0, 1), b=(1, 0, 2), c=(3, 2, 4))
-    right = put_right(*group, [Equality({"a": 4, "b": 1, "c": -1})], Tick(2, 0))
+    right = round_controlled(*group, [Equality({"a": 4, "b": 1, "c": -1})], RoundingBase(2, 0))
     assert [float(value[0]) for value in right.values.values()] == [0, 2, 2]
 
 
 def test_equalities_that_cannot_hold_are_counted():
     values = {name: np.array([1.0, 1.5, np.nan]) for name in "ab"}
     equalities = [Equality({"a": 1, "b": -1}), Equality({"a": 1, "b": -1}, 3), Equality({"a": 1}, 1.5)]
-    right = put_right(values, values, values, equalities, Tick(2, 1), fixed=["a"])
+    right = round_controlled(values, values, values, equalities, RoundingBase(2, 1), fixed=["a"])
     assert right.unsolved == {1: 2, 2: 1}
-    off_lattice = put_right(values, values, values, equalities[:1], Tick(2, 0), fixed=["a"])
+    off_lattice = round_controlled(values, values, values, equalities[:1], RoundingBase(2, 0), fixed=["a"])
     assert off_lattice.unsolved == {0: 1}
     assert off_lattice.values["a"][1] == 1.5
 
@@ -300,7 +300,7 @@ def test_coefficients_and_constants_of_no_lattice_are_named():
         Equality({"b": 1, "c": 1}, 0.1),
         Equality({"b": 2, "c": 2}, 3),
     ]
-    right = put_right(values, values, values, equalities, Tick(2, 0))
+    right = round_controlled(values, values, values, equalities, RoundingBase(2, 0))
     assert right.inexact == (0, 2, 3)
     assert right.values["a"][0] == 3.3  # tied by no equality that a lattice can hold
     assert right.values["b"][0] == 2 * right.values["c"][0]
@@ -308,11 +308,11 @@ def test_coefficients_and_constants_of_no_lattice_are_named():
 
 def test_no_zero_has_a_sign():
     values = {"a": np.array([-0.3]), "b": np.array([0.3])}
-    right = put_right(
+    right = round_controlled(
         values,
         *({name: value + by for name, value in values.items()} for by in (-9, 9)),
         [Equality({"a": 1, "b": 1})],
-        Tick(2, 0),
+        RoundingBase(2, 0),
     )
     assert not np.signbit(list(right.values.values())).any()
 
@@ -322,7 +322,7 @@ def test_more_groups_than_a_block_are_all_put_right():
     a, b = rng.integers(0, 1000, (2, 100_000, 3))
     columns = {"a": a / 1.0, "b": b / 1.0, "c": (a + b) / 1.0}
     equality = Equality({"a": 1, "b": 1, "c": -1})
-    right = put_right(*published(columns), [equality], tick_of(columns, [equality], binary=True))
+    right = round_controlled(*published(columns), [equality], rounding_base_of(columns, [equality], binary=True))
     assert (right.values["a"] + right.values["b"] == right.values["c"]).all()
 
 
@@ -344,48 +344,50 @@ def test_more_groups_than_a_block_are_all_put_right():
     ],
 )
 def test_the_tick_is_finer_than_the_data_and_as_fine_as_doubles_allow(values, binary, text):
-    assert tick_of({"a": np.array(values)}, binary=binary).text == text
+    assert rounding_base_of({"a": np.array(values)}, binary=binary).text == text
 
 
 def test_a_fine_tick_keeps_as_many_digits_as_sums_allow():
-    assert tick_of({"a": np.array([math.pi, 3.0])}, binary=True, fine=True).text == "2^-42"
+    assert rounding_base_of({"a": np.array([math.pi, 3.0])}, binary=True, fine=True).text == "2^-42"
 
 
 def test_a_fixed_value_off_the_lattice_is_met_to_half_a_tick():
     values = {"a": np.array([0.3]), "b": np.array([1.0]), "s": np.array([1.3])}
-    right = put_right(values, *[values] * 2, [Equality({"a": 1, "b": 1, "s": -1})], Tick(2, 30), fixed=["a"])
+    right = round_controlled(
+        values, *[values] * 2, [Equality({"a": 1, "b": 1, "s": -1})], RoundingBase(2, 30), fixed=["a"]
+    )
     assert right.values["a"][0] == 0.3
     assert abs(right.values["a"] + right.values["b"] - right.values["s"])[0] <= 2.0**-31
     assert right.unsolved == {0: 1}
 
 
 def test_whole_numbers_have_the_tick_one():
-    assert tick_of({"a": np.array([1.5, 2.0])}, binary=True, whole=True).text == "1"
+    assert rounding_base_of({"a": np.array([1.5, 2.0])}, binary=True, whole=True).text == "1"
 
 
 def test_coefficients_constants_and_what_is_left_over_make_a_tick_coarser():
     columns = {"a": np.array([2.0**47]), "b": np.array([2.0**46])}
-    assert tick_of(columns, binary=True) == Tick(2, 4)
-    assert tick_of(columns, [Equality({"a": 16, "b": 1})], binary=True) == Tick(2, 0)
-    assert tick_of(columns, [Equality({"a": 0.5, "b": 1})], binary=True) == Tick(2, 3)
-    assert tick_of(columns, [Equality({"a": 1, "b": 1}, 2.0**48)], binary=True) == Tick(2, 3)
-    assert tick_of(columns, [Equality({"a": 1, "b": 1, "left over": 1})], binary=True) == Tick(2, 3)
-    assert tick_of({"a": np.array([1.0])}, [Equality({"a": 1}, 0.125)], binary=True) == Tick(2, 13)
+    assert rounding_base_of(columns, binary=True) == RoundingBase(2, 4)
+    assert rounding_base_of(columns, [Equality({"a": 16, "b": 1})], binary=True) == RoundingBase(2, 0)
+    assert rounding_base_of(columns, [Equality({"a": 0.5, "b": 1})], binary=True) == RoundingBase(2, 3)
+    assert rounding_base_of(columns, [Equality({"a": 1, "b": 1}, 2.0**48)], binary=True) == RoundingBase(2, 3)
+    assert rounding_base_of(columns, [Equality({"a": 1, "b": 1, "left over": 1})], binary=True) == RoundingBase(2, 3)
+    assert rounding_base_of({"a": np.array([1.0])}, [Equality({"a": 1}, 0.125)], binary=True) == RoundingBase(2, 13)
 
 
 def test_sizes_too_different_are_refused_by_name():
     columns = {"small": np.array([1.0]), "none": np.array([0.0]), "large": np.array([1e300])}
     with pytest.raises(DataError, match=r"^'small' and 'large' are too different in size"):
-        tick_of(columns, binary=True)
+        rounding_base_of(columns, binary=True)
     with pytest.raises(DataError, match="'small', 'none', 'large' are too large to be exact"):
-        tick_of(columns, binary=True, whole=True)
-    with pytest.raises(DataError, match="'large' are too large to be exact in ticks of 2\\^-10"):
-        put_right(*[columns] * 3, [Equality({"small": 1, "large": -1})], Tick(2, 10))
+        rounding_base_of(columns, binary=True, whole=True)
+    with pytest.raises(DataError, match="'large' are too large to be exact in multiples of 2\\^-10"):
+        round_controlled(*[columns] * 3, [Equality({"small": 1, "large": -1})], RoundingBase(2, 10))
 
 
 @given(st.integers(-(10**12), 10**12), st.integers(0, 9))
 def test_a_decimal_value_on_the_lattice_is_a_whole_number_of_ticks(number, digits):
     value = np.array([float(f"{number}e-{digits}")])
-    tick = Tick(10, digits)
-    assert tick.to_ticks(value)[0] == number
-    assert (tick.from_ticks(np.array([number])) == value).all()
+    base = RoundingBase(10, digits)
+    assert base.to_multiples(value)[0] == number
+    assert (base.from_multiples(np.array([number])) == value).all()

@@ -15,9 +15,9 @@ from tests.census_edits import FIGURES, census_with_edits
 import shoal
 import shoal.pipeline.aggregate
 from shoal.edits.load import read_rules
-from shoal.edits.repair import righted
+from shoal.edits.repair import repaired
 from shoal.edits.spelling import as_read_by_digits, is_plain
-from shoal.edits.strategy import Table, keeping
+from shoal.edits.strategy import Table, strategy_for
 
 KINDS = {
     "ints": lambda rng, n: rng.integers(0, 50, n),
@@ -241,11 +241,11 @@ def met(**of):
 
 
 def test_one_attribute_needs_no_parts_for_its_gaps_and_imputed_ones_none():
-    assert keeping(read_rules(["a <= 10"]), met()).splits == []
-    assert len(keeping(read_rules(["a + b == s"]), met()).splits) == 3
-    assert keeping(read_rules(["a + b == s"]), met(imputed=True)).splits == []
-    assert not keeping(read_rules(["a >= 16 or b == 0"]), met(imputed=True)).demands[0].promised
-    assert keeping(read_rules(["if a < 16 then b == 0"]), met(imputed=True)).demands[0].promised
+    assert strategy_for(read_rules(["a <= 10"]), met()).splits == []
+    assert len(strategy_for(read_rules(["a + b == s"]), met()).splits) == 3
+    assert strategy_for(read_rules(["a + b == s"]), met(imputed=True)).splits == []
+    assert not strategy_for(read_rules(["a >= 16 or b == 0"]), met(imputed=True)).requirements[0].promised
+    assert strategy_for(read_rules(["if a < 16 then b == 0"]), met(imputed=True)).requirements[0].promised
 
 
 def test_orders_of_levels_are_not_promised():
@@ -275,14 +275,14 @@ def test_a_division_by_zero_is_said():
 
 def refusal(rules, **of):
     with pytest.raises(shoal.PlanError) as error:
-        keeping(read_rules(rules), met(**of))
+        strategy_for(read_rules(rules), met(**of))
     return str(error.value)
 
 
 def test_ways_out_are_ways_out():
     said = refusal(["a * b == p", "a in original"])
     assert "recompute, such as 'p'" in said
-    keeping(read_rules(["a * b == p", "a in original"]), met(recompute=["p"]))
+    strategy_for(read_rules(["a * b == p", "a in original"]), met(recompute=["p"]))
     said = refusal(["a * b == p", "p in original"])
     assert "'p' is asked for a geometric mean" in said
     assert "recompute" not in said
@@ -293,10 +293,10 @@ def test_ways_out_are_ways_out():
 
 
 def test_only_what_is_adjusted_moves():
-    kept = keeping(read_rules(["a + b == s"]), met(adjust=["a"]))
+    kept = strategy_for(read_rules(["a + b == s"]), met(adjust=["a"]))
     original = {"a": np.array([1.0, 2]), "b": np.array([3.0, 4]), "s": np.array([4.0, 6])}
     published = {"a": np.array([1.5, 1.5]), "b": np.array([3.25, 3.25]), "s": np.array([5.0, 5.0])}
-    found = righted(kept, original, published, dict.fromkeys(original, np.zeros(2, dtype=np.int64)))
+    found = repaired(kept, original, published, dict.fromkeys(original, np.zeros(2, dtype=np.int64)))
     assert {name: codes[0] for name, codes in found.values.items()} == {"a": 1.75, "b": 3.25, "s": 5.0}
 
 
@@ -307,13 +307,15 @@ def test_ordinary_sums_need_no_record_of_their_own():
     labels = np.repeat(np.arange(10), 4)
     published = {name: np.repeat(codes.reshape(10, 4).mean(axis=1), 4) for name, codes in original.items()}
     for rules in (["a + b == s"], ["a + b == s", "a <= 1", "a + b <= s + 1"]):
-        found = righted(keeping(read_rules(rules), met()), original, published, dict.fromkeys(original, labels))
+        found = repaired(strategy_for(read_rules(rules), met()), original, published, dict.fromkeys(original, labels))
         assert (found.own, found.misread) == (0, 0)
 
 
 def test_the_rules_of_the_paper_need_no_record_of_their_own(reference_file, tmp_path, monkeypatch):
     found = []
-    monkeypatch.setattr(shoal.pipeline.aggregate, "righted", lambda *given: found.append(righted(*given)) or found[-1])
+    monkeypatch.setattr(
+        shoal.pipeline.aggregate, "repaired", lambda *given: found.append(repaired(*given)) or found[-1]
+    )
     path = tmp_path / "figures.sch"
     path.write_text(FIGURES)
     for k in (4, 25):
@@ -322,7 +324,7 @@ def test_the_rules_of_the_paper_need_no_record_of_their_own(reference_file, tmp_
 
 
 def test_the_record_that_is_published_is_the_nearest_and_does_not_depend_on_the_order():
-    kept = keeping(
+    kept = strategy_for(
         read_rules(["2*a == w", "1.1*a <= s"]), met(names=list("aws"), masked=dict.fromkeys("aws", "continuous"))
     )
     a = np.array([0.1, 0.7, 0.3, 0.4, 1.9])
@@ -331,8 +333,8 @@ def test_the_record_that_is_published_is_the_nearest_and_does_not_depend_on_the_
     published["s"] = published["s"] - 1e-3
     labels = dict.fromkeys(original, np.zeros(5, dtype=np.int64))
     order = np.array([3, 1, 4, 0, 2])
-    found = righted(kept, original, published, labels)
-    turned = righted(kept, {n: c[order] for n, c in original.items()}, published, labels)
+    found = repaired(kept, original, published, labels)
+    turned = repaired(kept, {n: c[order] for n, c in original.items()}, published, labels)
     assert (found.values["s"] >= 1.1 * found.values["a"]).all()
     assert all((found.values[name] == turned.values[name]).all() for name in original)
 
@@ -356,4 +358,4 @@ def test_problems_are_said_in_the_same_order_whatever_the_hashes():
 
 
 def test_a_rule_about_gaps_says_how_it_is_kept():
-    assert all(demand.how for demand in keeping(read_rules(["a is not missing"]), met()).demands)
+    assert all(requirement.how for requirement in strategy_for(read_rules(["a is not missing"]), met()).requirements)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.edits.evaluate import Records, holds
 from shoal.edits.expressions import Comparison, Condition, Missing, Rule, attributes_of
 from shoal.edits.load import read_rules
-from shoal.edits.strategy import Keeping, keeping, tied_blocks
+from shoal.edits.strategy import Strategy, strategy_for, tied_blocks
 from shoal.edits.strategy import Table as Met
 from shoal.errors import DataError, PlanError
 from shoal.plan import Plan
@@ -27,7 +27,7 @@ def rules_of(plan: Plan) -> list[Rule]:
     return [] if plan.edits is None else read_rules(plan.edits)
 
 
-def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) -> tuple[ResolvedPlan, Keeping]:
+def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) -> tuple[ResolvedPlan, Strategy]:
     """Plan how the rules are kept, and give attributes the aggregates that this takes.
 
     Parameters
@@ -56,49 +56,53 @@ def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) 
         adjust=plan.adjust,
         imputed=plan.missing == "impute",
     )
-    kept = _without_secret_gaps(keeping(rules, met), plan)
+    kept = _without_secret_gaps(strategy_for(rules, met), plan)
     _refuse_totals(kept, plan)
     named = {**asked, **kept.aggregates}
     decided = {name: named[name] for name in plan.masked if name in named}
     return (plan if decided == asked else plan.decided(aggregate=decided)), kept
 
 
-def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Keeping:
+def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Strategy:
     """See that the attributes are there of which rules speak that hybrid data keep, in no group's representatives."""
     nothing: dict[str, Any] = {"masked": {}, "defaults": {}, "asked": {}, "blocks": []}
-    kept = keeping(rules, Met(names=names, identifiers=plan.identifiers, **nothing))
-    for demand in kept.demands:
-        if {*demand.of.attributes} & {*plan.changed}:
+    kept = strategy_for(rules, Met(names=names, identifiers=plan.identifiers, **nothing))
+    for requirement in kept.requirements:
+        if {*requirement.of.attributes} & {*plan.changed}:
             where = "all records" if plan.method == "ms" else "every group"
-            demand.how = [f"means and covariances of {where}, put right so that the sum is exact as written"]
+            requirement.how = [f"means and covariances of {where}, put right so that the sum is exact as written"]
     return kept
 
 
-def _without_secret_gaps(kept: Keeping, plan: Plan) -> Keeping:
+def _without_secret_gaps(kept: Strategy, plan: Plan) -> Strategy:
     """Let no confidential attribute part records: a group of one part would give its value away.
 
     Rules that it governs are refused. Whether it is missing parts no records either, where a rule is only verified.
     """
     secret = {*plan.confidential}
     problems = []
-    for demand in kept.demands:
-        parting = [split for split in demand.splits if secret & {*attributes_of(split)}]
-        if parting and (demand.promised or not all(isinstance(split, Missing) for split in parting)):
+    for requirement in kept.requirements:
+        parting = [split for split in requirement.splits if secret & {*attributes_of(split)}]
+        if parting and (requirement.promised or not all(isinstance(split, Missing) for split in parting)):
             names = [name for split in parting for name in attributes_of(split) if name in secret]
             problems.append(
-                f"rule '{demand.name}' would part records by {listed(list(dict.fromkeys(names)))}, confidential, so "
-                "that all members of a group share what governs; make it a quasi-identifier, or leave the rule out"
+                f"rule '{requirement.name}' would part records by {listed(list(dict.fromkeys(names)))}, confidential, "
+                "so that all members of a group share what governs; make it a quasi-identifier, or leave the rule out"
             )
     if problems:
         raise PlanError([("edits", problem) for problem in problems])
     return replace(kept, splits=[split for split in kept.splits if not secret & {*attributes_of(split.condition)}])
 
 
-def _refuse_totals(kept: Keeping, plan: Plan) -> None:
+def _refuse_totals(kept: Strategy, plan: Plan) -> None:
     """Refuse to keep weighted totals where rules move what groups publish."""
-    moving = [demand for demand in kept.demands if demand.sums or demand.recomputed or demand.whole]
+    moving = [
+        requirement
+        for requirement in kept.requirements
+        if requirement.sums or requirement.recomputed or requirement.whole
+    ]
     if plan.preserve is not None and moving:
-        named = listed([demand.name for demand in moving[:_NAMED]])
+        named = listed([each.name for each in moving[:_NAMED]])
         what = "rule" if len(moving) == 1 else "rules"
         problem = f"cannot be kept with {what} {named}, which move what groups publish; leave one of them out"
         raise PlanError([("preserve", problem)])
@@ -154,14 +158,14 @@ def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: 
     return [f"{many} broke a rule in the original ({what}); the groups they are in may go on breaking that rule"]
 
 
-def no_product(name: str, kept: Keeping) -> str | None:
+def no_product(name: str, kept: Strategy) -> str | None:
     """Say what to do where a rule needs the geometric mean of an attribute that has none; None if no rule does."""
-    for demand in kept.demands:
-        if name in demand.geometric:
-            anew = demand.recomputed[0].name if demand.recomputed else name
+    for requirement in kept.requirements:
+        if name in requirement.geometric:
+            anew = requirement.recomputed[0].name if requirement.recomputed else name
             return (
-                f"and rule '{demand.name}' is kept by geometric means, which only positive numbers have; compute one "
-                f"attribute of the rule from the others (recompute = '{anew}'), or leave the rule out"
+                f"and rule '{requirement.name}' is kept by geometric means, which only positive numbers have; compute "
+                f"one attribute of the rule from the others (recompute = '{anew}'), or leave the rule out"
             )
     return None
 
@@ -180,19 +184,19 @@ def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int) -> str:
     return f"{part} off {counted(sum(sizes), 'record')} in {counted(len(sizes), 'part')} of fewer than k = {k}"
 
 
-def ways_out(rules: Collection[str], kept: Keeping, plan: Plan) -> str:
+def ways_out(rules: Collection[str], kept: Strategy, plan: Plan) -> str:
     """Say what to do where rules part off too few records."""
     by_medoids = {*rules} <= kept_by_medoids(kept.rules, plan)
     return f"take a smaller k, {_MEDOID + ', ' if by_medoids else ''}or leave the rule out"
 
 
-def without_promise(kept: Keeping, mixed: frozenset[Condition]) -> Keeping:
+def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:
     """Take back the promise of rules that rely on parts which were joined."""
-    demands = [replace(demand) for demand in kept.demands]
-    for demand in demands:
-        if not mixed.isdisjoint(demand.splits):
-            demand.give_up()
-    return replace(kept, demands=demands)
+    requirements = [replace(requirement) for requirement in kept.requirements]
+    for requirement in requirements:
+        if not mixed.isdisjoint(requirement.splits):
+            requirement.give_up()
+    return replace(kept, requirements=requirements)
 
 
 def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
@@ -206,14 +210,14 @@ def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
     return found
 
 
-def explained(kept: Keeping) -> Iterator[dict[str, Any]]:
+def explained(kept: Strategy) -> Iterator[dict[str, Any]]:
     """Say of every rule what it is and how it is kept, ready for JSON."""
-    for demand in kept.demands:
+    for requirement in kept.requirements:
         yield {
-            "rule": demand.name,
-            "text": demand.of.rule.text,
-            "class": demand.of.label,
-            "attributes": demand.of.attributes,
-            "kept": "; ".join(demand.how) or "records that miss a value and records that have it share no group",
-            "promised": demand.promised,
+            "rule": requirement.name,
+            "text": requirement.of.rule.text,
+            "class": requirement.of.label,
+            "attributes": requirement.of.attributes,
+            "kept": "; ".join(requirement.how) or "records that miss a value and records that have it share no group",
+            "promised": requirement.promised,
         }

@@ -1,4 +1,4 @@
-"""Solving equalities in whole ticks, many groups at a time: spread, round, apportion what is left.
+"""Equalities solved in multiples of a rounding base, many groups at a time: spread, round, apportion the rest.
 
 The numbers are doubles that hold whole numbers below 2^53, so that no sum of them rounds.
 """
@@ -18,7 +18,7 @@ _ROUNDS = 30  # of projections onto the equalities and the ranges in turn
 
 
 class System(NamedTuple):
-    """Equalities in ticks: the sum over j of a_ij n_j is c_i, for every i; some n_j must stay as they are."""
+    """Equalities in multiples: the sum over j of a_ij n_j is c_i, for every i; some n_j must stay as they are."""
 
     a: Matrix
     c: Column
@@ -40,13 +40,15 @@ def solve_block(
     uses = system.a != 0
     imposed = np.array([~np.isnan(x[terms]).any(axis=0) for terms in uses])
     n = np.empty_like(x)
-    on_ticks = np.where(system.fixed[:, None], np.rint(x), x)  # of what stays off the lattice, the nearest tick counts
+    on_lattice = np.where(
+        system.fixed[:, None], np.rint(x), x
+    )  # of what stays off the lattice, the nearest multiple counts
     for pattern, groups in _patterns(imposed):
         if pattern.tobytes() not in orders:
             there = np.flatnonzero(pattern)
             orders[pattern.tobytes()] = [int(there[each]) for each in _order(system.a[there], system.fixed)]
         part = system.only(orders[pattern.tobytes()])
-        n[:, groups] = _settle(part, on_ticks[:, groups], low[:, groups], high[:, groups])
+        n[:, groups] = _settle(part, on_lattice[:, groups], low[:, groups], high[:, groups])
     n[system.fixed] = x[system.fixed]
     fails = [(total(a, n)[there] != c).sum() for a, c, there in zip(system.a, system.c, imposed, strict=True)]
     return n, np.array(fails)
@@ -65,7 +67,7 @@ def _patterns(imposed: Mask) -> Iterator[tuple[Mask, Places | slice]]:
 def _settle(system: System, x: Matrix, low: Matrix, high: Matrix) -> Matrix:
     x = _spread(system, x, low, high)
     low, high = np.ceil(low), np.floor(high)
-    low, high = np.minimum(low, high), np.maximum(low, high)  # a range between two ticks widens to both
+    low, high = np.minimum(low, high), np.maximum(low, high)  # a range between two multiples widens to both
     n = np.where(system.fixed[:, None], np.rint(x), np.clip(np.rint(x), low, high))
     settled = system.fixed.copy()
     for a, c in zip(system.a, system.c, strict=True):
@@ -99,35 +101,35 @@ def _spread(system: System, x: Matrix, low: Matrix, high: Matrix) -> Matrix:
 
 
 def _apportion(a: Column, lacking: Column, free: Places, x: Matrix, n: Matrix, low: Matrix, high: Matrix) -> None:
-    """Make up for the ticks that an equality lacks by its free terms, in place; their coefficients are 1 and -1."""
+    """Make up for the multiples that an equality lacks by its free terms, in place; their coefficients are 1 and -1."""
     open_ = np.flatnonzero(lacking)
     if free.size == 0 or open_.size == 0:
         return
     at = np.ix_(free, open_)
-    ticks, least, most = n[at], low[at], high[at]
+    multiples, least, most = n[at], low[at], high[at]
     left = np.abs(lacking[open_])
     step = a[free][:, None] * np.sign(lacking[open_])
-    remainder = step * (x[at] - ticks)
-    remainder[(ticks + step < least) | (ticks + step > most)] = 0
-    _take_largest_remainders(ticks, step, left, remainder)
-    _give_rest_to_widest(ticks, step, left, least, most)
-    n[at] = ticks
+    remainder = step * (x[at] - multiples)
+    remainder[(multiples + step < least) | (multiples + step > most)] = 0
+    _take_largest_remainders(multiples, step, left, remainder)
+    _give_rest_to_widest(multiples, step, left, least, most)
+    n[at] = multiples
 
 
-def _take_largest_remainders(ticks: Matrix, step: Matrix, left: Column, remainder: Matrix) -> None:
+def _take_largest_remainders(multiples: Matrix, step: Matrix, left: Column, remainder: Matrix) -> None:
     """Round the other way the terms that lose the least by it."""
     groups: Places = np.arange(left.size)
     while groups.size:
         best = remainder[:, groups].argmax(axis=0)
         able = remainder[best, groups] > 0
         best, groups = best[able], groups[able]
-        ticks[best, groups] += step[best, groups]
+        multiples[best, groups] += step[best, groups]
         remainder[best, groups] = 0
         left[groups] -= 1
         groups = groups[left[groups] > 0]
 
 
-def _give_rest_to_widest(ticks: Matrix, step: Matrix, left: Column, least: Matrix, most: Matrix) -> None:
+def _give_rest_to_widest(multiples: Matrix, step: Matrix, left: Column, least: Matrix, most: Matrix) -> None:
     """Move the terms as far as their ranges allow, the widest first, and it alone beyond."""
     groups = np.flatnonzero(left)
     if groups.size == 0:
@@ -135,12 +137,12 @@ def _give_rest_to_widest(ticks: Matrix, step: Matrix, left: Column, least: Matri
     by_width = np.argsort((least - most)[:, groups], axis=0, kind="stable")
     for term in by_width:
         at = term, groups
-        room = np.where(step[at] > 0, most[at] - ticks[at], ticks[at] - least[at])
+        room = np.where(step[at] > 0, most[at] - multiples[at], multiples[at] - least[at])
         given = np.clip(room, 0, left[groups])
-        ticks[at] += step[at] * given
+        multiples[at] += step[at] * given
         left[groups] -= given
     widest = by_width[0]
-    ticks[widest, groups] += step[widest, groups] * left[groups]
+    multiples[widest, groups] += step[widest, groups] * left[groups]
 
 
 def _order(a: Matrix, fixed: Mask) -> list[int]:

@@ -1,10 +1,10 @@
 """Sums that hold exactly as written: representatives are put on a lattice, and what is left over is apportioned.
 
 A mean keeps a sum of attributes up to the last bit, and a validator that compares doubles sees that bit. If the tied
-attributes are whole multiples of one tick and their sums stay below 2^53 ticks, then no addition rounds, in any order,
-as long as the tick is a power of two. So each representative is rounded to the tick below or above it, whichever makes
-the sums exact at the least distance: seats of a parliament are apportioned by the largest remainder in the same way,
-and tables are rounded so under the name of controlled rounding [1]_.
+attributes are whole multiples of one rounding base and their sums stay below 2^53 times that base, then no addition
+rounds, in any order, as long as the base is a power of two. So each representative is rounded to the multiple below or
+above it, whichever makes the sums exact at the least distance: this is the controlled rounding of tables [1]_, and how
+seats of a parliament are apportioned by the largest remainder.
 
 How a rule becomes an equality, and what to do about those that cannot be exact on a lattice, is not decided here.
 
@@ -24,11 +24,11 @@ from shoal.edits.apportionment import Column, Places, System, solve_block, total
 from shoal.errors import DataError
 from shoal.text import listed
 
-_EXACT = 52  # bits: sums in ticks stay below 2^52, and a few ticks of rounding do not bring them to 2^53
+_EXACT = 52  # bits: sums stay below 2^52 rounding bases, and rounding by a few does not bring them to 2^53
 _READABLE = 15  # digits behind the point are exact whoever reads them
 _ENOUGH = 20  # bits of a value that has no resolution of its own: a millionth
 _FREE = 44  # bits of a value that has no resolution of its own
-_GUARD = 10  # bits by which a tick is finer than the values, so that means of groups lose little
+_GUARD = 10  # bits by which the rounding base is finer than the values, so that means of groups lose little
 _GUARD_DIGITS = 3
 _BITS, _DIGITS = 20, 9  # the most binary and decimal digits that count as a resolution of the data
 _COEFFICIENT = 2**26  # beyond it, neither numerator nor denominator of a coefficient is one that somebody wrote
@@ -46,24 +46,24 @@ class Equality:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """The step of a lattice, base^-digits."""
+class RoundingBase:
+    """The rounding base of a lattice, radix^-digits."""
 
-    base: Literal[2, 10]
+    radix: Literal[2, 10]
     digits: int
 
-    def to_ticks(self, values: Column) -> Column:
-        """Measure values in ticks, not rounded; values on the lattice give whole numbers."""
-        if self.base == 2:
+    def to_multiples(self, values: Column) -> Column:
+        """Divide values by the rounding base, not rounded; values on the lattice yield whole numbers."""
+        if self.radix == 2:
             return np.ldexp(values, self.digits)
-        ticks = values * 10.0**self.digits
-        whole = np.rint(ticks)
-        near = np.abs(ticks - whole) <= 2.0**-50 * np.abs(ticks)  # the product may be off in the last bits
-        return np.where(near, whole, ticks)
+        multiples = values * 10.0**self.digits
+        whole = np.rint(multiples)
+        near = np.abs(multiples - whole) <= 2.0**-50 * np.abs(multiples)  # the product may be off in the last bits
+        return np.where(near, whole, multiples)
 
-    def from_ticks(self, ticks: Column | Places) -> Column:
-        """Give the values of whole ticks: exact where the base is 2, the nearest doubles where it is 10."""
-        values = np.ldexp(ticks, -self.digits) if self.base == 2 else ticks / 10.0**self.digits
+    def from_multiples(self, multiples: Column | Places) -> Column:
+        """Return the values of whole multiples: exact where the radix is 2, the nearest doubles where it is 10."""
+        values = np.ldexp(multiples, -self.digits) if self.radix == 2 else multiples / 10.0**self.digits
         return np.asarray(values + 0.0)  # no negative zero, which would be written with its sign
 
     @property
@@ -71,11 +71,11 @@ class Tick:
         """The step as people write it."""
         if self.digits == 0:
             return "1"
-        return f"2^{-self.digits}" if self.base == 2 else f"{10.0**-self.digits:.{self.digits}f}"
+        return f"2^{-self.digits}" if self.radix == 2 else f"{10.0**-self.digits:.{self.digits}f}"
 
 
 @dataclass(frozen=True)
-class Righted:
+class Rounded:
     """Values after which the equalities hold.
 
     Attributes
@@ -87,7 +87,7 @@ class Righted:
     unsolved
         Equalities that do not hold everywhere, by their place, each with the number of groups where it does not.
     inexact
-        Equalities that no lattice can hold, by their place: a coefficient such as 0.1, or a constant between the ticks.
+        Equalities that no lattice can hold, by their place: a coefficient such as 0.1, or a constant off the lattice.
     """
 
     values: dict[str, Column]
@@ -96,15 +96,15 @@ class Righted:
     inexact: tuple[int, ...]
 
 
-def tick_of(
+def rounding_base_of(
     columns: Mapping[str, Column],
     equalities: Sequence[Equality] = (),
     *,
     binary: bool,
     whole: bool = False,
     fine: bool = False,
-) -> Tick:
-    """Choose the tick of attributes that equalities tie together.
+) -> RoundingBase:
+    """Choose the rounding base of attributes that equalities tie together.
 
     It is a thousand times finer than the resolution of the data, so that means lose next to nothing, and coarser only
     where sums would not be exact otherwise.
@@ -118,10 +118,10 @@ def tick_of(
         them, all attributes are taken to be added up once. An attribute that has no column (what a sum leaves over) is
         taken to be as large as all others of its equality together.
     binary
-        Whether sums must be exact in double arithmetic, hence the tick a power of two. Otherwise values with decimals
-        get a decimal tick.
+        Whether sums must be exact in double arithmetic, hence the rounding base a power of two. Otherwise values
+        with decimals get a decimal base.
     whole
-        Whether values must be whole numbers, hence the tick 1.
+        Whether values must be whole numbers, hence the rounding base 1.
     fine
         Whether values keep as many digits as sums allow. Otherwise they get no more digits behind the point than any
         reader of numbers gets right, as long as that leaves a millionth of the largest.
@@ -129,15 +129,15 @@ def tick_of(
     Raises
     ------
     DataError
-        If the attributes are so different in size that no tick serves them all.
+        If the attributes are so different in size that no rounding base serves them all.
     """
-    grains = {name: grain_of(column) for name, column in columns.items()}
-    return tick_for(grains, equalities, binary=binary, whole=whole, fine=fine)
+    resolutions = {name: resolution_of(column) for name, column in columns.items()}
+    return rounding_base_for(resolutions, equalities, binary=binary, whole=whole, fine=fine)
 
 
 @dataclass(frozen=True)
-class Grain:
-    """What a tick is chosen from, of some values.
+class Resolution:
+    """The size and the resolution of some values, from which a rounding base is chosen.
 
     Attributes
     ----------
@@ -151,77 +151,80 @@ class Grain:
     bits: int | None = 0
     digits: int | None = 0
 
-    def __add__(self, other: "Grain") -> "Grain":
-        return Grain(max(self.largest, other.largest), _more(self.bits, other.bits), _more(self.digits, other.digits))
+    def __add__(self, other: "Resolution") -> "Resolution":
+        return Resolution(
+            max(self.largest, other.largest), _more(self.bits, other.bits), _more(self.digits, other.digits)
+        )
 
 
-def grain_of(column: Column) -> Grain:
+def resolution_of(column: Column) -> Resolution:
     """Look at some values; NaN and infinite ones are left out."""
     numbers = column[np.isfinite(column)]
-    digits = (_resolution(numbers, 2, _BITS), _resolution(numbers, 10, _DIGITS))
-    return Grain(float(np.abs(numbers).max(initial=0)), *digits)
+    digits = (_digits_needed(numbers, 2, _BITS), _digits_needed(numbers, 10, _DIGITS))
+    return Resolution(float(np.abs(numbers).max(initial=0)), *digits)
 
 
 def _more(one: int | None, two: int | None) -> int | None:
     return None if one is None or two is None else max(one, two)
 
 
-def tick_for(
-    grains: Mapping[str, Grain],
+def rounding_base_for(
+    resolutions: Mapping[str, Resolution],
     equalities: Sequence[Equality] = (),
     *,
     binary: bool,
     whole: bool = False,
     fine: bool = False,
-) -> Tick:
-    """Choose the tick by the grains of the tied attributes, wherever their values are: see `tick_of`."""
+) -> RoundingBase:
+    """Choose the rounding base by the resolutions of the tied attributes alone; see `rounding_base_of`."""
     rows = [row for each in equalities if (row := _whole(each)) is not None]
-    every = sum(grains.values(), grain_of(np.array([row.constant for row in rows])))
-    largest = {name: grain.largest for name, grain in grains.items()}
+    every = sum(resolutions.values(), resolution_of(np.array([row.constant for row in rows])))
+    largest = {name: resolution.largest for name, resolution in resolutions.items()}
     exponent = _exponent(largest, rows)
     finest = min(_EXACT - exponent, _FINEST)
     if whole:
         if finest < 0:
-            raise DataError(f"The sums of {listed(list(grains))} are too large to be exact: use a larger unit.")
-        return Tick(2, 0)
+            raise DataError(f"The sums of {listed(list(resolutions))} are too large to be exact: use a larger unit.")
+        return RoundingBase(2, 0)
     bits = every.bits
     digits = every.digits if bits is None else None
     if digits is not None and not binary:
         decimals = min(digits + _GUARD_DIGITS, math.floor(finest * math.log10(2)))
         if decimals >= digits:
-            return Tick(10, decimals)
+            return RoundingBase(10, decimals)
     if digits is not None:
         bits = math.ceil(digits * math.log2(10))
     power = _power(max(largest.values(), default=0.0))
     wanted = _FREE - power if bits is None else bits + _GUARD
     if not fine:
         wanted = min(wanted, max(_READABLE, _ENOUGH - power if bits is None else bits))
-    tick = Tick(2, min(wanted, finest))
-    if bits is None or tick.digits < bits:
-        _refuse_coarse(tick, largest)
-    return tick
+    base = RoundingBase(2, min(wanted, finest))
+    if bits is None or base.digits < bits:
+        _refuse_coarse(base, largest)
+    return base
 
 
-def put_right(
+def round_controlled(
     values: Mapping[str, Column],
     low: Mapping[str, Column],
     high: Mapping[str, Column],
     equalities: Sequence[Equality],
-    tick: Tick,
+    base: RoundingBase,
     fixed: Collection[str] = (),
-) -> Righted:
+) -> Rounded:
     """Put representatives on the lattice so that equalities hold exactly, by small adjustments.
 
-    1. Where an equality is off by more than half a tick, the difference is spread by least squares over the attributes
-       that may move, within the ranges of the groups as far as they allow.
-    2. Every attribute is rounded to the nearest tick in its range, and the equalities are gone through in an order in
-       which each finds an attribute that is not settled yet. What it then lacks is made up by ticks of such attributes,
-       those with the largest remainder first. If rounding up instead of down and the other way round is not enough,
-       the rest goes to those with the widest range; outside of it only where nothing else is left.
+    1. Where an equality is off by more than half a rounding base, the difference is spread by least squares over the
+       attributes that may move, within the ranges of the groups as far as they allow.
+    2. Every attribute is rounded to the nearest multiple in its range, and the equalities are gone through in an order
+       in which each finds an attribute that is not settled yet. What it then lacks is made up by multiples of such
+       attributes, those with the largest remainder first. If rounding up instead of down and the other way round is
+       not enough, the rest goes to those with the widest range; outside of it only where nothing else is left.
 
     A single equality, and equalities that form a tree (totals of totals), never need more than rounding up or down if
-    their coefficients are 1 and -1: every value stays less than a tick away from where it was, and within its range.
-    Where equalities form loops (a table with margins) totals may be some ticks away, and leave their range by as much.
+    their coefficients are 1 and -1: every value stays less than a rounding base away from where it was, and within its
+    range. Where equalities form loops (a table with margins) totals may be some multiples away, and leave their range
+    by as much.
 
     Parameters
     ----------
@@ -230,22 +233,22 @@ def put_right(
         An equality is not imposed where one of its attributes is missing.
     equalities
         What must hold.
-    tick
-        The step of the lattice, see `tick_of`.
+    base
+        The step of the lattice, see `rounding_base_of`.
     fixed
         Attributes that must not move. Where they are not on the lattice their equalities remain unsolved.
 
     Returns
     -------
-    Righted
+    Rounded
         Each group on its own: no other group, nor their order, makes a difference. Ties go to the attribute that comes
         first in `values`.
     """
-    rows = {place: row for place, each in enumerate(equalities) if (row := _in_ticks(each, tick)) is not None}
+    rows = {place: row for place, each in enumerate(equalities) if (row := _in_multiples(each, base)) is not None}
     inexact = tuple(place for place in range(len(equalities)) if place not in rows)
     tied = {name for coefficients, _ in rows.values() for name in coefficients}
     names = [name for name in values if name in tied]
-    righted = {name: values[name].copy() for name in names}
+    rounded = {name: values[name].copy() for name in names}
     system = System(
         np.array(
             [[coefficients.get(name, 0) for name in names] for coefficients, _ in rows.values()], dtype=np.float64
@@ -255,29 +258,29 @@ def put_right(
     )
     failures = np.zeros(len(rows), dtype=np.int64)
     orders: dict[bytes, list[int]] = {}
-    for start in range(0, righted[names[0]].size if names else 0, _BLOCK):
+    for start in range(0, rounded[names[0]].size if names else 0, _BLOCK):
         block = slice(start, start + _BLOCK)
         x, lowest, highest = (
-            np.array([tick.to_ticks(of[name][block]) for name in names]) for of in (values, low, high)
+            np.array([base.to_multiples(of[name][block]) for name in names]) for of in (values, low, high)
         )
         if any((total(np.abs(a), np.abs(x)) >= 2.0**_EXACT).any() for a in system.a):
-            raise DataError(f"The sums of {listed(names)} are too large to be exact in ticks of {tick.text}.")
+            raise DataError(f"The sums of {listed(names)} are too large to be exact in multiples of {base.text}.")
         n, failed = solve_block(system, x, lowest, highest, orders)
         failures += failed
-        for name, ticks, must_stay in zip(names, n, system.fixed, strict=True):
+        for name, multiples, must_stay in zip(names, n, system.fixed, strict=True):
             if not must_stay:
-                righted[name][block] = tick.from_ticks(ticks)
-    return Righted(
-        {**values, **righted},
-        {name: _largest_change(values[name], righted[name]) for name in names},
+                rounded[name][block] = base.from_multiples(multiples)
+    return Rounded(
+        {**values, **rounded},
+        {name: _largest_change(values[name], rounded[name]) for name in names},
         {place: int(failed) for place, failed in zip(rows, failures, strict=True) if failed},
         inexact,
     )
 
 
-def is_on_lattice(equality: Equality, tick: Tick) -> bool:
+def is_on_lattice(equality: Equality, base: RoundingBase) -> bool:
     """Tell whether values on a lattice can make an equality exact."""
-    return _in_ticks(equality, tick) is not None
+    return _in_multiples(equality, base) is not None
 
 
 class _Whole(NamedTuple):
@@ -297,17 +300,17 @@ def _whole(equality: Equality) -> _Whole | None:
     return _Whole(coefficients, equality.constant, factor)
 
 
-def _in_ticks(equality: Equality, tick: Tick) -> tuple[dict[str, int], float] | None:
-    """Write an equality in whole numbers: of ticks, and with coefficients that have no common divisor."""
+def _in_multiples(equality: Equality, base: RoundingBase) -> tuple[dict[str, int], float] | None:
+    """Write an equality in whole numbers: of multiples, and with coefficients that have no common divisor."""
     whole = _whole(equality)
     if whole is None:
         return None
     divisor = math.gcd(*whole.coefficients.values()) or 1
-    ticks = float(tick.to_ticks(np.array([whole.constant]))[0])
-    if not ticks.is_integer() or int(ticks) * whole.factor % divisor:
+    multiples = float(base.to_multiples(np.array([whole.constant]))[0])
+    if not multiples.is_integer() or int(multiples) * whole.factor % divisor:
         return None
     coefficients = {name: value // divisor for name, value in whole.coefficients.items()}
-    return coefficients, float(int(ticks) * whole.factor // divisor)
+    return coefficients, float(int(multiples) * whole.factor // divisor)
 
 
 def _exponent(largest: Mapping[str, float], rows: Sequence[_Whole]) -> int:
@@ -327,28 +330,28 @@ def _power(value: float) -> int:
     return math.frexp(value)[1]
 
 
-def _resolution(numbers: Column, base: Literal[2, 10], most: int) -> int | None:
+def _digits_needed(numbers: Column, base: Literal[2, 10], most: int) -> int | None:
     """Count the digits behind the point that all numbers can do with, if they are not too many."""
     digits = 0
     for rest in (numbers[:_FEW], numbers):  # a few tell that there are too many
         digits = 0
-        while (rest := _off(Tick(base, digits), rest)).size:
+        while (rest := _off(RoundingBase(base, digits), rest)).size:
             digits += 1
             if digits > most:
                 return None
     return digits
 
 
-def _off(lattice: Tick, values: Column) -> Column:
+def _off(lattice: RoundingBase, values: Column) -> Column:
     """Give the values that are not on a lattice."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not on it
-        off: Column = values[lattice.from_ticks(np.rint(lattice.to_ticks(values))) != values]
+        off: Column = values[lattice.from_multiples(np.rint(lattice.to_multiples(values))) != values]
     return off
 
 
-def _refuse_coarse(tick: Tick, largest: Mapping[str, float]) -> None:
-    """Refuse a tick beside which some attribute has hardly any values left."""
-    small = [name for name, value in largest.items() if 0 < math.ldexp(value, tick.digits) < 2**_GUARD]
+def _refuse_coarse(base: RoundingBase, largest: Mapping[str, float]) -> None:
+    """Refuse a rounding base beside which some attribute has hardly any values left."""
+    small = [name for name, value in largest.items() if 0 < math.ldexp(value, base.digits) < 2**_GUARD]
     if small:
         large = [name for name, value in largest.items() if value == max(largest.values())]
         raise DataError(

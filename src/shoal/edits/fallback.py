@@ -1,6 +1,6 @@
 """Groups that publish one of their own records, where no adjustment of their aggregates keeps all rules.
 
-What all records of a group obey, each of them obeys: so where rounding to ticks, to whole numbers or to what every
+What all records of a group obey, each of them obeys: so where rounding to a base, to whole numbers or to what every
 reader reads alike brings a rule and a bound into conflict, the record that is nearest to the representative takes its
 place, in the attributes that rules tie together.
 """
@@ -19,7 +19,7 @@ from shoal.text import counted
 
 
 @dataclass(frozen=True)
-class Repaired:
+class Fallback:
     """What groups publish after all.
 
     Attributes
@@ -37,14 +37,14 @@ class Repaired:
     misread: int = 0
 
 
-def repaired(
+def fall_back(
     outcomes: Sequence[Outcome],
     groups: Groups,
     original: Mapping[str, Codes],
     published: Mapping[str, Codes],
     unrounded: Mapping[str, Codes],
     promised: Collection[str],
-) -> Repaired:
+) -> Fallback:
     """Let what comes out alike in all records of a group come out so in what it publishes.
 
     Parameters
@@ -85,7 +85,7 @@ def repaired(
             changed |= {*part.names}
             own[groups.labels[chosen]] = True
             misread[left] = True
-    return Repaired({name: values[name] for name in changed}, int(own.sum()), int(misread.sum()))
+    return Fallback({name: values[name] for name in changed}, int(own.sum()), int(misread.sum()))
 
 
 def _rounded_otherwise(

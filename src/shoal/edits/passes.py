@@ -1,6 +1,6 @@
 """What is known of rules in records that come in pieces: sums over pieces, of which memory has one.
 
-The first pass over the original finds the values that rules ask for, and what the ticks of sums are chosen from, so
+The first pass over the original finds the values that rules ask for, and what rounding bases are chosen from, so
 that sums are exact on the same lattice in all blocks. The second finds the records that break a rule, and the parts:
 records in which what governs rules comes out differently.
 """
@@ -13,11 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.edits.apply import disobeyed, kept_by_medoids, on_broken, outcome
-from shoal.edits.controlled_rounding import Tick
+from shoal.edits.controlled_rounding import RoundingBase
 from shoal.edits.evaluate import Records, each_broken, near, value
 from shoal.edits.expressions import InOriginal, Rule, attributes_of, within
-from shoal.edits.repair import Grounds, Righted, grounds_of, righted, ticks_of
-from shoal.edits.strategy import Keeping
+from shoal.edits.repair import Repaired, RoundingInputs, repaired, rounding_bases_of, rounding_inputs_of
+from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.tables import Table
@@ -108,22 +108,22 @@ def _is_in(numbers: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[
 
 @dataclass(frozen=True)
 class Basis:
-    """What the first pass shows: what ticks are chosen from, and the values that rules ask for."""
+    """What the first pass shows: what rounding bases are chosen from, and the values that rules ask for."""
 
-    grounds: Grounds
+    rounding_inputs: RoundingInputs
     domains: Mapping[str, Domain]
 
     def __add__(self, other: "Basis") -> "Basis":
         domains = {name: domain + other.domains[name] for name, domain in self.domains.items()}
-        return Basis(self.grounds + other.grounds, domains)
+        return Basis(self.rounding_inputs + other.rounding_inputs, domains)
 
 
-def basis_of(kept: Keeping, piece: pa.Table) -> Basis:
+def basis_of(kept: Strategy, piece: pa.Table) -> Basis:
     """Look at some records of the original for the first time."""
     table = Table(piece)
     records = records_of(table, kept.rules)
     tied = {name for each in kept.sums for name in each.form.coefficients}
-    return Basis(grounds_of(kept, {name: records.number(name) for name in tied}), domains_of(table, kept.rules))
+    return Basis(rounding_inputs_of(kept, {name: records.number(name) for name in tied}), domains_of(table, kept.rules))
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Edits:
         How the rules are kept.
     domains
         The values of the original that they ask for.
-    ticks
+    rounding_bases
         Of sums that are tied together.
     fixed
         The rules, by number, that speak only of attributes published as they are: who breaks one goes on doing so.
@@ -170,9 +170,9 @@ class Edits:
         The names of rules that whole records would keep.
     """
 
-    kept: Keeping
+    kept: Strategy
     domains: Mapping[str, Domain]
-    ticks: list[Tick] = field(default_factory=list)
+    rounding_bases: list[RoundingBase] = field(default_factory=list)
     fixed: frozenset[int] = frozenset()
     excused: frozenset[int] = frozenset()
     exclude: bool = False
@@ -190,7 +190,7 @@ class Edits:
         published: Sequence[Codes],
         labels: Mapping[str, Labels],
         whole: set[str],
-    ) -> Righted:
+    ) -> Repaired:
         """Repair what the groups of some records publish, so that rules hold exactly.
 
         Parameters
@@ -204,7 +204,7 @@ class Edits:
         """
         original = {attribute.name: attribute.codes for attribute in attributes}
         found = dict(zip(original, published, strict=True))
-        return righted(self.kept, original, found, labels, whole, self.ticks)
+        return repaired(self.kept, original, found, labels, whole, self.rounding_bases)
 
     def outcomes(self, table: Table) -> NDArray[np.uint8]:
         """Return how all splits come out in each record, a column for each."""
@@ -256,7 +256,7 @@ class Edits:
                 yield number, broken & ~near(rule, records)
 
 
-def edits_of(kept: Keeping, basis: Basis, whole: set[str], plan: Plan) -> Edits:
+def edits_of(kept: Strategy, basis: Basis, whole: set[str], plan: Plan) -> Edits:
     """Start what must be known of rules from the first pass over the original; see `with_broken` for the second.
 
     Raises
@@ -275,7 +275,7 @@ def edits_of(kept: Keeping, basis: Basis, whole: set[str], plan: Plan) -> Edits:
     return Edits(
         kept,
         basis.domains,
-        [] if plan.draws else ticks_of(kept, basis.grounds, whole),
+        [] if plan.draws else rounding_bases_of(kept, basis.rounding_inputs, whole),
         frozenset(fixed),
         exclude=plan.edits_original == "exclude",
         by_medoids=kept_by_medoids(kept.rules, plan),

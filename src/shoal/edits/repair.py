@@ -8,15 +8,23 @@ from itertools import compress
 
 import numpy as np
 
-from shoal.edits.controlled_rounding import Equality, Grain, Tick, grain_of, is_on_lattice, put_right, tick_for
+from shoal.edits.controlled_rounding import (
+    Equality,
+    Resolution,
+    RoundingBase,
+    is_on_lattice,
+    resolution_of,
+    round_controlled,
+    rounding_base_for,
+)
 from shoal.edits.evaluate import TOLERANCE, value
 from shoal.edits.expressions import Condition, attributes_of
-from shoal.edits.fallback import repaired
+from shoal.edits.fallback import fall_back
 from shoal.edits.groups import Codes, Groups, Labels, Outcome, Truths, as_records, complete, gathered, holds_in, outcome
 from shoal.edits.normal_forms import dependent
 from shoal.edits.requirements import Recomputed, Sum
 from shoal.edits.spelling import Places, computed_plainly
-from shoal.edits.strategy import Keeping
+from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.text import listed
 
@@ -24,7 +32,7 @@ _ROUNDING = 2.0**-20  # of a day: what a mean that is a whole day may be off by
 
 
 @dataclass(frozen=True)
-class Righted:
+class Repaired:
     """What is published.
 
     Attributes
@@ -46,35 +54,39 @@ class Righted:
 
 
 @dataclass(frozen=True)
-class Grounds:
-    """What the ticks of sums are chosen from, of some records.
+class RoundingInputs:
+    """What the rounding bases of sums are chosen from, of some records.
 
     Attributes
     ----------
-    grains
+    resolutions
         Of the attributes that sums tie.
     over
         For the sums that are tied together, whether each leaves something over in some record.
     """
 
-    grains: Mapping[str, Grain]
+    resolutions: Mapping[str, Resolution]
     over: list[list[bool]]
 
-    def __add__(self, other: "Grounds") -> "Grounds":
+    def __add__(self, other: "RoundingInputs") -> "RoundingInputs":
         pairs = zip(self.over, other.over, strict=True)
         over = [[a or b for a, b in zip(one, two, strict=True)] for one, two in pairs]
-        return Grounds({name: grain + other.grains[name] for name, grain in self.grains.items()}, over)
+        return RoundingInputs(
+            {name: resolution + other.resolutions[name] for name, resolution in self.resolutions.items()}, over
+        )
 
 
-def grounds_of(keeping: Keeping, original: Mapping[str, Codes]) -> Grounds:
+def rounding_inputs_of(strategy: Strategy, original: Mapping[str, Codes]) -> RoundingInputs:
     """Look at some records of the original."""
-    names = {name: None for each in keeping.sums for name in each.form.coefficients}
-    over = [[_is_over(_rest(each, original)) for each in sums] for sums in _tied(keeping.sums)]
-    return Grounds({name: grain_of(original[name]) for name in names}, over)
+    names = {name: None for each in strategy.sums for name in each.form.coefficients}
+    over = [[_is_over(_rest(each, original)) for each in sums] for sums in _tied(strategy.sums)]
+    return RoundingInputs({name: resolution_of(original[name]) for name in names}, over)
 
 
-def ticks_of(keeping: Keeping, grounds: Grounds, whole: Collection[str] = ()) -> list[Tick]:
-    """Choose a tick for each set of sums that are tied together, the same for all records of a file.
+def rounding_bases_of(
+    strategy: Strategy, rounding_inputs: RoundingInputs, whole: Collection[str] = ()
+) -> list[RoundingBase]:
+    """Choose a rounding base for each set of sums that are tied together, the same for all records of a file.
 
     `whole` are the attributes that are published as whole numbers, rules or not.
 
@@ -83,12 +95,12 @@ def ticks_of(keeping: Keeping, grounds: Grounds, whole: Collection[str] = ()) ->
     DataError
         If an equality ties one of them to an attribute that has other numbers.
     """
-    ticks = []
-    for sums, over in zip(_tied(keeping.sums), grounds.over, strict=True):
+    rounding_bases = []
+    for sums, over in zip(_tied(strategy.sums), rounding_inputs.over, strict=True):
         names = _names(sums)
-        grains = {name: grounds.grains[name] for name in names}
-        wholes = [name for name in names if name in {*whole, *keeping.whole}]
-        others = [name for name in names if grains[name].bits != 0]
+        resolutions = {name: rounding_inputs.resolutions[name] for name in names}
+        wholes = [name for name in names if name in {*whole, *strategy.whole}]
+        others = [name for name in names if resolutions[name].bits != 0]
         is_equal = any(each.comparison.sign == "==" and not rest for each, rest in zip(sums, over, strict=True))
         if wholes and others and is_equal:
             raise DataError(
@@ -96,25 +108,27 @@ def ticks_of(keeping: Keeping, grounds: Grounds, whole: Collection[str] = ()) ->
                 "the original: leave out what makes them whole (round, or a rule), or the rule that ties them"
             )
         exact = any(each.comparison.exact for each in sums)
-        fine = not exact and bool(keeping.members & {*names})  # what occurs is not on a lattice, but may be near one
+        fine = not exact and bool(strategy.members & {*names})  # what occurs is not on a lattice, but may be near one
         is_whole = bool(wholes) and not others
-        ticks.append(tick_for(grains, _equalities(sums, over), binary=exact, whole=is_whole, fine=fine))
-    return ticks
+        rounding_bases.append(
+            rounding_base_for(resolutions, _equalities(sums, over), binary=exact, whole=is_whole, fine=fine)
+        )
+    return rounding_bases
 
 
-def righted(
-    keeping: Keeping,
+def repaired(
+    strategy: Strategy,
     original: Mapping[str, Codes],
     published: Mapping[str, Codes],
     labels: Mapping[str, Labels],
     whole: Collection[str] = (),
-    ticks: Sequence[Tick] | None = None,
-) -> Righted:
+    rounding_bases: Sequence[RoundingBase] | None = None,
+) -> Repaired:
     """Put right what groups publish, so that the rules hold exactly.
 
     Parameters
     ----------
-    keeping
+    strategy
         How the rules are kept.
     original, published
         The numbers of each masked attribute, before and after: one a record, NaN where there is none.
@@ -122,40 +136,40 @@ def righted(
         The group of each record, for every attribute.
     whole
         Attributes that are published as whole numbers, rules or not.
-    ticks
-        Of the sums that are tied together, where these are but some records of a file: see `ticks_of`.
+    rounding_bases
+        Of the sums that are tied together, where these are but some records of a file: see `rounding_bases_of`.
 
     Raises
     ------
     DataError
         If what is computed anew is no number, or a group has no record that obeys what it must.
     """
-    if ticks is None:
-        ticks = ticks_of(keeping, grounds_of(keeping, original), whole)
-    values, slack = dict(published), dict.fromkeys((each.name for each in keeping.recomputed), np.inf)
+    if rounding_bases is None:
+        rounding_bases = rounding_bases_of(strategy, rounding_inputs_of(strategy, original), whole)
+    values, slack = dict(published), dict.fromkeys((each.name for each in strategy.recomputed), np.inf)
     own = misread = 0
     for partition in {id(each): each for each in labels.values()}.values():
         names = [name for name, each in labels.items() if each is partition and name in published]
         groups = Groups(partition)
         block = _Block(
-            keeping,
+            strategy,
             groups,
             {name: original[name] for name in names},
-            {*whole, *keeping.whole} & {*names},
+            {*whole, *strategy.whole} & {*names},
             {name: published[name][groups.first] for name in names},
         )
-        block.put_right(list(zip(_tied(keeping.sums), ticks, strict=True)))
+        block.repair(list(zip(_tied(strategy.sums), rounding_bases, strict=True)))
         slack = {**block.slack, **slack}
         values |= {name: block.values[name][partition] for name in block.changed}
         own, misread = own + block.own, misread + block.misread
-    return Righted(values, slack, own, misread)
+    return Repaired(values, slack, own, misread)
 
 
 @dataclass
 class _Block:
     """The attributes of one partition: what its groups publish, one number each, is put right step by step."""
 
-    keeping: Keeping
+    strategy: Strategy
     groups: Groups
     original: Mapping[str, Codes]
     whole: set[str]
@@ -165,32 +179,32 @@ class _Block:
     own: int = 0
     misread: int = 0
 
-    def put_right(self, tied: Sequence[tuple[Sequence[Sum], Tick]]) -> None:
+    def repair(self, tied: Sequence[tuple[Sequence[Sum], RoundingBase]]) -> None:
         """Put sums right, then what must be whole, then what is computed from others; see at last what is left."""
-        tied = [(sums, tick) for sums, tick in tied if {*_names(sums)} <= self.values.keys()]
+        tied = [(sums, base) for sums, base in tied if {*_names(sums)} <= self.values.keys()]
         outcomes = self._outcomes()
         computed: list[Recomputed] = []
         settled: set[str] = set()
         rounded: set[str] = set()
-        for sums, tick in tied:
-            is_on = [is_on_lattice(_equality(each), tick) for each in sums]
+        for sums, base in tied:
+            is_on = [is_on_lattice(_equality(each), base) for each in sums]
             on_lattice = list(compress(sums, is_on))
             off_lattice = list(compress(sums, map(operator.not_, is_on)))
-            moved = self._sums(on_lattice, tick, outcomes)
+            moved = self._sums(on_lattice, base, outcomes)
             settled |= {*_names(on_lattice)}
-            rounded |= moved if tick.digits <= 0 else set()
-            computed += _computed(off_lattice, {*settled, *self.keeping.fixed})
+            rounded |= moved if base.digits <= 0 else set()
+            computed += _computed(off_lattice, {*settled, *self.strategy.fixed})
         unrounded = self._whole(rounded)
-        computed += [each for each in self.keeping.recomputed if each.name in self.values]
+        computed += [each for each in self.strategy.recomputed if each.name in self.values]
         self._compute(computed, settled)
-        promised = {demand.name for demand in self.keeping.demands if demand.promised}
-        found = repaired(list(outcomes.values()), self.groups, self.original, self.values, unrounded, promised)
+        promised = {each.name for each in self.strategy.requirements if each.promised}
+        found = fall_back(list(outcomes.values()), self.groups, self.original, self.values, unrounded, promised)
         self.values |= found.values
         self.changed |= found.values.keys()
         self.own, self.misread = found.own, found.misread
 
     def _outcomes(self) -> dict[Condition, Outcome]:
-        ties = [tie for tie in self.keeping.ties if {*attributes_of(tie.condition)} <= self.values.keys()]
+        ties = [tie for tie in self.strategy.ties if {*attributes_of(tie.condition)} <= self.values.keys()]
         return {tie.condition: outcome(tie, self.groups, self.original) for tie in ties}
 
     def _take(self, name: str, codes: Codes) -> None:
@@ -200,18 +214,18 @@ class _Block:
         self.values[name] = codes
         self.changed.add(name)
 
-    def _sums(self, sums: Sequence[Sum], tick: Tick, outcomes: Mapping[Condition, Outcome]) -> set[str]:
+    def _sums(self, sums: Sequence[Sum], base: RoundingBase, outcomes: Mapping[Condition, Outcome]) -> set[str]:
         """Put equalities right; of the inequalities only those that do not hold of themselves, which are few.
 
         Return the attributes that are on the lattice now.
         """
         names = _names(sums)
-        for name in (self.keeping.fixed - self.keeping.members) & {*names}:  # it stays, but may stay on the lattice
-            self._take(name, tick.from_ticks(np.rint(tick.to_ticks(self.values[name]))))
+        for name in (self.strategy.fixed - self.strategy.members) & {*names}:  # it stays, but may stay on the lattice
+            self._take(name, base.from_multiples(np.rint(base.to_multiples(self.values[name]))))
         taken = [each for each in sums if each.comparison.sign == "=="]
         waiting = [each for each in sums if each.comparison.sign != "=="]
         while True:
-            found = self._on_lattice(taken, tick) if taken else {}
+            found = self._on_lattice(taken, base) if taken else {}
             now = {**self.values, **found}
             is_broken = [bool(outcomes[each.comparison].broken(now).any()) for each in waiting]
             if not any(is_broken):
@@ -222,7 +236,7 @@ class _Block:
             self._take(name, codes)
         return {*found}
 
-    def _on_lattice(self, sums: Sequence[Sum], tick: Tick) -> dict[str, Codes]:
+    def _on_lattice(self, sums: Sequence[Sum], base: RoundingBase) -> dict[str, Codes]:
         """Put the attributes of tied sums on a lattice on which the sums are exact.
 
         What a sum leaves over in the records (nothing for an equality, what it falls short of for an inequality) stays
@@ -239,7 +253,7 @@ class _Block:
                 values[over] = self.groups.mean(rest)
                 low[over], high[over] = self.groups.low(rest), self.groups.high(rest)
         equalities = _equalities(sums, [_is_over(rest) for rest in rests])
-        right = put_right(values, low, high, equalities, tick, self.keeping.fixed)
+        right = round_controlled(values, low, high, equalities, base, self.strategy.fixed)
         return {name: right.values[name] for name in names}
 
     def _whole(self, rounded: set[str]) -> dict[str, Codes]:
@@ -250,9 +264,9 @@ class _Block:
             self.values[name] = np.rint(codes)
             outside = np.fmax(low - self.values[name], self.values[name] - high)
             self.slack[name] = float(np.nanmax(outside, initial=0.0))
-        for name in sorted(self.keeping.earlier & self.values.keys()):
+        for name in sorted(self.strategy.earlier & self.values.keys()):
             self.values[name] = np.floor(self.values[name] + _ROUNDING)
-        self.changed |= unrounded.keys() | (self.keeping.earlier & self.values.keys())
+        self.changed |= unrounded.keys() | (self.strategy.earlier & self.values.keys())
         return unrounded
 
     def _compute(self, computed: Sequence[Recomputed], settled: set[str]) -> None:
@@ -262,7 +276,7 @@ class _Block:
         """
         if not computed:
             return
-        held = {*settled, *self.whole, *self.keeping.fixed, *self.keeping.members, *(each.name for each in computed)}
+        held = {*settled, *self.whole, *self.strategy.fixed, *self.strategy.members, *(each.name for each in computed)}
         obeyed = [self._obeyed(each) for each in computed]
         exact = [[n for n in attributes_of(each.value) if n not in held] for each in computed if each.comparison.exact]
         free = {name: self._range(name) for names in exact for name in names}

@@ -1,4 +1,4 @@
-"""What a rule demands of the masking: which aggregates, which records are never mixed, what is put right.
+"""What a rule requires of the masking: which aggregates, which records are never mixed, what is put right.
 
 The classes of Torra, Cano and Navarro-Arribas say which aggregate keeps which rule: sums need the arithmetic mean,
 products the geometric mean, sets and domains a value that occurs in the group, intervals any aggregate within the
@@ -84,7 +84,7 @@ class Tie:
 
 
 @dataclass
-class Demand:
+class Requirement:
     """What one rule asks for.
 
     Attributes
@@ -139,13 +139,13 @@ class Demand:
         self.how = ["verified after masking; nothing keeps it by construction"]
 
 
-def demand_of(
+def requirement_of(
     classified: Classified,
     masked: Mapping[str, AttributeType],
     whole_records: Collection[str],
     recompute: Collection[str],
     imputed: bool = False,
-) -> Demand:
+) -> Requirement:
     """Find what keeps a rule.
 
     Parameters
@@ -161,26 +161,26 @@ def demand_of(
     imputed
         Whether no masked attribute is missing in what is published.
     """
-    demand = Demand(classified)
+    requirement = Requirement(classified)
     touched = [name for name in classified.attributes if name in masked]
     if not touched:
-        demand.say("its attributes are published as they are")
-        return demand
+        requirement.say("its attributes are published as they are")
+        return requirement
     if all(name in whole_records for name in classified.attributes):
-        demand.say("each group publishes one of its own records")
-        return demand
+        requirement.say("each group publishes one of its own records")
+        return requirement
     for clause in clauses(classified.rule.condition) or [(classified.rule.condition,)]:
-        _Reader(demand, masked, recompute, imputed).clause([part for part in clause if attributes_of(part)])
-    if not demand.how:
-        demand.say("a group publishes a value where all its records have one, and none where none has")
-    return demand
+        _Reader(requirement, masked, recompute, imputed).clause([part for part in clause if attributes_of(part)])
+    if not requirement.how:
+        requirement.say("a group publishes a value where all its records have one, and none where none has")
+    return requirement
 
 
 @dataclass
 class _Reader:
-    """Reads the clauses of one rule into its demand."""
+    """Reads the clauses of one rule into its requirement."""
 
-    demand: Demand
+    requirement: Requirement
     masked: Mapping[str, AttributeType]
     recompute: Collection[str]
     imputed: bool
@@ -206,18 +206,18 @@ class _Reader:
         """Let no group mix records that miss a value with others; where gaps are filled there are none later."""
         (name,) = attributes_of(part)
         if not (self.imputed and name in self.masked):
-            self.demand.splits.append(Missing(name))
+            self.requirement.splits.append(Missing(name))
         elif not isinstance(part, Not):
             spoken = any(name in attributes_of(each) for each in said)
             asked = any(name in attributes_of(each) for each in governing if not isinstance(each, Not))
             if asked or not spoken:
-                self.demand.give_up()  # a record that the rule lets pass for its gap has none any more
+                self.requirement.give_up()  # a record that the rule lets pass for its gap has none any more
 
     def _split(self, part: Condition) -> None:
         """Let no group mix records in which `part` comes out differently."""
         atom = part.of if isinstance(part, Not) else part
-        self.demand.splits.append(atom)
-        self.demand.say(f"records are split by {listed(attributes_of(atom))} first")
+        self.requirement.splits.append(atom)
+        self.requirement.say(f"records are split by {listed(attributes_of(atom))} first")
         if self._touched(part):
             self._uniform(atom, wanted=None, alone=False)
 
@@ -229,7 +229,7 @@ class _Reader:
             if wanted and self._equality(atom):
                 return
             if not wanted:
-                self.demand.splits.append(atom)  # a mean of those below and those above may be what none is
+                self.requirement.splits.append(atom)  # a mean of those below and those above may be what none is
         self._uniform(atom, wanted=wanted, alone=alone)
 
     def _equality(self, part: Comparison) -> bool:
@@ -244,17 +244,17 @@ class _Reader:
             return True
         self._tie(part, wanted=True)
         if anew is None and form is not None:
-            self.demand.means |= dict.fromkeys(form.coefficients)
-            self.demand.sums.append(Sum(form, part))
-            self.demand.say("arithmetic means, put right so that the sum is exact as written")
+            self.requirement.means |= dict.fromkeys(form.coefficients)
+            self.requirement.sums.append(Sum(form, part))
+            self.requirement.say("arithmetic means, put right so that the sum is exact as written")
             return True
         name, value = anew or ways[0]
-        self.demand.recomputed.append(Recomputed(name, value, part))
+        self.requirement.recomputed.append(Recomputed(name, value, part))
         computed = f"{name} is computed from {listed(attributes_of(value))}"
         if anew is None:
-            self.demand.geometric |= dict.fromkeys(attributes_of(part))
+            self.requirement.geometric |= dict.fromkeys(attributes_of(part))
             computed = f"geometric means; {computed}"
-        self.demand.say(computed)
+        self.requirement.say(computed)
         return True
 
     def _all_masked(self, part: Condition, *, equal: bool = False) -> bool:
@@ -263,8 +263,8 @@ class _Reader:
         if all(self.masked.get(name) == "continuous" for name in names):
             return True
         if equal:
-            self.demand.mixed += [name for name in names if name not in self.masked]
-        self.demand.give_up()
+            self.requirement.mixed += [name for name in names if name not in self.masked]
+        self.requirement.give_up()
         return False
 
     def _uniform(self, atom: Condition, wanted: bool | None, alone: bool) -> None:
@@ -277,33 +277,33 @@ class _Reader:
         elif isinstance(atom, Comparison) and (form := linear(atom)) is not None:
             self._between_attributes(atom, form, wanted)
         else:
-            self.demand.give_up()
+            self.requirement.give_up()
 
     def _tie(self, atom: Comparison | Integral, wanted: bool | None) -> None:
         """Look at it in every group afterwards. It is false too where a value is missing: such records stay apart."""
-        self.demand.ties.append(Tie(self.demand.name, atom, wanted))
+        self.requirement.ties.append(Tie(self.requirement.name, atom, wanted))
         names = attributes_of(atom)
         if len(names) > 1 and wanted is not True and not self.imputed:
-            self.demand.splits += map(Missing, names)
+            self.requirement.splits += map(Missing, names)
         if len(names) > 1 and self.imputed and not (wanted and isinstance(atom, Comparison) and atom.sign == "=="):
-            self.demand.give_up()  # a group in which no record has all values shows nothing of it
+            self.requirement.give_up()  # a group in which no record has all values shows nothing of it
 
     def _single(self, atom: Condition, name: str, wanted: bool | None, alone: bool) -> None:
         if name not in self.masked:
             return
         kind = self.masked[name]
         if isinstance(atom, Comparison) and kind in NUMBERS and _is_bound(atom, kind):
-            self.demand.say("aggregates lie within the range of their group")
+            self.requirement.say("aggregates lie within the range of their group")
             if kind == "continuous":
                 self._tie(atom, wanted)
         elif isinstance(atom, Integral) and isinstance(atom.of, Variable) and alone and wanted and kind == "continuous":
-            self.demand.whole[name] = None
-            self.demand.say("whole numbers")
+            self.requirement.whole[name] = None
+            self.requirement.say("whole numbers")
             self._tie(atom, wanted)
         else:
-            self.demand.members[name] = None
+            self.requirement.members[name] = None
             where = "in the original" if isinstance(atom, InOriginal) else "in the group"
-            self.demand.say(f"what is published of {name} occurs {where}")
+            self.requirement.say(f"what is published of {name} occurs {where}")
 
     def _between_attributes(self, atom: Comparison, form: Linear, wanted: bool | None) -> None:
         """Keep an order of attributes: of two by the same aggregate, of more by their means."""
@@ -314,12 +314,12 @@ class _Reader:
             positive, negative = sorted(form.coefficients, key=lambda name: -form.coefficients[name])
             order = (positive, negative) if form.sign in ("<", "<=") else (negative, positive)
             lesser, greater = order if wanted is not False else order[::-1]
-            self.demand.orders.append(Order(lesser, greater, whole, either=wanted is None))
-            self.demand.say("the same increasing aggregate on both sides")
+            self.requirement.orders.append(Order(lesser, greater, whole, either=wanted is None))
+            self.requirement.say("the same increasing aggregate on both sides")
         elif self._all_masked(atom):
-            self.demand.means |= dict.fromkeys(form.coefficients)
-            self.demand.sums.append(whole)
-            self.demand.say("arithmetic means")
+            self.requirement.means |= dict.fromkeys(form.coefficients)
+            self.requirement.sums.append(whole)
+            self.requirement.say("arithmetic means")
         if types == {"continuous"}:
             self._tie(atom, wanted)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from shoal.edits.classify import classify
 from shoal.edits.expressions import Condition, Rule, attributes_of
 from shoal.edits.normal_forms import dependent
-from shoal.edits.requirements import Demand, Order, Recomputed, Sum, Tie, demand_of
+from shoal.edits.requirements import Order, Recomputed, Requirement, Sum, Tie, requirement_of
 from shoal.errors import PlanError
 from shoal.plan import Aggregate, AttributeType
 from shoal.text import listed
@@ -63,12 +63,12 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class Strategy:
     """How the rules are kept.
 
     Attributes
     ----------
-    demands
+    requirements
         Rule by rule, in the order of the rules.
     aggregates
         For the attributes whose aggregate the rules decide.
@@ -89,7 +89,7 @@ class Keeping:
         What is looked at in every group once all is put right.
     """
 
-    demands: list[Demand]
+    requirements: list[Requirement]
     aggregates: dict[str, Aggregate]
     splits: list[Split]
     sums: list[Sum]
@@ -103,10 +103,10 @@ class Keeping:
     @property
     def rules(self) -> list[Rule]:
         """The rules."""
-        return [demand.of.rule for demand in self.demands]
+        return [requirement.of.rule for requirement in self.requirements]
 
 
-def keeping(rules: Sequence[Rule], table: Table) -> Keeping:
+def strategy_for(rules: Sequence[Rule], table: Table) -> Strategy:
     """Plan how to keep rules; what cannot be kept together is refused with the ways out.
 
     Raises
@@ -116,35 +116,39 @@ def keeping(rules: Sequence[Rule], table: Table) -> Keeping:
     """
     _refuse(_unknown(rules, table))
     whole_records = {name for name, how in table.asked.items() if how == "medoid"}
-    demands = [demand_of(classify(rule), table.masked, whole_records, table.recompute, table.imputed) for rule in rules]
-    recomputed = _in_order(demands)
+    requirements = [
+        requirement_of(classify(rule), table.masked, whole_records, table.recompute, table.imputed) for rule in rules
+    ]
+    recomputed = _in_order(requirements)
     anew = {each.name for each in recomputed}
-    problems = [*_apart(demands, table), *_unused(demands, table, anew)]
-    aggregates, conflicts = _aggregates(demands, table, anew)
+    problems = [*_apart(requirements, table), *_unused(requirements, table, anew)]
+    aggregates, conflicts = _aggregates(requirements, table, anew)
     _refuse([*problems, *conflicts])
-    for demand in demands:
-        added = {name for each in demand.sums for name in each.form.coefficients if each.form.sign == "=="}
-        if anew & {*demand.members, *added}:
-            demand.give_up()  # what is computed anew need not occur anywhere, nor add up with others
-    orders = _orders(demands, table, aggregates)
-    sums = [each for demand in demands for each in demand.sums if not anew & each.form.coefficients.keys()]
+    for requirement in requirements:
+        added = {name for each in requirement.sums for name in each.form.coefficients if each.form.sign == "=="}
+        if anew & {*requirement.members, *added}:
+            requirement.give_up()  # what is computed anew need not occur anywhere, nor add up with others
+    orders = _orders(requirements, table, aggregates)
+    sums = [
+        each for requirement in requirements for each in requirement.sums if not anew & each.form.coefficients.keys()
+    ]
     tied = {name for each in sums for name in each.form.coefficients}
     sums += [
         each.sum for each in orders if {*each.sum.form.coefficients} & tied and not {*each.sum.form.coefficients} & anew
     ]
-    members = {name for demand in demands for name in demand.members}
-    fixed = {*members, *(name for demand in demands for name in demand.geometric)} & tied
-    return Keeping(
-        demands,
+    members = {name for requirement in requirements for name in requirement.members}
+    fixed = {*members, *(name for requirement in requirements for name in requirement.geometric)} & tied
+    return Strategy(
+        requirements,
         aggregates,
-        _splits(demands, table),
+        _splits(requirements, table),
         sums,
         fixed | _unmoved(sums, table.adjust),
         recomputed,
-        whole={name for demand in demands for name in demand.whole},
+        whole={name for requirement in requirements for name in requirement.whole},
         members=members,
         earlier={name for each in orders for name in each.sum.form.coefficients if table.masked[name] == "date"},
-        ties=_ties(demands),
+        ties=_ties(requirements),
     )
 
 
@@ -160,10 +164,10 @@ def _unmoved(sums: Sequence[Sum], adjust: Collection[str]) -> set[str]:
     return tied - movable
 
 
-def _ties(demands: Sequence[Demand]) -> list[Tie]:
+def _ties(requirements: Sequence[Requirement]) -> list[Tie]:
     """Gather what is looked at in every group, each once."""
     found: dict[Condition, Tie] = {}
-    for each in (tie for demand in demands for tie in demand.ties):
+    for each in (tie for requirement in requirements for tie in requirement.ties):
         before = found.setdefault(each.condition, each)
         if before.wanted is not each.wanted:
             found[each.condition] = replace(before, wanted=None)
@@ -189,43 +193,43 @@ def _unknown(rules: Sequence[Rule], table: Table) -> list[str]:
     return problems
 
 
-def _apart(demands: Sequence[Demand], table: Table) -> list[str]:
+def _apart(requirements: Sequence[Requirement], table: Table) -> list[str]:
     """Name rules that tie attributes of several blocks, or masked ones with some that are not."""
     problems = []
     block_of = {name: number for number, block in enumerate(table.blocks) for name in block}
-    for demand in demands:
-        masked = [name for name in demand.of.attributes if name in block_of]
-        if demand.mixed:
+    for requirement in requirements:
+        masked = [name for name in requirement.of.attributes if name in block_of]
+        if requirement.mixed:
             problems.append(
-                f"rule '{demand.name}' ties {listed(masked)}, which are masked, with {listed(demand.mixed)}, which are "
-                "published as they are; mask all of them, or leave the rule out"
+                f"rule '{requirement.name}' ties {listed(masked)}, which are masked, with "
+                f"{listed(requirement.mixed)}, which are published as they are; mask all of them, or leave the rule out"
             )
         if len({block_of[name] for name in masked}) > 1:
-            problems.append(f"rule '{demand.name}' ties {listed(masked)}, which must share an attribute block")
+            problems.append(f"rule '{requirement.name}' ties {listed(masked)}, which must share an attribute block")
     return problems
 
 
-def _unused(demands: Sequence[Demand], table: Table, anew: set[str]) -> list[str]:
+def _unused(requirements: Sequence[Requirement], table: Table, anew: set[str]) -> list[str]:
     """Name attributes that were to be computed anew, or to give way, for no rule."""
     problems = [
         f"'{name}' cannot be recomputed: no rule says what it equals, or it is not masked, or no number"
         for name in table.recompute
         if name not in anew or name not in table.masked
     ]
-    tied = {name for demand in demands for each in demand.sums for name in each.form.coefficients}
+    tied = {name for requirement in requirements for each in requirement.sums for name in each.form.coefficients}
     problems += [f"'{name}' cannot be adjusted: it is in no sum of a rule" for name in table.adjust if name not in tied]
     return problems
 
 
-def _in_order(demands: Sequence[Demand]) -> list[Recomputed]:
+def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
     """Put what is computed anew after what it is computed from.
 
     Parts of one rule may say what an attribute equals under different conditions: the records are split by these.
     """
     left: dict[str, list[Recomputed]] = {}
-    for demand in demands:
-        for each in demand.recomputed:
-            if each.name in left and left[each.name][0] not in demand.recomputed:
+    for requirement in requirements:
+        for each in requirement.recomputed:
+            if each.name in left and left[each.name][0] not in requirement.recomputed:
                 both = f"{_from(left[each.name][0])} and from {_from(each)}"
                 _refuse(
                     [
@@ -252,22 +256,28 @@ def _from(each: Recomputed) -> str:
     return listed(attributes_of(each.value))
 
 
-def _aggregates(demands: Sequence[Demand], table: Table, anew: set[str]) -> tuple[dict[str, Aggregate], list[str]]:
+def _aggregates(
+    requirements: Sequence[Requirement], table: Table, anew: set[str]
+) -> tuple[dict[str, Aggregate], list[str]]:
     """Find an aggregate for each attribute that all rules can live with."""
     wanted: dict[str, dict[str, list[str]]] = {}
-    for demand in demands:
-        for what, names in (("mean", demand.means), ("geometric_mean", demand.geometric), ("member", demand.members)):
+    for requirement in requirements:
+        for what, names in (
+            ("mean", requirement.means),
+            ("geometric_mean", requirement.geometric),
+            ("member", requirement.members),
+        ):
             for name in names:
-                wanted.setdefault(name, {}).setdefault(what, []).append(demand.name)
+                wanted.setdefault(name, {}).setdefault(what, []).append(requirement.name)
     found: dict[str, Aggregate] = {}
     problems: list[str] = []
     for name, wants in wanted.items():
         if name in table.recompute:
             continue  # whatever its group would have published is replaced
-        if "mean" in wants and len(wants) > 1 and _gives_way(name, demands, table):
+        if "mean" in wants and len(wants) > 1 and _gives_way(name, requirements, table):
             wants = {what: rules for what, rules in wants.items() if what != "mean"}
         if len(wants) > 1:
-            problems.append(_conflict(name, wants, demands, table))
+            problems.append(_conflict(name, wants, requirements, table))
             continue
         if name in anew:
             continue
@@ -286,18 +296,18 @@ def _aggregates(demands: Sequence[Demand], table: Table, anew: set[str]) -> tupl
     return found, problems
 
 
-def _gives_way(name: str, demands: Sequence[Demand], table: Table) -> bool:
+def _gives_way(name: str, requirements: Sequence[Requirement], table: Table) -> bool:
     """Tell whether in every sum of an attribute another one may be adjusted to it."""
-    sums = [each.form.coefficients.keys() for demand in demands for each in demand.sums]
+    sums = [each.form.coefficients.keys() for requirement in requirements for each in requirement.sums]
     return all((names - {name}) & {*table.adjust} for names in sums if name in names)
 
 
-def _conflict(name: str, wants: Mapping[str, Sequence[str]], demands: Sequence[Demand], table: Table) -> str:
+def _conflict(name: str, wants: Mapping[str, Sequence[str]], requirements: Sequence[Requirement], table: Table) -> str:
     words = {"mean": "an arithmetic mean", "geometric_mean": "a geometric mean", "member": "a value that occurs"}
     asked = " and ".join(f"{words[what]} (rule '{rules[0]}')" for what, rules in wants.items())
-    sums = [each for demand in demands for each in demand.sums if name in each.form.coefficients]
+    sums = [each for requirement in requirements for each in requirement.sums if name in each.form.coefficients]
     equalities = [each.comparison for each in sums]
-    equalities += [each.comparison for demand in demands for each in demand.recomputed]
+    equalities += [each.comparison for requirement in requirements for each in requirement.recomputed]
     spoken = [each for each in equalities if name in attributes_of(each)]
     computable = [other for each in spoken for other, _ in dependent(each) if other != name]
     movable = [other for each in sums for other in each.form.coefficients if other != name]
@@ -310,7 +320,7 @@ def _conflict(name: str, wants: Mapping[str, Sequence[str]], demands: Sequence[D
     return f"'{name}' is asked for {asked}, which do not go together; {', or '.join(ways)}"
 
 
-def _orders(demands: Sequence[Demand], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
+def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
     """Give both sides of an order the same increasing aggregate; what they already have is kept.
 
     Returns
@@ -319,8 +329,8 @@ def _orders(demands: Sequence[Demand], table: Table, aggregates: dict[str, Aggre
         Those that are kept by means.
     """
     problems, kept = [], []
-    for demand in demands:
-        for order in demand.orders:
+    for requirement in requirements:
+        for order in requirement.orders:
             pair = (order.lesser, order.greater)
             decided = {name: aggregates.get(name) or table.asked.get(name) for name in pair}
             named = [how for how in decided.values() if how is not None]
@@ -328,10 +338,10 @@ def _orders(demands: Sequence[Demand], table: Table, aggregates: dict[str, Aggre
             usual = "lower_median" if table.masked[order.lesser] == "datetime" else table.defaults[order.lesser]
             common = named[0] if named else usual
             if problem := _no_order({name: decided[name] or common for name in pair}, order):
-                problems.append(f"rule '{demand.name}' needs {problem}")
+                problems.append(f"rule '{requirement.name}' needs {problem}")
                 continue
             if table.masked[order.lesser] == "datetime" and common != "lower_median":
-                demand.give_up()
+                requirement.give_up()
             for name in pair:
                 if decided[name] is None and common != table.defaults[name]:
                     aggregates[name] = common
@@ -357,14 +367,14 @@ def _no_order(how: Mapping[str, Aggregate], order: Order) -> str | None:
     return None
 
 
-def _splits(demands: Sequence[Demand], table: Table) -> list[Split]:
+def _splits(requirements: Sequence[Requirement], table: Table) -> list[Split]:
     """Gather what parts records, once each, for the block that the rule's attributes are in."""
     found: dict[tuple[Condition, int], Split] = {}
-    for demand in demands:
-        blocks = [number for number, block in enumerate(table.blocks) if {*block} & {*demand.of.attributes}]
-        for condition in demand.splits:
+    for requirement in requirements:
+        blocks = [number for number, block in enumerate(table.blocks) if {*block} & {*requirement.of.attributes}]
+        for condition in requirement.splits:
             for block in blocks:
-                found.setdefault((condition, block), Split(demand.name, condition, block))
+                found.setdefault((condition, block), Split(requirement.name, condition, block))
     return list(found.values())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shoal.edits.classify import classify
-from shoal.edits.controlled_rounding import Equality, put_right, tick_of
+from shoal.edits.controlled_rounding import Equality, round_controlled, rounding_base_of
 from shoal.edits.expressions import Comparison, Missing, Rule, attributes_of
 from shoal.edits.normal_forms import clauses, linear
 from shoal.errors import PlanError
@@ -86,8 +86,8 @@ def with_exact_sums(
     tied = {name: column for name, column in {**others, **hybrid}.items() if any(name in f.coefficients for f in forms)}
     if not tied:
         return dict(hybrid)
-    tick = tick_of(tied, equalities, binary=True, fine=True)
+    base = rounding_base_of(tied, equalities, binary=True, fine=True)
     low = {name: np.full(len(column), -np.inf) for name, column in tied.items()}
     high = {name: np.full(len(column), np.inf) for name, column in tied.items()}
-    right = put_right(tied, low, high, equalities, tick, fixed=[name for name in tied if name in others])
+    right = round_controlled(tied, low, high, equalities, base, fixed=[name for name in tied if name in others])
     return {**hybrid, **{name: right.values[name] for name in tied if name in hybrid}}

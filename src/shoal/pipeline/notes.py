@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.edits.strategy import Keeping
+from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
@@ -20,7 +20,7 @@ def notes(
     table: Table,
     types: Mapping[str, pa.DataType],
     missing: Mapping[str, tuple[int, int]],
-    edits: Keeping | None = None,
+    edits: Strategy | None = None,
 ) -> list[str]:
     """List what a user might not expect, or must know before publishing.
 
@@ -78,10 +78,10 @@ def _on_types(plan: Plan, table: Table, types: Mapping[str, pa.DataType]) -> lis
     return [f"{what}: {', '.join(names)}" for what, names in changed.items()]
 
 
-def _on_edits(edits: Keeping) -> list[str]:
+def _on_edits(edits: Strategy) -> list[str]:
     """Name rules that nothing keeps by construction, and what was computed from others."""
     found = []
-    if unsure := [demand.name for demand in edits.demands if not demand.promised]:
+    if unsure := [requirement.name for requirement in edits.requirements if not requirement.promised]:
         found.append(f"verified, but not kept by construction, so that other data may break them: {listed(unsure)}")
     if edits.recomputed:
         names = listed([each.name for each in edits.recomputed])
@@ -120,7 +120,7 @@ def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribut
     return [f"mic1d published {percent:.1f} % of the values as they are, and {whole} wholly so"]
 
 
-def preserved(plan: Plan, edits: Keeping | None = None) -> str:
+def preserved(plan: Plan, edits: Strategy | None = None) -> str:
     """Describe which moments a release keeps."""
     if plan.epsilon is not None:
         return "preserved: no moment exactly; groups publish their means with noise"

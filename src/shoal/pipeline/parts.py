@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.edits.apply import small_parts, ways_out
 from shoal.edits.expressions import Condition
-from shoal.edits.strategy import Keeping
+from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.plan import Plan
@@ -144,7 +144,7 @@ class Parts:
 Merge = Callable[[list[tuple[Any, ...]], list[int]], list[int]]
 
 
-def parts_of(tally: Tally, plan: Plan, strategy: Keeping | None, merge: Merge) -> Parts:
+def parts_of(tally: Tally, plan: Plan, strategy: Strategy | None, merge: Merge) -> Parts:
     """Decide what becomes of strata, and of parts that rules make, with fewer than k records.
 
     Parameters
@@ -219,7 +219,7 @@ def _small_strata(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: 
 
 
 def _homes(
-    keys: Sequence[Key], strategy: Keeping | None, block: int, stratum: Mapping[tuple[Any, ...], int]
+    keys: Sequence[Key], strategy: Strategy | None, block: int, stratum: Mapping[tuple[Any, ...], int]
 ) -> tuple[list[tuple[int, bytes]], list[str]]:
     """Return the stratum and the outcomes that matter to an attribute block, and the rules that do part records."""
     splits = [] if strategy is None else strategy.splits
@@ -240,7 +240,7 @@ def _by_rules(
     keys: Sequence[Key],
     tally: Tally,
     plan: Plan,
-    strategy: Keeping | None,
+    strategy: Strategy | None,
     stratum: Mapping[tuple[Any, ...], int],
     notes: list[str],
 ) -> tuple[list[Integers], frozenset[Condition]] | None:
@@ -284,7 +284,7 @@ def _small_keys(
     keys: Sequence[Key],
     tally: Tally,
     plan: Plan,
-    strategy: Keeping | None,
+    strategy: Strategy | None,
     stratum: Mapping[tuple[Any, ...], int],
 ) -> set[Key]:
     gone: set[Key] = set()

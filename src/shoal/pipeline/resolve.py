@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal.edits.apply import no_product, rules_of, with_rules, with_tied_blocks
 from shoal.edits.expressions import Rule
 from shoal.edits.passes import basis_of, columns_of
-from shoal.edits.strategy import Keeping
+from shoal.edits.strategy import Strategy
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.records import Records
@@ -51,7 +51,7 @@ class Resolved:
     attributes: list[Attribute]
     summary: Summary
     rules: list[Rule]
-    strategy: Keeping | None
+    strategy: Strategy | None
     notes: list[str]
 
 
@@ -177,7 +177,7 @@ def _refuse_aggregates(plan: Plan) -> None:
         raise PlanError(problems)
 
 
-def _summary(plan: ResolvedPlan, records: Records, strategy: Keeping | None, rules: Sequence[Rule]) -> Summary:
+def _summary(plan: ResolvedPlan, records: Records, strategy: Strategy | None, rules: Sequence[Rule]) -> Summary:
     """Look at all records once."""
     types: dict[str, AttributeType] = {name: plan.types[name] for name in plan.used}
     if plan.weights is not None:
@@ -188,7 +188,7 @@ def _summary(plan: ResolvedPlan, records: Records, strategy: Keeping | None, rul
 
 
 def _look(
-    piece: pa.Table, start: int | None, types: Mapping[str, AttributeType], strategy: Keeping | None, decimal: str
+    piece: pa.Table, start: int | None, types: Mapping[str, AttributeType], strategy: Strategy | None, decimal: str
 ) -> Summary:
     found = summarize(piece, types, start, decimal)
     return found if strategy is None else Summary(found.columns, basis_of(strategy, piece))
@@ -198,7 +198,7 @@ def _described(
     plan: ResolvedPlan,
     records: Records,
     summary: Summary,
-    strategy: Keeping | None,
+    strategy: Strategy | None,
     inferred: Collection[str],
 ) -> list[Attribute]:
     """Describe the attributes by what a pass over all records has shown; refuse those that cannot be masked."""
@@ -218,7 +218,7 @@ def _described(
     return attributes
 
 
-def _refuse_column(name: str, column: Column, plan: Plan, strategy: Keeping | None, inferred: Collection[str]) -> None:
+def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | None, inferred: Collection[str]) -> None:
     if not column.present:
         raise DataError(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
     if name in inferred and 1 < len(column.categories) == column.present and plan.types[name] != "boolean":
