@@ -14,9 +14,9 @@ from tests.census_edits import FIGURES, census_with_edits
 
 import shoal
 import shoal.pipeline.aggregate
+from shoal.edits.controlled_rounding import as_read_by_digits, is_plain
 from shoal.edits.load import read_rules
 from shoal.edits.repair import repaired
-from shoal.edits.spelling import as_read_by_digits, is_plain
 from shoal.edits.strategy import Table, strategy_for
 
 KINDS = {

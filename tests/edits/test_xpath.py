@@ -21,8 +21,7 @@ from shoal.edits.expressions import (
     Truth,
     Variable,
 )
-from shoal.edits.grammar import parse, speaks_of_itself
-from shoal.edits.xpath import OUTSIDE, RECORD, Let, Place, condition_of, parse_test
+from shoal.edits.xpath import OUTSIDE, RECORD, Let, Place, condition_of, parse, parse_test, speaks_of_itself
 from shoal.errors import PlanError
 
 NAMES = ("V1", "V2", "V3")

@@ -29,7 +29,7 @@ class System(NamedTuple):
         return self._replace(a=self.a[some], c=self.c[some])
 
     def lacking(self, x: Matrix) -> Matrix:
-        """Give what each equality lacks in each group."""
+        """Compute what each equality lacks in each group."""
         return np.array([c - total(a, x) for a, c in zip(self.a, self.c, strict=True)])
 
 

@@ -118,7 +118,7 @@ def _kind_of_tie(part: Condition) -> Kind:
 
 
 def _is_order(form: Linear) -> bool:
-    """Tell whether a form is the order of two attributes, as V3 <= V7, which every monotonic aggregate keeps."""
+    """Return whether a form is the order of two attributes, as V3 <= V7, which every monotonic aggregate keeps."""
     return (
         len(form.coefficients) == 2
         and sum(form.coefficients.values()) == 0
@@ -128,7 +128,7 @@ def _is_order(form: Linear) -> bool:
 
 
 def _has_form(part: Condition) -> bool:
-    """Tell whether a part of a conditional rule has a known form, whichever way round it is asked for."""
+    """Return whether a part of a conditional rule has a known form, whichever way round it is asked for."""
     atom = part.of if isinstance(part, Not) else part
     if len(attributes_of(atom)) == 1:
         return True

@@ -60,7 +60,7 @@ class Records:
         return self._original
 
     def kind(self, name: str) -> pa.DataType:
-        """Give the type of the values of a column."""
+        """Return the type of the values of a column."""
         return inner(self._column(name).type)
 
     @property
@@ -69,7 +69,7 @@ class Records:
         return _Written(self)
 
     def number(self, name: str) -> NDArray[np.float64]:
-        """Give a column as numbers: of text what XPath's ``number()`` makes of it, NaN where there is none.
+        """Return a column as numbers: of text what XPath's ``number()`` makes of it, NaN where there is none.
 
         Booleans are 1 and 0, dates days since 1970, timestamps seconds since then, times seconds of the day.
         """
@@ -80,7 +80,7 @@ class Records:
         return self._numbers[name]
 
     def text(self, name: str) -> Array:
-        """Give a column as text, as a file would have it; null where a value is missing."""
+        """Return a column as text, as a file would have it; null where a value is missing."""
         if name not in self._texts:
             column = self._column(name)
             if not has_text(column.type):
@@ -89,20 +89,20 @@ class Records:
         return self._texts[name]
 
     def missing(self, name: str) -> NDArray[np.bool_]:
-        """Tell which records have no value in a column; not a number is none."""
+        """Return which records have no value in a column; not a number is none."""
         values = decoded(self._column(name))
         missing: NDArray[np.bool_] = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return missing
 
     def seconds(self, name: str) -> NDArray[np.float64] | None:
-        """Give a column of dates or timestamps as seconds since 1970, or nothing for other columns."""
+        """Return a column of dates or timestamps as seconds since 1970, or nothing for other columns."""
         kind = self.kind(name)
         if pa.types.is_date(kind):
             return self.number(name) * _DAY
         return self.number(name) if pa.types.is_timestamp(kind) else None
 
     def precision(self, name: str) -> float:
-        """Give the part of its size to which a column's type holds a number."""
+        """Return the relative precision to which a column's type holds a number."""
         return _PRECISION.get(str(self.kind(name)), 0.0)
 
     def _column(self, name: str) -> Array:

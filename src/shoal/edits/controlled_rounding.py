@@ -6,6 +6,12 @@ rounds, in any order, as long as the base is a power of two. So each representat
 above it, whichever makes the sums exact at the least distance: this is the controlled rounding of tables [1]_, and how
 seats of a parliament are apportioned by the largest remainder.
 
+A number must also survive being written and read. libxml2, on which most Schematron validators stand, does not round
+correctly when it reads one: its `xmlXPathStringEvalNumber` adds up the digits one by one in doubles, those of the whole
+part, then at most twenty of the fraction, which it divides by a power of ten, and is off in the last bit of one number
+in ten. Sums on a lattice of few digits are safe from it. A product is made so: its factors are rounded to numbers that
+both kinds of reader agree on, and moved by the smallest steps until they agree on the product as well.
+
 How a rule becomes an equality, and what to do about those that cannot be exact on a lattice, is not decided here.
 
 References
@@ -14,27 +20,30 @@ References
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from shoal.edits.apportionment import Column, Places, System, solve_block, total
+from shoal.edits.apportionment import Column, Mask, Places, System, solve_block, total
 from shoal.errors import DataError
 from shoal.text import listed
 
 _EXACT = 52  # bits: sums stay below 2^52 rounding bases, and rounding by a few does not bring them to 2^53
-_READABLE = 15  # digits behind the point are exact whoever reads them
+_READABLE = 15  # digits behind the point are exact for every reader
 _ENOUGH = 20  # bits of a value that has no resolution of its own: a millionth
 _FREE = 44  # bits of a value that has no resolution of its own
 _GUARD = 10  # bits by which the rounding base is finer than the values, so that means of groups lose little
 _GUARD_DIGITS = 3
 _BITS, _DIGITS = 20, 9  # the most binary and decimal digits that count as a resolution of the data
-_COEFFICIENT = 2**26  # beyond it, neither numerator nor denominator of a coefficient is one that somebody wrote
+_COEFFICIENT = 2**26  # beyond it, neither numerator nor denominator of a coefficient is one that a person wrote
 _FEW = 64  # values that are looked at first
 _FINEST = 1074  # all doubles are multiples of 2^-1074
 _BLOCK = 1 << 15  # groups at a time: what is computed of them stays in the cache
+_PLAIN_BITS = 12  # behind the point of a number that every reader reads alike: as many decimal digits
+_PLAIN_DIGITS = 15  # of a number below one: as many as a double holds for certain
+_PLAIN_STEPS = 64  # a step fails for one number in ten, so that sixty-four all do is not going to happen
 
 
 @dataclass(frozen=True)
@@ -279,7 +288,7 @@ def round_controlled(
 
 
 def is_on_lattice(equality: Equality, base: RoundingBase) -> bool:
-    """Tell whether values on a lattice can make an equality exact."""
+    """Return whether values on a lattice can make an equality exact."""
     return _in_multiples(equality, base) is not None
 
 
@@ -326,7 +335,7 @@ def _exponent(largest: Mapping[str, float], rows: Sequence[_Whole]) -> int:
 
 
 def _power(value: float) -> int:
-    """Give the smallest power of two that is larger than a value, as an exponent."""
+    """Return the smallest power of two that is larger than a value, as an exponent."""
     return math.frexp(value)[1]
 
 
@@ -343,7 +352,7 @@ def _digits_needed(numbers: Column, base: Literal[2, 10], most: int) -> int | No
 
 
 def _off(lattice: RoundingBase, values: Column) -> Column:
-    """Give the values that are not on a lattice."""
+    """Return the values that are not on a lattice."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not on it
         off: Column = values[lattice.from_multiples(np.rint(lattice.to_multiples(values))) != values]
     return off
@@ -363,3 +372,107 @@ def _refuse_coarse(base: RoundingBase, largest: Mapping[str, float]) -> None:
 def _largest_change(before: Column, after: Column) -> float:
     change = np.abs(after - before)
     return float(np.fmax.reduce(change, initial=0.0))
+
+
+def read_by_digits(text: str) -> float:
+    """Read a number as libxml2 does: whole part and fraction are added up digit by digit, then put together."""
+    mantissa, _, exponent = text.lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    number = 0.0
+    for digit in whole:
+        number = number * 10 + float(digit)
+    if fraction:
+        zeros = len(fraction) - len(fraction.lstrip("0"))
+        digits = fraction[zeros : zeros + 20]
+        below = 0.0
+        for digit in digits:
+            below = below * 10 + float(digit)
+        number += below / math.pow(10.0, zeros + len(digits))
+    if exponent:
+        number *= math.pow(10.0, float(exponent))
+    return -number if mantissa.startswith("-") else number
+
+
+def is_plain(values: Column) -> Mask:
+    """Return which numbers are the same to a reader that adds up digits; missing ones are."""
+    found: Mask = np.isnan(values) | (as_read_by_digits(values) == values)
+    return found
+
+
+def as_read_by_digits(values: Column) -> Column:
+    """Return numbers as a reader that adds up digits has them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        multiples = np.ldexp(values, _PLAIN_BITS)
+        on_lattice = (np.abs(multiples) < 2.0**52) & (np.rint(multiples) == multiples)
+    read = values.copy()
+    for place in np.flatnonzero(~on_lattice & np.isfinite(values)).tolist():
+        read[place] = read_by_digits(repr(float(values[place])))
+    return read
+
+
+def plain(values: Column, step: int = 0) -> Column:
+    """Round numbers to what every reader reads alike, and move them by so many of the steps that this leaves them."""
+    large = np.abs(values) >= 1
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        on_lattice = np.ldexp(np.rint(np.ldexp(values, _PLAIN_BITS)) + step, -_PLAIN_BITS)
+        places = _PLAIN_DIGITS - 1 - np.floor(np.log10(np.where(values == 0, 1.0, np.abs(values))))
+        shift = np.minimum(places, 300)
+        in_digits = (np.rint(values * 10.0**shift) + step) / 10.0**shift
+    exact = large & (np.abs(values) < 2.0 ** (52 - _PLAIN_BITS))
+    return np.where(exact, on_lattice, np.where(large | (values == 0), values, in_digits))
+
+
+Compute: TypeAlias = Callable[[Mapping[str, Column], Places], dict[str, Column]]
+
+
+def computed_plainly(
+    compute: Compute,
+    sources: Mapping[str, Column],
+    free: Mapping[str, tuple[Column, Column]],
+    moved: Collection[str],
+) -> dict[str, Column]:
+    """Compute attributes from others such that every reader computes the same.
+
+    Parameters
+    ----------
+    compute
+        What is computed of sources in some groups; NaN where it need not be plain.
+    sources
+        What it is computed from, one number a group.
+    free
+        Those of them that may be rounded, with the range that they stay in.
+    moved
+        Those of the free ones that may move by their smallest steps, all together.
+
+    Returns
+    -------
+    dict
+        The free ones as they are to be published: as they were where no step serves.
+    """
+    values = {**sources, **{name: _within(plain(sources[name]), sources[name], free[name]) for name in free}}
+    odd = np.arange(len(next(iter(sources.values()))))
+    odd = odd[~_all_plain(compute(values, odd), values, free)]
+    for step in range(1, _PLAIN_STEPS):
+        if not len(odd) or not moved:
+            break
+        trial = {name: column[odd] for name, column in values.items()}
+        for name in moved:
+            by = (step + 1) // 2 * (-1) ** step
+            low, high = free[name]
+            trial[name] = _within(plain(sources[name][odd], by), trial[name], (low[odd], high[odd]))
+        right = _all_plain(compute(trial, odd), trial, free)
+        for name in moved:
+            values[name][odd[right]] = trial[name][right]
+        odd = odd[~right]
+    return {name: values[name] for name in free}
+
+
+def _within(values: Column, otherwise: Column, range_: tuple[Column, Column]) -> Column:
+    low, high = range_
+    return np.where((values >= low) & (values <= high), values, otherwise)
+
+
+def _all_plain(computed: Mapping[str, Column], values: Mapping[str, Column], free: Collection[str]) -> Mask:
+    columns = [*computed.values(), *(values[name] for name in free)]
+    found: Mask = np.logical_and.reduce([is_plain(column) for column in columns])
+    return found

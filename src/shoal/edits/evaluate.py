@@ -59,7 +59,7 @@ TOLERANCE = 1e-9
 
 
 def holds(condition: Condition, records: Records) -> NDArray[np.bool_]:
-    """Tell in which records a condition holds.
+    """Return in which records a condition holds.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _holds(condition: Condition, records: Records, *, rounding: bool) -> NDArray
 
 
 def value(of: Value, records: Records) -> NDArray[np.float64]:
-    """Give a value of each record as a number; not to be written to.
+    """Return a value of each record as a number; not to be written to.
 
     Raises
     ------
@@ -91,13 +91,13 @@ def value(of: Value, records: Records) -> NDArray[np.float64]:
 
 
 def each_broken(rules: Iterable[Rule], records: Records) -> Iterator[tuple[Rule, NDArray[np.bool_]]]:
-    """Tell rule by rule which records break it, so that nobody holds the answers of ten thousand rules at once."""
+    """Yield for each rule which records break it: the answers of ten thousand rules need not fit in memory at once."""
     for rule in rules:
         yield rule, ~holds(rule.condition, records)
 
 
 def violations(rules: Iterable[Rule], records: Records) -> dict[str, NDArray[np.bool_]]:
-    """Tell for a few rules, by their names, which records break them; rules of the same name count as one."""
+    """Return for a few rules, by their names, which records break them; rules of the same name count as one."""
     found: dict[str, NDArray[np.bool_]] = {}
     for rule, broken in each_broken(rules, records):
         found[rule.name] = found[rule.name] | broken if rule.name in found else broken
@@ -105,12 +105,12 @@ def violations(rules: Iterable[Rule], records: Records) -> dict[str, NDArray[np.
 
 
 def near(rule: Rule, records: Records) -> NDArray[np.bool_]:
-    """Tell which records break a rule by rounding only: it would hold if no comparison were exact."""
+    """Return which records break a rule by rounding only: it would hold if no comparison were exact."""
     return ~holds(rule.condition, records) & _holds(rule.condition, records, rounding=True)
 
 
 def _truth(condition: Condition, records: Records, rounding: bool) -> Truths:
-    """Tell where a condition holds; with `rounding`, no comparison is exact."""
+    """Return where a condition holds; with `rounding`, no comparison is exact."""
     match condition:
         case Truth(truth):
             return np.bool_(truth)
@@ -198,7 +198,7 @@ def _compared(comparison: Comparison, records: Records, rounding: bool) -> Truth
 
 
 def _is_close(left: Value, right: Value, records: Records) -> Truths:
-    """Tell where two sums differ by a billionth of their largest term at most; nothing is close to infinity.
+    """Return where two sums differ by a billionth of their largest term at most; nothing is close to infinity.
 
     Columns of fewer than 64 bits hold no billionth: there it is what they hold.
     """
@@ -209,7 +209,7 @@ def _is_close(left: Value, right: Value, records: Records) -> Truths:
 
 
 def _size(of: Value, records: Records) -> Numbers:
-    """Give the size of the largest term of a sum: what it was rounded to on the way, however small the sum."""
+    """Return the size of the largest term of a sum: what it was rounded to on the way, however small the sum."""
     match of:
         case Arithmetic("+" | "-", left, right):
             return np.maximum(_size(left, records), _size(right, records))
@@ -219,7 +219,7 @@ def _size(of: Value, records: Records) -> Numbers:
 
 
 def _as_moments(left: Value, right: Value, records: Records) -> tuple[Numbers, Numbers] | None:
-    """Give both sides in seconds where one is a column of dates or timestamps and the other one too or such a text."""
+    """Return both sides in seconds where one is a column of dates or timestamps, the other one too or such a text."""
     if isinstance(left, Text) and isinstance(right, Text):
         return None
     one = _seconds(left, records)
@@ -234,7 +234,7 @@ def _seconds(of: Value, records: Records) -> Numbers | None:
 
 
 def _are_texts(left: Value, right: Value, records: Records, *, written: bool) -> bool:
-    """Tell whether two values that may be equal are to be compared as texts."""
+    """Return whether two values that may be equal are to be compared as texts."""
     if not (_is_untyped(left) and _is_untyped(right)):
         return False
     if written or isinstance(left, Text) or isinstance(right, Text):
@@ -256,14 +256,14 @@ def _is_same_text(left: Value, right: Value, records: Records) -> Truths:
 
 
 def _text(of: Value, records: Records) -> Any:
-    """Give an untyped value as text: a scalar for a constant."""
+    """Return an untyped value as text: a scalar for a constant."""
     if isinstance(of, Variable):
         return records.text(of.name)
     return pa.scalar(of.value, pa.large_string()) if isinstance(of, Text) else None
 
 
 def _is_member(member: Member, records: Records) -> Truths:
-    """Tell where a value equals some constant, each compared as ``==`` would."""
+    """Return where a value equals some constant, each compared as ``==`` would."""
     of = member.of
     texts = [each for each in member.among if isinstance(each, str)]
     numbers = [each for each in member.among if not isinstance(each, str)]
@@ -279,7 +279,7 @@ def _is_member(member: Member, records: Records) -> Truths:
 
 
 def _is_in_original(condition: InOriginal, records: Records) -> Truths:
-    """Tell where a value equals some value of an original column, compared as ``==`` would two columns."""
+    """Return where a value equals some value of an original column, compared as ``==`` would two columns."""
     of, among, original = condition.of, Variable(condition.attribute), records.original
     here, there = _seconds(of, records), _seconds(among, original)
     if here is not None and there is not None:

@@ -35,7 +35,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Two numbers and a sign between them; `/` is division, `%` the remainder with the sign of the dividend."""
+    """Two numbers and an operator between them; `/` is division, `%` the remainder with the sign of the dividend."""
 
     sign: Literal["+", "-", "*", "/", "%"]
     left: "Value"
@@ -166,6 +166,6 @@ def _inside(expression: Expression) -> tuple[Expression, ...]:
 
 
 def attributes_of(expression: Expression) -> list[str]:
-    """Give the attributes that an expression speaks of, each once, in their order."""
+    """List the attributes that an expression refers to, each once, in their order."""
     names = (each.name for each in within(expression) if isinstance(each, Variable | Missing))
     return list(dict.fromkeys(names))

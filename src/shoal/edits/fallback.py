@@ -11,9 +11,9 @@ from functools import reduce
 
 import numpy as np
 
+from shoal.edits.controlled_rounding import as_read_by_digits
 from shoal.edits.expressions import Comparison
 from shoal.edits.groups import Codes, Groups, Labels, Outcome, Truths, complete, gathered
-from shoal.edits.spelling import as_read_by_digits
 from shoal.errors import DataError
 from shoal.text import counted
 
@@ -115,7 +115,7 @@ class _Part:
         return _any(published, [each.broken(published, groups) for each in self.outcomes])
 
     def misread(self, published: Mapping[str, Codes], groups: Labels | slice = slice(None)) -> Truths:
-        """Tell where an equality does not hold to a reader that adds up digits."""
+        """Return where an equality does not hold to a reader that adds up digits."""
         equal = [each for each in self.outcomes if _is_exact(each)]
         names = dict.fromkeys(name for each in equal for name in each.names)
         read = {name: as_read_by_digits(published[name]) for name in names}

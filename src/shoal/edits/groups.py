@@ -29,41 +29,41 @@ class Groups:
         return len(self.first)
 
     def low(self, codes: Codes) -> Codes:
-        """Give the least of each group."""
+        """Return the least of each group."""
         return np.fmin.reduceat(codes[self._order], self._starts)
 
     def high(self, codes: Codes) -> Codes:
-        """Give the largest of each group."""
+        """Return the largest of each group."""
         return np.fmax.reduceat(codes[self._order], self._starts)
 
     def mean(self, codes: Codes) -> Codes:
-        """Give the mean of each group."""
+        """Return the mean of each group."""
         present = ~np.isnan(codes)
         sums = np.add.reduceat(np.where(present, codes, 0.0)[self._order], self._starts)
         with np.errstate(invalid="ignore"):  # a group in which nobody has it has no mean
             return sums / np.add.reduceat(present[self._order].astype(np.float64), self._starts)
 
     def all(self, truths: Truths) -> Truths:
-        """Tell the groups in which it holds of all records."""
+        """Return in which groups it holds for all records."""
         return np.logical_and.reduceat(truths[self._order], self._starts)
 
     def any(self, truths: Truths) -> Truths:
-        """Tell the groups in which it holds of some record."""
+        """Return in which groups it holds for some record."""
         return np.logical_or.reduceat(truths[self._order], self._starts)
 
 
 def holds_in(condition: Condition, columns: Mapping[str, Codes]) -> Truths:
-    """Tell in which of some records a condition holds, given their numbers."""
+    """Return in which of some records a condition holds, given their numbers."""
     return holds(condition, as_records(attributes_of(condition), columns))
 
 
 def as_records(names: Iterable[str], columns: Mapping[str, Codes]) -> Records:
-    """Give rules the numbers of some attributes."""
+    """Wrap the numbers of some attributes as records that rules can read."""
     return Records({name: pa.array(columns[name], mask=np.isnan(columns[name])) for name in names})
 
 
 def complete(names: Iterable[str], columns: Mapping[str, Codes]) -> Truths:
-    """Tell which records miss none of some attributes."""
+    """Return which records miss none of some attributes."""
     found: Truths = np.logical_and.reduce([~np.isnan(columns[name]) for name in names])
     return found
 
@@ -82,7 +82,7 @@ class Outcome:
         return attributes_of(self.tie.condition)
 
     def broken(self, published: Mapping[str, Codes], groups: Labels | slice = slice(None)) -> Truths:
-        """Tell where what is published comes out otherwise; what misses a value is not looked at."""
+        """Return where what is published comes out otherwise; what misses a value is not looked at."""
         found = holds_in(self.tie.condition, published)
         wrong = self.true[groups] & ~found | self.false[groups] & found
         return wrong & complete(self.names, published)

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from shoal.edits.expressions import Rule
-from shoal.edits.messages import gathered
-from shoal.edits.naming import with_unique_names
+from shoal.edits.messages import gathered, with_unique_names
 from shoal.edits.plain_text import parse_rule
 from shoal.edits.schematron import read_schematron
 from shoal.errors import FileError, PlanError
+from shoal.tables.atomic import read_small
 
 _LARGEST = 10_000_000  # bytes of a file of rules
 _ENDS = re.compile(r"\r\n|\r|\n")
@@ -50,7 +50,7 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
 
 
 def _from_file(path: str) -> list[Rule]:
-    data = _content(path)
+    data = read_small(Path(path), "file of rules", _LARGEST, "; rules as texts are given in a list")
     if path.lower().endswith((".sch", ".xml")) or data.lstrip(_BEFORE_MARKUP).startswith(b"<"):
         return read_schematron(data, path)
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -60,20 +60,6 @@ def _from_file(path: str) -> list[Rule]:
         line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
         raise FileError(f"line {line} of '{path}' is not text in UTF-8; save the rules in that encoding") from None
     return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
-
-
-def _content(path: str) -> bytes:
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LARGEST + 1)
-    except FileNotFoundError:
-        raise FileError(f"there is no file '{path}'; rules as texts are given in a list") from None
-    except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
-        reason = getattr(error, "strerror", None) or "its name is not that of a file"
-        raise FileError(f"'{path}' cannot be read: {reason}") from None
-    if len(data) > _LARGEST:
-        raise FileError(f"'{path}' is larger than {_LARGEST:,} bytes; split the rules")
-    return data
 
 
 def _from_lines(lines: Sequence[str], noun: str, where: str, *, shown: bool) -> list[Rule]:

@@ -1,17 +1,19 @@
-"""How a rule that cannot be read is refused: one sentence that says where, what and why."""
+"""The names by which messages tell rules apart, and how a rule that cannot be read is refused: where, what and why."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from textwrap import shorten
 from typing import NoReturn, TypeVar
 
-from shoal.edits.expressions import Expression, within
+from shoal.edits.expressions import Expression, Rule, within
 from shoal.errors import PlanError
 from shoal.text import counted
 
 LONGEST = 20_000  # characters of one rule
 DIVIDED_BY_ZERO = "this divides by zero, which gives no number; leave it out"
-MOST_PARTS = 400  # values and conditions in one rule, so that whoever walks over it by recursion comes to an end
+MOST_PARTS = 400  # values and conditions in one rule, so that recursion over it comes to an end
 _EXCERPT = 20  # characters of a rule that a message shows
 _LONGEST_REASON = 400  # characters
 _MOST_SHOWN = 20  # problems that a message lists
@@ -22,7 +24,7 @@ Read = TypeVar("Read")
 def refuse(where: str, at: int, reason: str, shown: str | None = None) -> NoReturn:
     """Refuse a rule; `at` is the index of the character from which on it cannot be read.
 
-    The rule is `shown` from there on where somebody gave it as a text: a file might turn out to hold data.
+    The rule is `shown` from there on where it was given as a text: a file might turn out to hold data.
     """
     where = f"{where}, position {at + 1}"
     if shown is not None:
@@ -53,12 +55,12 @@ def refuse_large(where: str, expression: Expression) -> None:
 
 
 def refuse_parts(where: str) -> NoReturn:
-    """Say that a rule has too many parts, or too many within one another."""
+    """Refuse a rule that has too many parts, or too many within one another."""
     refuse_whole(where, f"has more than {MOST_PARTS} values and conditions, or too many within one another; split it")
 
 
 def gathered(readings: Iterable[Callable[[], Read]]) -> list[Read]:
-    """Give what all readings give, or else say what is wrong with all that are refused, not with the first alone."""
+    """Return the results of all readings, or raise one error that lists all that are refused, not the first alone."""
     found: list[Read] = []
     problems: list[tuple[str, str]] = []
     for reading in readings:
@@ -72,3 +74,19 @@ def gathered(readings: Iterable[Callable[[], Read]]) -> list[Read]:
     if problems:
         raise PlanError(problems)
     return found
+
+
+def with_unique_names(rules: Sequence[Rule]) -> list[Rule]:
+    """Make the names of rules unique: 'total', 'total (2)', 'total (3)'."""
+    taken = {rule.name for rule in rules}
+    times: Counter[str] = Counter()
+    named = []
+    for rule in rules:
+        times[rule.name] += 1
+        name = rule.name
+        while times[rule.name] > 1 and name in taken:  # also where a rule is called 'total (2)' of its own
+            name = f"{rule.name} ({times[rule.name]})"
+            times[rule.name] += name in taken
+        taken.add(name)
+        named.append(replace(rule, name=name))
+    return named

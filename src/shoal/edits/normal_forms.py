@@ -56,7 +56,7 @@ class Product:
 
 
 def clauses(condition: Condition) -> tuple[Clause, ...] | None:
-    """Give the conjunctive normal form: clauses that must all hold, of which each holds where some part of it does.
+    """Return the conjunctive normal form: clauses that must all hold, of which each holds where some part of it does.
 
     Parts are atoms or `Not` of an atom, in the order of the condition, so that what governs stays in front. ``not(a <
     b)`` stays what it is: where a value is missing, ``a >= b`` is something else. Constant truths are gone; a condition
@@ -71,7 +71,7 @@ def clauses(condition: Condition) -> tuple[Clause, ...] | None:
 
 
 def _clauses(condition: Condition, *, is_wanted: bool) -> tuple[Clause, ...] | None:
-    """Give the clauses of a condition, or of its opposite where it is not wanted (by De Morgan's laws)."""
+    """Return the clauses of a condition, or of its negation where it is not wanted (by De Morgan's laws)."""
     match condition:
         case Truth(truth):
             return () if truth is is_wanted else ((),)
@@ -255,6 +255,6 @@ def _solved(form: Linear, name: str) -> Value:
 
 
 def _times(coefficient: float, name: str) -> Value:
-    """Give the size of a term; its sign is that of the sum."""
+    """Return the size of a term; its sign is that of the sum."""
     variable = Variable(name, number=True)
     return variable if abs(coefficient) == 1 else Arithmetic("*", Number(abs(coefficient)), variable)

@@ -144,7 +144,7 @@ class _Reader:
         return condition
 
     def written(self) -> str:
-        """Give the rule without its name and comment."""
+        """Return the rule without its name and comment."""
         return self._text[self._tokens[0].at : self._tokens[-2].end]
 
     def _split(self, start: int) -> list[_Token]:
@@ -189,7 +189,7 @@ class _Reader:
         return token
 
     def _accept(self, *values: str) -> _Token | None:
-        """Take the next token if it is one of some signs and words."""
+        """Take the next token if it is one of some operators and words."""
         is_one = self._token.kind in ("sign", "word") and self._token.value in values
         return self._take() if is_one else None
 
@@ -222,7 +222,7 @@ class _Reader:
         return value
 
     def _expression(self, level: int) -> Expression:
-        """Read an expression with the signs that bind at least as strongly as `level`."""
+        """Read an expression with the operators that bind at least as strongly as `level`."""
         self._depth += 1
         start = self._token
         if self._depth > _DEEPEST:
@@ -286,7 +286,7 @@ class _Reader:
         return And((governed, Or((governs, self._condition(_OR)))))
 
     def _joined(self, left: Expression, start: _Token) -> Expression:
-        """Read a sign or a word that stands after an expression, and what it joins to that."""
+        """Read an operator or a word that stands after an expression, and what it joins to that."""
         token = self._token
         if token.value in ("and", "or"):
             parts = [self._as_condition(left, start)]

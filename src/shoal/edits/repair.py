@@ -1,4 +1,4 @@
-"""What groups publish, put right: sums exact as written, whole numbers whole, and what follows from others computed."""
+"""What groups publish, repaired: sums exact as written, whole numbers whole, and what follows from others computed."""
 
 import operator
 from collections import Counter
@@ -8,10 +8,12 @@ from itertools import compress
 
 import numpy as np
 
+from shoal.edits.apportionment import Places
 from shoal.edits.controlled_rounding import (
     Equality,
     Resolution,
     RoundingBase,
+    computed_plainly,
     is_on_lattice,
     resolution_of,
     round_controlled,
@@ -23,7 +25,6 @@ from shoal.edits.fallback import fall_back
 from shoal.edits.groups import Codes, Groups, Labels, Outcome, Truths, as_records, complete, gathered, holds_in, outcome
 from shoal.edits.normal_forms import dependent
 from shoal.edits.requirements import Recomputed, Sum
-from shoal.edits.spelling import Places, computed_plainly
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.text import listed
@@ -142,7 +143,7 @@ def repaired(
     Raises
     ------
     DataError
-        If what is computed anew is no number, or a group has no record that obeys what it must.
+        If what is recomputed is no number, or a group has no record that obeys what it must.
     """
     if rounding_bases is None:
         rounding_bases = rounding_bases_of(strategy, rounding_inputs_of(strategy, original), whole)
@@ -167,7 +168,7 @@ def repaired(
 
 @dataclass
 class _Block:
-    """The attributes of one partition: what its groups publish, one number each, is put right step by step."""
+    """The attributes of one partition: what its groups publish, one number each, is repaired step by step."""
 
     strategy: Strategy
     groups: Groups
@@ -334,7 +335,7 @@ def _over(number: int) -> str:
 
 
 def _rest(each: Sum, original: Mapping[str, Codes]) -> Codes:
-    """Give what is left of a sum in every record when its constant is taken off; rounding errors are nothing."""
+    """Compute what a sum, less its constant, leaves over in every record; rounding errors count as zero."""
     terms: list[Codes] = [factor * original[name] for name, factor in each.form.coefficients.items()]
     constant = _equality(each).constant
     total = np.sum(terms, axis=0) - constant

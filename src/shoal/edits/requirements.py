@@ -1,4 +1,4 @@
-"""What a rule requires of the masking: which aggregates, which records are never mixed, what is put right.
+"""What a rule requires of the masking: which aggregates, which records are never mixed, what is repaired.
 
 The classes of Torra, Cano and Navarro-Arribas say which aggregate keeps which rule: sums need the arithmetic mean,
 products the geometric mean, sets and domains a value that occurs in the group, intervals any aggregate within the
@@ -47,7 +47,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """An attribute that is computed anew from others, where the equality holds in all records of a group."""
+    """An attribute that is recomputed from others, where the equality holds in all records of a group."""
 
     name: str
     value: Value
@@ -96,11 +96,11 @@ class Requirement:
     orders
         Pairs that need the same increasing aggregate.
     ties
-        What is looked at in every group once all is put right.
+        What is checked in every group after the repair.
     splits
         Conditions and comparisons whose outcome must be the same for all records of a group.
     sums, recomputed
-        What is put right afterwards.
+        What is repaired afterwards.
     mixed
         Attributes of an equality that are published as they are, while others of it are masked.
     promised
@@ -157,7 +157,7 @@ def requirement_of(
     whole_records
         Attributes of which groups publish those of one of their own records, all together.
     recompute
-        Attributes that are to be computed anew from the others.
+        Attributes that must be recomputed from the others.
     imputed
         Whether no masked attribute is missing in what is published.
     """
@@ -235,30 +235,30 @@ class _Reader:
     def _equality(self, part: Comparison) -> bool:
         """Keep an equality of several attributes: by recomputing one, by sums or by products."""
         form, ways = linear(part), dependent(part)
-        anew = next(((name, value) for name, value in ways if name in self.recompute), None)
-        if anew is None and form is not None and len(form.coefficients) < 2:
+        found = next(((name, value) for name, value in ways if name in self.recompute), None)
+        if found is None and form is not None and len(form.coefficients) < 2:
             return False
-        if anew is None and form is None and (product(part) is None or not ways):
+        if found is None and form is None and (product(part) is None or not ways):
             return False
         if not self._all_masked(part, equal=True):
             return True
         self._tie(part, wanted=True)
-        if anew is None and form is not None:
+        if found is None and form is not None:
             self.requirement.means |= dict.fromkeys(form.coefficients)
             self.requirement.sums.append(Sum(form, part))
             self.requirement.say("arithmetic means, put right so that the sum is exact as written")
             return True
-        name, value = anew or ways[0]
+        name, value = found or ways[0]
         self.requirement.recomputed.append(Recomputed(name, value, part))
         computed = f"{name} is computed from {listed(attributes_of(value))}"
-        if anew is None:
+        if found is None:
             self.requirement.geometric |= dict.fromkeys(attributes_of(part))
             computed = f"geometric means; {computed}"
         self.requirement.say(computed)
         return True
 
     def _all_masked(self, part: Condition, *, equal: bool = False) -> bool:
-        """Tell whether a part ties masked attributes only, being numbers; otherwise nothing can be promised."""
+        """Return whether a part ties masked attributes only, being numbers; otherwise nothing can be promised."""
         names = attributes_of(part)
         if all(self.masked.get(name) == "continuous" for name in names):
             return True
@@ -329,7 +329,7 @@ def _is_missing(part: Condition) -> bool:
 
 
 def _is_bound(atom: Comparison, kind: AttributeType) -> bool:
-    """Tell whether a comparison of one attribute holds on one side of a constant, or at it."""
+    """Return whether a comparison of one attribute holds on one side of a constant, or at it."""
     sides = {type(atom.left), type(atom.right)}
     return linear(atom) is not None or (kind != "continuous" and sides == {Variable, Text})
 

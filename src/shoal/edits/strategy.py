@@ -37,7 +37,7 @@ class Table:
     blocks
         The masked attributes as they are partitioned together.
     recompute, adjust
-        Attributes that may be computed anew from others, or give way so that a sum holds.
+        Attributes that may be recomputed from others, or give way so that a sum holds.
     imputed
         Whether no masked attribute is missing in what is published.
     """
@@ -75,9 +75,9 @@ class Strategy:
     splits
         What parts records before they are partitioned.
     sums, fixed
-        What is put right in every group, and the attributes that do not move in it.
+        What is repaired in every group, and the attributes that do not move in it.
     recomputed
-        What is computed anew afterwards, in this order.
+        What is recomputed afterwards, in this order.
     whole
         Attributes that must be whole numbers.
     members
@@ -86,7 +86,7 @@ class Strategy:
         Dates of which groups publish the last day that is not after their aggregate: rounded to the nearest, two of
         them may change places.
     ties
-        What is looked at in every group once all is put right.
+        What is checked in every group after the repair.
     """
 
     requirements: list[Requirement]
@@ -120,21 +120,26 @@ def strategy_for(rules: Sequence[Rule], table: Table) -> Strategy:
         requirement_of(classify(rule), table.masked, whole_records, table.recompute, table.imputed) for rule in rules
     ]
     recomputed = _in_order(requirements)
-    anew = {each.name for each in recomputed}
-    problems = [*_apart(requirements, table), *_unused(requirements, table, anew)]
-    aggregates, conflicts = _aggregates(requirements, table, anew)
+    computed = {each.name for each in recomputed}
+    problems = [*_apart(requirements, table), *_unused(requirements, table, computed)]
+    aggregates, conflicts = _aggregates(requirements, table, computed)
     _refuse([*problems, *conflicts])
     for requirement in requirements:
         added = {name for each in requirement.sums for name in each.form.coefficients if each.form.sign == "=="}
-        if anew & {*requirement.members, *added}:
-            requirement.give_up()  # what is computed anew need not occur anywhere, nor add up with others
+        if computed & {*requirement.members, *added}:
+            requirement.give_up()  # what is recomputed need not occur anywhere, nor add up with others
     orders = _orders(requirements, table, aggregates)
     sums = [
-        each for requirement in requirements for each in requirement.sums if not anew & each.form.coefficients.keys()
+        each
+        for requirement in requirements
+        for each in requirement.sums
+        if not computed & each.form.coefficients.keys()
     ]
     tied = {name for each in sums for name in each.form.coefficients}
     sums += [
-        each.sum for each in orders if {*each.sum.form.coefficients} & tied and not {*each.sum.form.coefficients} & anew
+        each.sum
+        for each in orders
+        if {*each.sum.form.coefficients} & tied and not {*each.sum.form.coefficients} & computed
     ]
     members = {name for requirement in requirements for name in requirement.members}
     fixed = {*members, *(name for requirement in requirements for name in requirement.geometric)} & tied
@@ -209,12 +214,12 @@ def _apart(requirements: Sequence[Requirement], table: Table) -> list[str]:
     return problems
 
 
-def _unused(requirements: Sequence[Requirement], table: Table, anew: set[str]) -> list[str]:
-    """Name attributes that were to be computed anew, or to give way, for no rule."""
+def _unused(requirements: Sequence[Requirement], table: Table, computed: set[str]) -> list[str]:
+    """Name attributes that were to be recomputed, or to give way, for no rule."""
     problems = [
         f"'{name}' cannot be recomputed: no rule says what it equals, or it is not masked, or no number"
         for name in table.recompute
-        if name not in anew or name not in table.masked
+        if name not in computed or name not in table.masked
     ]
     tied = {name for requirement in requirements for each in requirement.sums for name in each.form.coefficients}
     problems += [f"'{name}' cannot be adjusted: it is in no sum of a rule" for name in table.adjust if name not in tied]
@@ -222,7 +227,7 @@ def _unused(requirements: Sequence[Requirement], table: Table, anew: set[str]) -
 
 
 def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
-    """Put what is computed anew after what it is computed from.
+    """Sort what is recomputed after what it is computed from.
 
     Parts of one rule may say what an attribute equals under different conditions: the records are split by these.
     """
@@ -257,7 +262,7 @@ def _from(each: Recomputed) -> str:
 
 
 def _aggregates(
-    requirements: Sequence[Requirement], table: Table, anew: set[str]
+    requirements: Sequence[Requirement], table: Table, computed: set[str]
 ) -> tuple[dict[str, Aggregate], list[str]]:
     """Find an aggregate for each attribute that all rules can live with."""
     wanted: dict[str, dict[str, list[str]]] = {}
@@ -279,7 +284,7 @@ def _aggregates(
         if len(wants) > 1:
             problems.append(_conflict(name, wants, requirements, table))
             continue
-        if name in anew:
+        if name in computed:
             continue
         what = next(iter(wants))
         allowed = _MEMBERS[table.masked[name]] if what == "member" else (what,)
@@ -297,7 +302,7 @@ def _aggregates(
 
 
 def _gives_way(name: str, requirements: Sequence[Requirement], table: Table) -> bool:
-    """Tell whether in every sum of an attribute another one may be adjusted to it."""
+    """Return whether in every sum of an attribute another one may be adjusted to it."""
     sums = [each.form.coefficients.keys() for requirement in requirements for each in requirement.sums]
     return all((names - {name}) & {*table.adjust} for names in sums if name in names)
 
@@ -321,7 +326,7 @@ def _conflict(name: str, wants: Mapping[str, Sequence[str]], requirements: Seque
 
 
 def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
-    """Give both sides of an order the same increasing aggregate; what they already have is kept.
+    """Assign the same increasing aggregate to both sides of an order; what they already have is kept.
 
     Returns
     -------
@@ -352,7 +357,7 @@ def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[
 
 
 def _no_order(how: Mapping[str, Aggregate], order: Order) -> str | None:
-    """Say why the aggregates of two attributes do not keep their order."""
+    """Explain why the aggregates of two attributes do not keep their order."""
     named = f"of '{order.lesser}' and '{order.greater}'"
     if odd := sorted({*how.values()} - {*_INCREASING}):
         are = "is" if len(odd) == 1 else "are"

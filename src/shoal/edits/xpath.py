@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from elementpath import XPathToken
+from elementpath import ElementPathError, XPath2Parser, XPathToken
+from elementpath.tdop import Parser
 
 from shoal.edits.expressions import (
     And,
@@ -30,8 +31,7 @@ from shoal.edits.expressions import (
     Value,
     Variable,
 )
-from shoal.edits.grammar import Parsed, parse
-from shoal.edits.messages import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_parts
+from shoal.edits.messages import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_long, refuse_parts
 
 _MOST_STEPS = 10_000  # tokens looked at for one test: variables of variables could go on without end
 _DEEPEST = 200  # tokens within one another
@@ -58,6 +58,54 @@ _SUPPORTED = (
     "is not supported; a test may have names of attributes, constants, number(), string(), + - * div mod, abs(), "
     "round(), floor(), ceiling(), comparisons, and, or, not(), if, exists(), empty() and document()"
 )
+
+
+class _Parser(XPath2Parser):
+    """XPath 2.0 with the function document() of XSLT."""
+
+    def parse(self, source: str) -> XPathToken:
+        """Parse alone: the method of XPath2Parser also evaluates what is constant, such as `1 to 1000000000`."""
+        return Parser.parse(self, source)
+
+
+_Parser.function("document", nargs=(1, 2))
+_Parser.tokenizer = _Parser.create_tokenizer(_Parser.symbol_table)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """An expression that is right by the grammar of XPath, and where it stands."""
+
+    text: str
+    where: str
+    token: XPathToken
+
+
+def parse(text: str, where: str) -> Parsed:
+    """Read an expression by the grammar of XPath alone."""
+    refuse_long(where, text)
+    try:
+        return Parsed(text, where, _Parser().parse(text))
+    except ElementPathError as error:
+        at = len(text) if error.token is None or error.token.symbol == "(end)" else error.token.span[0]
+        refuse(where, at, f"this is not XPath: {error.message}")
+    except RecursionError:
+        refuse_parts(where)
+    except Exception:  # the parser is not ours, and there are texts that it was not written for, such as 5,000 digits
+        refuse(where, 0, "this is not XPath that can be read")
+
+
+def speaks_of_itself(parsed: Parsed) -> bool:
+    """Return whether an expression uses the value of the very element where it starts."""
+    waiting = [parsed.token]
+    while waiting:
+        token = waiting.pop()
+        if token.symbol in (".", "..", "text") or (token.symbol in ("number", "string") and not len(token)):
+            return True
+        # the point of ./V1 is no use of the value
+        is_path = token.symbol == "/" and len(token) == 2 and token[0].symbol == "."
+        waiting += [token[1]] if is_path else list(token)
+    return False
 
 
 @dataclass(frozen=True)
@@ -114,7 +162,7 @@ def parse_test(test: str, where: str, variables: Mapping[str, Let]) -> Condition
 
 
 def condition_of(parsed: Parsed, here: Place, variables: Mapping[str, Let]) -> Condition:
-    """Give what an expression says if its paths start from `here`."""
+    """Return the condition that an expression states if its paths start from `here`."""
     try:
         condition = _Walk(parsed, here, variables, _Walked()).condition(parsed.token)
     except RecursionError:
@@ -124,7 +172,7 @@ def condition_of(parsed: Parsed, here: Place, variables: Mapping[str, Let]) -> C
 
 
 def negated(condition: Condition) -> Condition:
-    """Give the opposite; what has a value is not missing."""
+    """Negate a condition; what has a value is not missing."""
     if isinstance(condition, Not) and isinstance(condition.of, Missing):
         return condition.of
     return Not(condition)

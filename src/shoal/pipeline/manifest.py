@@ -25,7 +25,7 @@ from shoal.pipeline.verify import Promise
 from shoal.pipeline.verify import Verified as Counted
 from shoal.plan import Csv, Plan
 from shoal.tables import Table
-from shoal.tables.atomic import refuse_unwritable
+from shoal.tables.atomic import read_small, refuse_unwritable
 
 _LARGEST = 20_000_000  # bytes of a manifest: a folder of a hundred thousand files has less
 # What is told of a plan. Not the levels, which are values of the data, rare ones perhaps; nor the rules, whose
@@ -143,7 +143,9 @@ def refuse_manifest(output: Path, overwrite: bool) -> None:
     """
     path = manifest_beside(output)
     if path.is_file() and overwrite:
-        refuse_others(path, output.name, _content(path), lambda other: path.with_name(other).exists())
+        refuse_others(
+            path, output.name, read_small(path, "manifest", _LARGEST), lambda other: path.with_name(other).exists()
+        )
     refuse_unwritable(path, overwrite)
 
 
@@ -174,7 +176,7 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
         If the file cannot be read or is no manifest that this version knows.
     """
     path = Path(path)
-    content = _content(path)
+    content = read_small(path, "manifest", _LARGEST)
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:
@@ -184,20 +186,6 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
             raise FileError(f"'{path}' is a manifest of another version; check it with a newer Shoal") from None
         what = f": '{where[0][:80]}' is missing or wrong" if where[0] else ", being no JSON"
         raise FileError(f"'{path}' is not the manifest of a release{what}") from None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-    except FileNotFoundError:
-        raise FileError(f"there is no manifest '{path}'") from None
-    except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
-        reason = getattr(error, "strerror", None) or "its name is not that of a file"
-        raise FileError(f"the manifest '{path}' cannot be read: {reason}") from None
-    if len(content) > _LARGEST:
-        raise FileError(f"'{path}' is not the manifest of a release: it is larger than {_LARGEST:,} bytes")
-    return content
 
 
 def sha256_of(path: Path) -> str:

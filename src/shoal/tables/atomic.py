@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and small ones that are read whole."""
 
 import contextlib
 import os
@@ -75,6 +75,36 @@ def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Pa
 def in_words(error: OSError) -> str:
     """Say what the system says of an error, and nothing else: libraries put paths and more into theirs."""
     return os.strerror(error.errno) if error.errno else "the disk gave an error"
+
+
+def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
+    """Read a file whole that has no reason to be large: rules, a manifest.
+
+    Parameters
+    ----------
+    path, what
+        The file, and what to call it in messages.
+    most
+        The bytes that it may have.
+    hint
+        What to add if there is no such file.
+
+    Raises
+    ------
+    FileError
+        If it does not exist, cannot be read, or is larger.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except FileNotFoundError:
+        raise FileError(f"there is no {what} '{path}'{hint}") from None
+    except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
+        reason = getattr(error, "strerror", None) or "its name is not that of a file"
+        raise FileError(f"the {what} '{path}' cannot be read: {reason}") from None
+    if len(content) > most:
+        raise FileError(f"the {what} '{path}' is larger than {most:,} bytes, the most that is read")
+    return content
 
 
 def put_in_place(files: Sequence[tuple[Path, Path]], overwrite: bool) -> None:
