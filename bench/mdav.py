@@ -21,8 +21,7 @@ import numpy as np
 from bench.samples import DISTRIBUTIONS, distributed
 from numba import njit
 
-from shoal.kernels.mdav_scan import mdav_scan
-from shoal.kernels.mdav_tree import mdav_tree
+from shoal.kernels.mdav import mdav_scan, mdav_tree
 
 
 @njit(cache=True)

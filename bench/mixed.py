@@ -20,7 +20,7 @@ from bench.mdav import form
 from numba import njit
 
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
-from shoal.partitioning.mixed import mdav_mixed
+from shoal.partitioning.mdav import mdav_mixed
 
 
 def mixed_records(n: int, categories: int = 20) -> EncodedMatrix:

@@ -35,7 +35,7 @@ from bench.samples import distributed, reference_set
 
 import shoal
 from shoal.kernels.standardize import standardize
-from shoal.partitioning.sweep import sweep_cuts
+from shoal.partitioning.tours import sweep_cuts
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 WHAT = ["losses", "certificates", "sweep", "many", "million"]

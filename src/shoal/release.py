@@ -302,7 +302,7 @@ class Release:
             Whether the records at most risk are named, by their positions in the published file.
         """
         from shoal.report import release_report, write_report
-        from shoal.report.writing import refuse_report
+        from shoal.report.pages import refuse_report
 
         refuse_report(Path(path), overwrite)
         saved = self._saved[-1] if self._saved else None
@@ -310,19 +310,19 @@ class Release:
 
     def plot_sizes(self, block: int = 1) -> "LayerChart":
         """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
-        from shoal.report.plots import plot_sizes
+        from shoal.report.charts import plot_sizes
 
         return plot_sizes(self, block)
 
     def plot_distribution(self, name: str) -> "LayerChart":
         """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
-        from shoal.report.plots import plot_distribution
+        from shoal.report.charts import plot_distribution
 
         return plot_distribution(self, name)
 
     def plot_correlations(self) -> "LayerChart":
         """Draw by how much the correlation of every pair of changed numbers moved."""
-        from shoal.report.plots import plot_correlations
+        from shoal.report.charts import plot_correlations
 
         return plot_correlations(self)
 

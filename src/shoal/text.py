@@ -12,7 +12,7 @@ RISKS = {
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Say how many: 1 record, 2,000 records."""
+    """Format a count: 1 record, 2,000 records."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 

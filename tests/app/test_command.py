@@ -213,7 +213,7 @@ def test_with_a_certificate_it_is_served_encrypted_until_the_terminal_is_closed(
 def test_failures_are_logged_by_their_kind_alone():
     program = """
         import logging
-        from shoal.app.logs import keep_quiet
+        from shoal.app.serve import keep_quiet
         keep_quiet()
         log = logging.getLogger("nicegui")
         log.warning("http://127.0.0.1/secret not found")

@@ -15,7 +15,7 @@ IN_MEMORY = {
     "plan": "shoal.plan:Plan.to_toml",
     "manifest": "shoal.pipeline.save:manifest_of_file",
     "name": "shoal.tables.atomic:_sync_folder",
-    "report": "shoal.report.writing:written_whole",
+    "report": "shoal.report.pages:written_whole",
 }
 LARGE = {
     "scan": "scan",

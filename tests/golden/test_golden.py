@@ -17,7 +17,7 @@ from shoal.plan import Method
 ROOT = Path(__file__).parents[2]
 DRIVER = """
 import json
-from shoal.kernels.mdav_scan import mdav_scan
+from shoal.kernels.mdav import mdav_scan
 from tests.golden.cases import answers
 print(json.dumps({"compiled": hasattr(mdav_scan, "py_func"), "answers": answers()}))
 """

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from shoal.kernels import mixed_lanes, plain_lanes
+from shoal.kernels import plain_lanes
 from shoal.kernels import simd as lanes
 from shoal.kernels.encoded import MODE
 from shoal.kernels.simd import LANES
@@ -16,7 +16,7 @@ MASKS = ["lanes_at_most", "lanes_at_least", "lanes_below", "lanes_above"]
 
 
 def compiled(name):
-    operation = getattr(lanes, name, None) or getattr(mixed_lanes, name)
+    operation = getattr(lanes, name)
     return njit(lambda *given: operation(*given))
 
 

@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 from shoal.measures import l_diversity, t_closeness
 from shoal.partitioning.diversity import Secret, diverse, merge_until, satisfied, t_first
-from shoal.partitioning.mixed import mdav_mixed
+from shoal.partitioning.mdav import mdav_mixed
 
 # No earth mover's distance of a few records is as near to these as rounding, so that it cannot decide.
 CLOSE = [1e-7, 0.05 + 1e-7, 0.1 + 1e-7, 0.25 + 1e-7, 0.5 + 1e-7]

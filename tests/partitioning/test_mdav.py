@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 from samples import loss, matrices
-from shoal.kernels.mdav_scan import mdav_scan
-from shoal.kernels.mdav_tree import mdav_tree
+from shoal.kernels.mdav import mdav_scan, mdav_tree
 from shoal.partitioning.mdav import mdav
 
 SEARCHES = [mdav_scan, mdav_tree]

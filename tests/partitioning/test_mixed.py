@@ -13,8 +13,7 @@ import naive
 from samples import matrices
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 from shoal.kernels.mixed_average import average_record, take_away, tally_all
-from shoal.partitioning.mdav import mdav
-from shoal.partitioning.mixed import mdav_mixed
+from shoal.partitioning.mdav import mdav, mdav_mixed
 
 
 def space_of(*columns: tuple[list[float], int, int]) -> EncodedMatrix:

@@ -6,15 +6,34 @@ from bench.samples import distributed
 from hypothesis import given
 
 from samples import loss, matrices
-from shoal.kernels.standardize import standardize
+from shoal.kernels.paths import nearest_next
+from shoal.kernels.standardize import standardize, within_squares
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.optimal_cut import cut
-from shoal.partitioning.orderings import (
-    mdav_order,
-    nearest_next_order,
-    principal_order,
-    zscore_order,
-)
+from shoal.partitioning.orderings import principal_order, zscore_order
+
+
+def nearest_next_order(X: np.ndarray, watch: np.ndarray | None = None) -> np.ndarray:
+    """Order records by the nearest point next [1]_: from the one farthest from the mean to the nearest not yet visited.
+
+    No method of the package cuts this line: the tour, which is joined by the same kernel, is shorter.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
+       microaggregation", VLDB Journal 15 (2006) 355-369 (NPN-MHM).
+    """
+    watch = np.zeros(2, np.int64) if watch is None else watch
+    rows = within_squares(X)
+    start = int(np.argmax(((rows - rows.mean(axis=0)) ** 2).sum(axis=1)))
+    order = nearest_next(rows, np.arange(len(rows)), start, watch)
+    return np.arange(len(rows)) if watch[1] != 0 else order
+
+
+def mdav_order(X: np.ndarray, k: int) -> np.ndarray:
+    """Order records by MDAV [1]_: its groups one after the other, as they are formed (MDAV-MHM)."""
+    return np.argsort(mdav(X, k), kind="stable")
+
 
 ORDERINGS = {
     "principal": principal_order,

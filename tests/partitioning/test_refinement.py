@@ -12,13 +12,12 @@ from tests.naive import all_partitions, exact_cost
 from tests.samples import loss, matrices
 
 from shoal.kernels.standardize import standardize
-from shoal.partitioning import refinement, rounds
-from shoal.partitioning.crossing import cross, group_errors
+from shoal.partitioning import refinement
 from shoal.partitioning.mdav import mdav
+from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.neighbours import neighbours
-from shoal.partitioning.numbering import contiguous
-from shoal.partitioning.refinement import refine
-from shoal.partitioning.regions import regions, within
+from shoal.partitioning.recombination import cross
+from shoal.partitioning.refinement import refine, regions, within
 
 
 def sizes(labels: np.ndarray) -> np.ndarray:
@@ -66,7 +65,7 @@ def test_the_same_question_gets_the_same_answer(searches):
 
 def test_regions_give_the_same_answer_whatever_the_number_of_threads(monkeypatch):
     monkeypatch.setattr(refinement, "WHOLE", 500)
-    monkeypatch.setattr(rounds, "REGION", 300)
+    monkeypatch.setattr(refinement, "REGION", 300)
     X = np.random.default_rng(0).random((1500, 3))
     labels = mdav(X, 3)
     one, two = (refine(X, 3, labels, steps=600_000, searches=searches) for searches in (1, 2))
@@ -149,7 +148,7 @@ def test_errors_of_groups_are_those_of_the_definition(X, seed):
     assert group_errors(X, labels) == pytest.approx(expected, rel=1e-9, abs=float((1e-14 * np.abs(X).max()) ** 2))
 
 
-@given(matrices(most=60), st.integers(2, 4), st.integers(4, 40), st.sampled_from(rounds.SHARES))
+@given(matrices(most=60), st.integers(2, 4), st.integers(4, 40), st.sampled_from(refinement.SHARES))
 def test_regions_hold_every_record_once_and_divide_no_group(X, k, most, share):
     labels = contiguous(mdav(X, k))
     parts = regions(X, labels, most, share)

@@ -13,8 +13,7 @@ import naive
 from samples import loss, matrices
 from shoal.kernels.standardize import standardize
 from shoal.partitioning.optimal_cut import OPENED_BEST_UP_TO, best_openings, cut, cut_each, longest_edge, univariate
-from shoal.partitioning.sweep import sweep_cuts
-from shoal.partitioning.tours import tour, tour_cut
+from shoal.partitioning.tours import sweep_cuts, tour, tour_cut
 
 ROUNDING = 1 + 1e-12
 

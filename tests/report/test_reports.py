@@ -15,8 +15,17 @@ from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_acces
 import shoal
 from shoal.errors import DataError, FileError, PlanError
 from shoal.report import release_html, release_report, sweep_html, sweep_report, write_report
-from shoal.report.charts import _COLOURS, FELL, INK, MUTED, ROSE
-from shoal.report.plots import plot_correlations, plot_distribution, plot_map, plot_sizes
+from shoal.report.charts import (
+    _COLOURS,
+    FELL,
+    INK,
+    MUTED,
+    ROSE,
+    plot_correlations,
+    plot_distribution,
+    plot_map,
+    plot_sizes,
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.aggregation.members import Column, Labels, counted, starts_of
+from shoal.aggregation.representatives import Column, Labels, counted, starts_of
 from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.groups import least_distant
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.aggregation.members import Column
+from shoal.aggregation.representatives import Column
 from shoal.kernels.standardize import exponent_of
 
 
@@ -31,7 +31,7 @@ def restore_variance(masked: Column, original: Column, weights: Column | None = 
     x'' = (x' - m1) * sqrt(mu2 / m2) + mu1, with mean m1 and variance m2 of the masked attribute, mu1 and mu2 of the
     original. Records that were published alike still are. Representatives may leave the range of their group.
 
-    Moments are those of the values that are there, in either file: whoever computes the mean and the variance of the
+    Moments are those of the values that are there, in either file: anyone who computes the mean and the variance of the
     published attribute, leaving out what is missing, finds what the original gives in the same way. With survey weights
     they are the weighted ones. An attribute whose values (of records with weight) are all the same stays as it is.
 

@@ -92,7 +92,7 @@ class Job:
             self._afterwards.append(do)
 
     async def run(self, process: Process) -> None:
-        """Give the task to a worker and follow it to its end."""
+        """Hand the task to a worker and follow it to its end."""
         self._process = process
         try:
             if self.state == "waiting":
@@ -155,7 +155,7 @@ class Line:
         self._go_on()
 
     def before(self, job: Job) -> int:
-        """Say how many jobs are before this one in line."""
+        """Count the jobs ahead of this one in the queue."""
         waiting = [each for each in self._waiting if each.active]
         return waiting.index(job) if job in waiting else 0
 
@@ -191,7 +191,7 @@ class Line:
             self._go_on()
 
     async def _ready(self) -> Process:
-        """Give a worker: the one that is kept ready if it still is; the next job finds another one."""
+        """Return a worker, the one kept ready if it still is, and start another for the next job."""
         ready, self._spare = self._spare, asyncio.create_task(_worker())
         with contextlib.suppress(OSError):
             if ready is not None and (process := await ready).returncode is None:

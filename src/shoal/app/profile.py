@@ -1,4 +1,4 @@
-"""What a file looks like to somebody who must say what its attributes are: formats and counts, never a value."""
+"""What a file looks like to a person who must choose the roles of its attributes: formats and counts, never a value."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ Role = str  # quasi, confidential, identifier or other
 
 _LOOKED_AT = 10_000  # records whose formats are compared
 _LONGEST = 18  # characters of a format
-_DISTINCT = 0.5  # of the records: texts more different than this name somebody
+_DISTINCT = 0.5  # of the records: texts more different than this identify a person
 _FEW = 20  # records too few to tell
 _NAMING = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|name|names|surname|forename|firstname|lastname|ssn|nin|passport|e?mail|phone|tel"
@@ -85,7 +85,7 @@ def _role(name: str, column: Array) -> Role:
 
 
 def _format(column: Array) -> str:
-    """Give the most common format of a column: 9 for a digit, A and a for letters, * for signs that are not ASCII."""
+    """Return the most common format of a column: 9 for a digit, A and a for letters, * for characters beyond ASCII."""
     texts = decoded(column).slice(0, _LOOKED_AT).drop_null().cast(pa.large_string())
     if not len(texts):
         return ""

@@ -2,10 +2,12 @@
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import socket
 import ssl
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -80,7 +82,6 @@ def _serve(
         import nicegui  # noqa: F401 - whatever follows needs it
     except ImportError:
         raise MissingExtra("shoal app", "app") from None
-    from shoal.app.logs import keep_quiet
     from shoal.app.page import register
     from shoal.app.security.address import Address
     from shoal.app.security.middleware import Guard
@@ -137,7 +138,7 @@ def run(
     from shoal.app.security.middleware import SMALL
 
     class Server(uvicorn.Server):
-        """Says when it is ready, and leaves signals to whoever cleans up after it."""
+        """Announces when it is ready, and leaves signals to the code that cleans up after it."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -231,3 +232,22 @@ def _refuse_certificate(certificate: Path, key: Path) -> None:
     except (OSError, ValueError):
         what = "must be a certificate and its own key, both in PEM form, the key without a passphrase"
         raise FileError(f"'{certificate}' and '{key}' {what}") from None
+
+
+class Discreet(logging.Handler):
+    """Logs the kind of a failure; its own text may carry values from the data."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        kind = record.exc_info[0] if record.exc_info else None
+        what = kind.__name__ if kind is not None else f"error of {record.name.partition('.')[0]}"
+        sys.stderr.write(f"error: an unexpected {what}; set SHOAL_DEBUG=1 to see where it happened\n")
+
+
+def keep_quiet() -> None:
+    """Log failures only, and without values from the data unless SHOAL_DEBUG is set."""
+    handler = logging.StreamHandler() if os.environ.get("SHOAL_DEBUG") else Discreet()
+    logging.basicConfig(level=logging.ERROR, handlers=[handler], force=True)
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.handlers.clear()  # socket.io and its kin would print every failure themselves, text and all

@@ -51,7 +51,7 @@ class Work:
         self.problems: list[str] = []
 
     def place(self, name: str) -> Path:
-        """Say where a file goes: by its own name, in a folder of its own."""
+        """Return where a file is stored: under its own name, in a folder of its own."""
         plain = PurePath(name.replace("\\", "/")).name
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
@@ -139,7 +139,7 @@ class Work:
         return self.folder / "release" / f"{'masked_again' if taken else 'masked'}.{self.choices.ending}"
 
     def downloads(self) -> dict[str, Path]:
-        """Give the files that may be taken away, by what they are."""
+        """Return the files that may be downloaded, by what they are."""
         files = {} if self.release is None else self.release["files"]
         return {what: self.target.with_name(name) for what, name in files.items()}
 
@@ -153,7 +153,7 @@ class Work:
             self.job.cancel()
 
     def waiting(self) -> int:
-        """Say how many jobs are before this one in line."""
+        """Count the jobs ahead of this one in the queue."""
         return 0 if self.job is None else self._line.before(self.job)
 
     def erase(self) -> None:
@@ -165,7 +165,7 @@ class Work:
             self.job.afterwards(lambda: shutil.rmtree(folder, ignore_errors=True))
 
     def start_over(self) -> None:
-        """Erase all that was opened and made, and begin anew."""
+        """Erase all that was opened and made, and start over."""
         self.erase()
         self.folder.mkdir(mode=0o700)
         self.job = None
@@ -204,7 +204,7 @@ class Store:
         self._works: dict[str, Work] = {}
 
     def work(self, session: str) -> Work:
-        """Give what a session works on."""
+        """Return the data that a session works on."""
         if session not in self._works:
             # The folder's name says nothing of the session.
             folder = self._folder / secrets.token_hex(8)
@@ -213,7 +213,7 @@ class Store:
         return self._works[session]
 
     def prepare(self) -> None:
-        """Get ready for what somebody is about to do."""
+        """Get ready for the next action of the user."""
         self._line.prepare()
 
     def forget(self, session: str) -> None:

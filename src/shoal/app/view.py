@@ -46,7 +46,7 @@ class View:
         self._step = 0
 
     def is_old(self) -> bool:
-        """Tell whether there is something new to show."""
+        """Return whether there is something new to show."""
         return self.seen != self.work.version
 
     def redraw(self) -> None:
@@ -64,13 +64,13 @@ class View:
         self.redraw()
 
     def turn_to_step(self) -> None:
-        """Give the focus to the heading of a step that is new here, so that the keyboard goes on from there."""
+        """Move the focus to the heading of a step that is new here, so that the keyboard goes on from there."""
         if self._step != self.work.step:
             self._step = self.work.step
             ui.run_javascript("setTimeout(() => document.getElementById('step')?.focus(), 50)")
 
     def furthest(self) -> int:
-        """Say to which step one may go."""
+        """Return the last step that may be opened."""
         if self.work.release is not None:
             return 3
         return 2 if self.work.profiles else 0
@@ -82,11 +82,11 @@ class View:
         ui.label(explanation).classes("text-secondary")
 
     def action(self, label: str, work: Callable[[], None], *, main: bool = True) -> ui.button:
-        """Give a button that begins some work."""
+        """Create a button that starts some work."""
         return ui.button(label, on_click=lambda: work()).props("no-caps" + ("" if main else " outline"))
 
     def part(self, title: str) -> ui.expansion:
-        """Give a part of a step that few need; it stays unfolded when the step is drawn anew."""
+        """Create a part of a step that few need; it stays unfolded when the step is drawn again."""
 
         def folded(unfolded: bool) -> None:
             (self.unfolded.add if unfolded else self.unfolded.discard)(title)
@@ -95,7 +95,7 @@ class View:
         return part.classes("w-full")
 
     def outcome(self) -> None:
-        """Say what became of the last piece of work, unless the page shows it."""
+        """Show the result of the last piece of work, unless the page shows it already."""
         if self.work.job is not None and self.work.job.state == "cancelled":
             ui.label("Cancelled; there is no result.").props('role="status"')
         for problem in self.work.problems:
@@ -122,7 +122,7 @@ class View:
 
 
 def _sentence(job: Job, before: int) -> str:
-    """Say where a job stands."""
+    """Describe the state of a job."""
     if job.state == "waiting":
         return f"In line, {counted(before, 'other')} before you." if before else "Next in line."
     step = _STEPS.get(job.step, job.step).capitalize()

@@ -69,7 +69,7 @@ def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Foun
 
 
 def _is_plain(table: Table, plan: Plan) -> bool:
-    """Tell whether there is nothing to mask but numbers, none of them missing."""
+    """Return whether there is nothing to mask but numbers, none of them missing."""
     names = plan.quasi or table.numeric
     types = {name: plan.types.get(name) or infer_type(table, name) for name in names if name in table.names}
     return all(type_ in NUMBERS and not table.column(name).null_count for name, type_ in types.items())
@@ -89,7 +89,7 @@ def protect(options: dict[str, Any], progress: Progress) -> Found:
 
 
 def _again(target: Path) -> Found:
-    """Name the files, and say how to do it again: for whoever takes the plan along, and has all in one folder."""
+    """Name the files and how to reproduce them, for a user who keeps the plan and all files in one folder."""
     from shoal.pipeline.manifest import manifest_beside
     from shoal.pipeline.save import plan_beside
     from shoal.plan.commands import file_name, protect_code, protect_command

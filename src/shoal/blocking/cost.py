@@ -9,7 +9,7 @@ from shoal.blocking.partition import partition_blocks
 from shoal.blocking.seams import repair_seams
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, quiet
-from shoal.partitioning.methods import Partitioner
+from shoal.partitioning.methods import Partitioner, group_errors
 
 _REGIONS = 3
 
@@ -97,9 +97,4 @@ def _thinned(X: Matrix, rows: Integers, k: int, blocks: Integers, most: int) -> 
 
 def sse(X: Matrix, labels: Integers) -> float:
     """Return the sum of squared errors within groups."""
-    size = np.bincount(labels)
-    total = 0.0
-    for x in X.T:
-        mean = np.bincount(labels, x) / size
-        total += float(((x - mean[labels]) ** 2).sum())
-    return total
+    return float(group_errors(X, labels).sum())

@@ -141,8 +141,7 @@ def assess_command(
     as_json: Json = False,
 ) -> None:
     """Measure what a masked file costs its users and what it gives an intruder, by every measure there is."""
-    from shoal.cli.display import Bar
-    from shoal.cli.display_assess import assessment
+    from shoal.cli.display import Bar, assessment
     from shoal.evidence.assess import assess
 
     with Bar(stderr()) as bar:

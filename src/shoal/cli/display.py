@@ -1,9 +1,11 @@
 """What the command line shows: tables, notes and progress, all through rich."""
 
 import time
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from rich.bar import Bar as LossBar
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -116,7 +118,7 @@ def _blocking(blocking: dict[str, Any]) -> str:
 
 
 def _head(summary: dict[str, Any]) -> Text:
-    """Say in a line what was done."""
+    """Summarize in a line what was done."""
     plan = summary["plan"]
     if "hybrid" in summary:
         return _hybrid_head(summary)
@@ -262,3 +264,164 @@ def _percent(value: float | None) -> str:
 def _fixed(value: float | None, unit: str = "") -> str:
     # Adding zero turns a rounded -0.0000 into 0.0000.
     return "" if value is None else f"{round(value, 4) + 0.0:.4f}{unit}"
+
+
+def assessment(result: dict[str, Any]) -> RenderableType:
+    """Lay out everything that was measured: risk, loss, loss by attribute, score."""
+    names = ", ".join(result["quasi"])
+    head = Text.assemble((f"{result['records']:,} records compared", "bold"), f" on {names}.")
+    left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
+    parts: list[RenderableType] = [head, *left_out, "", risk(result["risk"])]
+    if "DLD" in result["risk"]:
+        parts += ["", _risk(result["risk"])]
+    if result["risk"]["diversity"]:
+        parts += ["", _diversity(result["risk"]["diversity"])]
+    if "intruder" in result["risk"]:
+        parts += ["", _scenario(result["risk"]["intruder"])]
+    if "PIL" in result["loss"]:
+        parts += ["", _loss(result["loss"])]
+    parts += ["", loss(result["loss"])]
+    if result["score"] is not None:
+        meaning = "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better"
+        parts += ["", Text.assemble(("Score ", "bold"), (f"{result['score']:.2f}", "bold"), (f"   {meaning}", "dim"))]
+    return Group(*parts)
+
+
+def _risk(risk: dict[str, Any]) -> Table:
+    subsets, linkage = risk["real_k_by_subset"], risk["DLD_average"]
+    rows = [
+        ("k' of subsets", f"{subsets['mean']:.2f}", "records that are alike, if only some attributes are known", True),
+        ("DLD", _share(risk["DLD"]["linked"]), "records whose nearest masked record is their own", False),
+        ("DLD average", _share(linkage["linked"]), "the same, averaged over what an intruder may know", False),
+        ("PLD", _share(risk["PLD"]["linked"]), "records linked right by probabilistic linkage", False),
+        ("ID by rank", _share(risk["ID_rank"]["percent"]), "true values within 1-10 % of the ranks around", False),
+        ("ID by sd", _share(risk["ID_sd"]["percent"]), "true values within 1-10 % of a standard deviation", False),
+    ]
+    table = _titled_table("What an intruder gains")
+    for name, value, meaning, higher in rows:
+        table.add_row(name, value, meaning, _direction("safer", higher))
+    if subsets["sampled"] or linkage["sampled"] or risk["DLD"]["sampled"] or risk["PLD"]["sampled"]:
+        table.caption = Text("Some of these come from a sample: --json says which.", "dim", justify="left")
+    return table
+
+
+def _diversity(diversity: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    for header in ("Confidential, among records published alike", "l distinct", "l entropy", "t", "taken as"):
+        table.add_column(header, justify="left" if header.startswith("C") else "right")
+    for name, row in diversity.items():
+        kind = "ordered" if row["ordered"] else "nominal"
+        table.add_row(Text(name), f"{row['distinct']:.0f}", f"{row['entropy']:.2f}", f"{row['t']:.3f}", kind)
+    text = "l: values that a group has at least (higher is safer). t: how far a group is from all (lower is safer)."
+    table.caption = Text(text, "dim", justify="left")
+    return table
+
+
+def _scenario(scenario: dict[str, Any]) -> RenderableType:
+    head = Text(f"An intruder who knows {', '.join(scenario['attributes'])}", "bold")
+    if "DLD" not in scenario:
+        return Group(head, risk(scenario))
+    link = f"{_share(scenario['DLD']['linked'])} of the records are nearest to their own masked record; lower is safer"
+    return Group(head, risk(scenario), Text(link))
+
+
+def _loss(loss: dict[str, Any]) -> Table:
+    variations, pil, pmse = loss["IL_variations"], loss["PIL"], loss["pMSE"]
+    rows = [
+        ("IL", loss["IL"], "%", "squared error, against that of publishing the mean"),
+        ("IL of variations", variations["IL"], "%", "relative change of values, covariances, variances, correlations"),
+        ("PIL", pil["PIL"], "%", "how far statistics moved, against their sampling error: 100 is beyond chance"),
+        ("IL1s", loss["IL1s"], "", "mean absolute change, in standard deviations over the root of 2"),
+        ("eigenvalues", loss["eigenvalue"], "", "relative change of the eigenvalues of the covariances"),
+        ("pMSE ratio", pmse["ratio"], "", "how well original and masked are told apart: 1 to 2 is by chance"),
+        (
+            "GCP",
+            None if loss["GCP"] is None else 100 * loss["GCP"],
+            "%",
+            "ranges of records published alike, against the file",
+        ),
+        ("own-range SSE", loss["own_range_SSE"], "", "squared error after scaling each file by its own ranges"),
+    ]
+    table = _titled_table("What it costs users")
+    for name, value, unit, meaning in rows:
+        shown = "-" if value is None else f"{value:,.3f} {unit}".rstrip() if value < 1e9 else f"{value:.1e} {unit}"
+        table.add_row(name, shown, meaning, _direction("better", False))
+    return table
+
+
+def _titled_table(title: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    table.add_column(title, no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("what it is")
+    table.add_column("")
+    return table
+
+
+def _direction(good: str, higher: bool) -> Text:
+    return Text(f"{'higher' if higher else 'lower'} is {good}", "dim")
+
+
+def _share(percent: float) -> str:
+    return f"{percent:.2f} %"
+
+
+def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
+    """Tabulate rules; those that records break stand out, and so do those that nothing keeps by construction."""
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 1, 0))
+    for header in ("Rule", "class", "ties together", "broken now by", "kept by"):
+        table.add_column(header, overflow="fold")
+    for row in rules:
+        said = Text(row["rule"], "bold")
+        if row["text"] != row["rule"]:
+            said.append(f"\n{row['text']}", "not bold dim")
+        table.add_row(said, row["class"], Text(", ".join(row["attributes"])), _broken(row), _kept(row))
+    wrong = sum(row["broken"] > row["rounding"] for row in rules)
+    verdict = (
+        f"{counted(wrong, 'rule')} broken by original records: put them right, or choose edits_original."
+        if wrong
+        else "No rule is broken."
+    )
+    return Group(table, Text(verdict, "bold red" if wrong else "bold"))
+
+
+def _broken(row: dict[str, Any]) -> Text:
+    if not row["broken"]:
+        return Text("none")
+    near = f", {row['rounding']:,} of them by rounding only" if row["rounding"] else ""
+    style = "red" if row["broken"] > row["rounding"] else ""
+    return Text(f"{counted(row['broken'], 'record')} (first {row['first']:,}){near}", style)
+
+
+def _kept(row: dict[str, Any]) -> Text:
+    return Text(row["kept"], "" if row["promised"] else "yellow")
+
+
+_LOSS_BAR = 12  # characters, of which each shows eighths; fewer on a narrow screen
+
+
+def sweep_table(rows: Sequence[Mapping[str, Any]], knee: Mapping[str, Any] | None) -> RenderableType:
+    """Tabulate what every k costs and risks; bars show the loss, and the row at the knee stands out."""
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    table.add_column("method", no_wrap=True)
+    for header in ("k", "groups", "largest", "loss (IL)"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for header in ("found in the file", "found by distance"):
+        table.add_column(header, justify="right")
+    table.add_column("loss", style="dim", max_width=_LOSS_BAR)
+    table.add_column("", no_wrap=True)
+    most = max((row["IL"] or 0.0 for row in rows), default=0.0)
+    for row in rows:
+        linked = "" if row["linked"] is None else f"{row['linked']:.1f} %"
+        loss = "constant" if row["IL"] is None else f"{row['IL']:.3f} %"
+        cells = [row["method"], f"{row['k']:,}", f"{row['groups']:,}", f"{row['largest']:,}", loss]
+        bar = LossBar(most, 0, row["IL"] or 0.0)
+        is_knee = knee is not None and (row["method"], row["k"]) == (knee["method"], knee["k"])
+        mark, style = ("◀ knee", "bold") if is_knee else ("", "")
+        table.add_row(*cells, f"{row['reidentification']:.1f} %", linked, bar, mark, style=style)
+    said = Text(
+        "Found: records that an intruder links to the right person on average, who knows all quasi-identifiers as they "
+        "are published, or as they were. At the knee, a larger k begins to cost more than it protects.",
+        "dim",
+    )
+    return Group(table, said)

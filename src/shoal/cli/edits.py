@@ -49,7 +49,7 @@ def edits_command(
     as_json: Json = False,
 ) -> None:
     """Show what rules there are: their class, what they tie together, who breaks them, how masking keeps them."""
-    from shoal.cli.display_edits import rules_table
+    from shoal.cli.display import rules_table
     from shoal.evidence.edits import rules as looked_at
 
     found = looked_at(

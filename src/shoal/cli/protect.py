@@ -215,7 +215,7 @@ def protect_command(
     refuse_output(asked.input, target, overwrite or resume)  # a run that resumes looks more closely
     page = None if report is None else Path(report)
     if page is not None:
-        from shoal.report.writing import refuse_report
+        from shoal.report.pages import refuse_report
 
         refuse_report(page, overwrite)
     with Bar(stderr()) as bar:

@@ -59,8 +59,7 @@ def sweep_command(
     as_json: Json = False,
 ) -> None:
     """Show what every k would cost and risk, and where the knee is; nothing is written but a report, if asked for."""
-    from shoal.cli.display import Bar
-    from shoal.cli.display_sweep import sweep_table
+    from shoal.cli.display import Bar, sweep_table
     from shoal.evidence.sweep import sweep
     from shoal.parallel import interruptible
 
@@ -77,7 +76,7 @@ def sweep_command(
     )
     sizes = sizes_of(k)
     if report is not None:
-        from shoal.report.writing import refuse_report
+        from shoal.report.pages import refuse_report
 
         refuse_report(Path(report), overwrite)
     with Bar(stderr()) as bar:

@@ -81,14 +81,14 @@ class Sweep:
     def report(self, path: AnyPath, overwrite: bool = False) -> None:
         """Write the risk-utility map as one HTML file that needs nothing else."""
         from shoal.report import sweep_report, write_report
-        from shoal.report.writing import refuse_report
+        from shoal.report.pages import refuse_report
 
         refuse_report(Path(path), overwrite)
         write_report(sweep_report(self), path, overwrite)
 
     def plot_map(self, risk: str = "reidentification") -> "LayerChart":
         """Draw loss against risk: ``reidentification``, or the share ``linked`` by distance."""
-        from shoal.report.plots import plot_map
+        from shoal.report.charts import plot_map
 
         return plot_map(self, risk)
 

@@ -2,7 +2,7 @@
 
 Both weigh the same changes: a record moves to the group of a neighbour, or changes places with a member of it; a group
 is dissolved; a group is formed of what others can spare, or of a record and its nearest with all that follows; two
-groups are merged and split anew.
+groups are merged and split again.
 ``near[i]`` are the neighbours of record i; the record itself fills up a list that is too short.
 """
 
@@ -65,7 +65,7 @@ def best_swap(s: Grouping, i: int, b: int) -> tuple[float, int]:
 
 @njit(cache=True, nogil=True)
 def ruin(s: Grouping, near: NDArray[np.int32], i: int, kind: int, journal: Journal, below: float) -> float:
-    """Dissolve the group of record i, form one around it, or split it and another anew; return the change made.
+    """Dissolve the group of record i, form one around it, or split it and another again; return the change made.
 
     It is made if the error changes by less than `below`; if not, 0 is returned. The journal is left with the moves.
     """

@@ -7,11 +7,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from shoal.kernels.encoded import MODE, EncodedMatrix
-from shoal.kernels.mdav_mixed import pack_remaining, scan
+from shoal.kernels.mdav import pack_remaining, scan_mixed
 from shoal.kernels.mixed_average import Tally, average_record, count_record, settle, take_away, tally_all
-from shoal.kernels.mixed_lanes import mixed_distances
 from shoal.kernels.packed_records import copy_point, offer
-from shoal.kernels.simd import LANES
+from shoal.kernels.simd import LANES, mixed_distances
 from shoal.kernels.t_closeness import ordered_distances
 from shoal.kernels.types import Floats, Integers
 
@@ -179,7 +178,7 @@ def merge_groups(
             blocks, record = pack_remaining(centre, gone, count, place)
             packed = count
         blocks[place[worst] // LANES, 0, place[worst] % LANES] = np.nan
-        scan(blocks, record, centre[worst], space, near, nearest, distance)
+        scan_mixed(blocks, record, centre[worst], space, near, nearest, distance)
         low, high = min(worst, nearest[0]), max(worst, nearest[0])
         gone[high], severity[high] = low, -1.0
         count -= 1
@@ -320,7 +319,7 @@ def groups_across(space: EncodedMatrix, parts: Parts, watch: Integers) -> Intege
                 return labels
             if formed % 2 == 0:  # x_r, farthest from the average; else x_s, farthest from x_r
                 average_record(tally, space, count, point)
-            x = scan(blocks, record, point, space, near, nearest, distance)
+            x = scan_mixed(blocks, record, point, space, near, nearest, distance)
             copy_point(space.values[x], point)
             _find_nearest(space, blocks, record, point, parts, heaps, distance)
             size = _one_of_each(parts, heaps, group)

@@ -54,11 +54,11 @@ class EncodedMatrix(NamedTuple):
         return bool((self.kinds == MEAN).all()) and not bool(np.isnan(self.values).any())
 
     def rows(self, which: NDArray[np.int64]) -> "EncodedMatrix":
-        """Give the space of some of the records."""
+        """Return the space of some of the records."""
         return self._replace(values=np.ascontiguousarray(self.values[which]))
 
     def columns(self, which: list[int]) -> "EncodedMatrix":
-        """Give the space of some of the attributes."""
+        """Return the space of some of the attributes."""
         return EncodedMatrix(
             np.ascontiguousarray(self.values[:, which]),
             self.kinds[which],

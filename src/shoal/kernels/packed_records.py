@@ -189,7 +189,7 @@ def farthest_from_mean(
     """Return the lane of the record farthest from the mean.
 
     Between calls, `centre` is where the mean was, and `travelled` the way it has come and the work done since all was
-    measured; `restart` begins anew.
+    measured; `restart` begins again.
     """
     # Rounded up, so that the difference of two readings is never less than the way between them.
     travelled[0] = (travelled[0] + step_length(centre, mean)) * (1.0 + 4.5e-16)

@@ -1,4 +1,4 @@
-"""The vector operations of `shoal.kernels.simd` and `mixed_lanes` in plain Python, one twin for each, by name.
+"""The vector operations of `shoal.kernels.simd` in plain Python, one twin for each, by name.
 
 They stand in where numba compiles nothing (``NUMBA_DISABLE_JIT=1``), so that a debugger can step through every kernel
 and tests can see that the compiled ones give the same answer, bit by bit: numpy adds lane by lane, in the same order.
@@ -14,7 +14,7 @@ ROUNDING = 1e-11  # relative; a sum over a hundred attributes is off by less tha
 
 
 def _eight(array: Floats, position: int) -> Floats:
-    """Give the eight neighbours in memory from a position on, counted in elements from the start of the array."""
+    """Return the eight neighbours in memory from a position on, counted in elements from the start of the array."""
     return array.reshape(-1)[position : position + LANES]
 
 
@@ -62,7 +62,7 @@ def farthest_bounds(
 def mixed_distances(
     blocks: Floats, position: int, point: Floats, kinds: Integers, weights: Floats, out: Floats
 ) -> None:
-    """See `mixed_lanes.mixed_distances`."""
+    """See `simd.mixed_distances`."""
     total = _eight(blocks, position).copy()  # 0, or NaN for ever if the lane is dead
     for j in range(len(point)):
         values = _eight(blocks, position + (j + 1) * LANES)
@@ -91,12 +91,12 @@ def lanes_at_least(values: Floats, limit: float) -> int:
 
 
 def lanes_below(values: Floats, limit: float) -> int:
-    """See `mixed_lanes.lanes_below`."""
+    """See `simd.lanes_below`."""
     return _bits(_eight(values, 0) < limit)
 
 
 def lanes_above(values: Floats, limit: float) -> int:
-    """See `mixed_lanes.lanes_above`."""
+    """See `simd.lanes_above`."""
     return _bits(_eight(values, 0) > limit)
 
 

@@ -285,7 +285,7 @@ def regroup(s: Grouping, near: NDArray[np.int32], i: int, journal: Journal) -> f
 
 @njit(cache=True, nogil=True)
 def resplit(s: Grouping, near: NDArray[np.int32], i: int, journal: Journal) -> float:
-    """Merge the group of record i with that of its nearest outside and split them anew; return the change of the error.
+    """Merge the group of record i with that of its nearest outside and split them again; return the change of error.
 
     A group grows from record i, by the member of the two that is nearest to its centroid, to the size that i's group
     had; the rest is the other. Infinity says that all neighbours of i are in its group; nothing is done then.

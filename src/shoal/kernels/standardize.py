@@ -63,15 +63,21 @@ def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") 
 
 
 def exponent_of(X: Matrix) -> int:
-    """Give the power of two, as its exponent, that X is divided by to be near one.
-
-    That touches no digit and changes no order of distances, and no square overflows or vanishes.
-    """
+    """Return the exponent of the power of two that X is divided by to be near one; see `matrix_near_one`."""
     return int(np.frexp(max(X.max(initial=0.0), -X.min(initial=0.0)))[1])
 
 
+def matrix_near_one(X: Matrix) -> tuple[Matrix, int]:
+    """Divide all of X by one power of two, and return its exponent too: ``(X / 2**e, e)``.
+
+    That touches no digit and changes no order of distances, and no square overflows or vanishes.
+    """
+    exponent = exponent_of(X)
+    return np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -exponent), exponent
+
+
 def columns_near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
-    """Divide each column by a power of two, as `exponent_of` does, and give the powers; `name` is said in an error."""
+    """Divide each column by a power of two, and return the exponents too; `name` is for the error message."""
     exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
     if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
         raise ValueError(
@@ -98,16 +104,17 @@ def finite_pair(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def within_squares(X: Matrix) -> Matrix:
-    """Divide all of X by one power of two where squares of it would overflow or vanish: no order of distances changes.
+    """Return X in C order, divided by one power of two where squares would overflow or vanish.
 
-    Missing values, NaN, stay.
+    No order of distances changes. Missing values, NaN, stay.
     """
-    peak = np.fmax.reduce(np.abs(X), axis=None, initial=0.0)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    peak = max(np.fmax.reduce(X, axis=None, initial=0.0), -np.fmin.reduce(X, axis=None, initial=0.0))
     return X if peak == 0 or 1e-100 < peak < 1e100 else np.ldexp(X, -np.frexp(peak)[1])
 
 
 def _moments(Z: Matrix) -> tuple[Matrix, Matrix]:
-    """Give the mean and the standard deviation of each column, added up in the order of the values.
+    """Return the mean and the standard deviation of each column, added up in the order of the values.
 
     Then they do not depend on the order of the records, not even in their last bit, which a search that draws random
     numbers would carry on into another partition.

@@ -24,7 +24,7 @@ def nearest_other(near: Floats, nearest: Integers, found: int, x: int) -> tuple[
 
 @njit(cache=True, nogil=True)
 def attach(X: Floats, labels: Integers, order: Integers, first: int, digits: int) -> None:
-    """Give each record without a label that of the nearest group mean; `order` has the others, group by group."""
+    """Assign each record without a label to the group with the nearest mean; `order` has the others, group by group."""
     d = X.shape[1]
     bits = X.view(np.int64)
     left = np.empty(X.shape[0] - order.shape[0], np.int64)

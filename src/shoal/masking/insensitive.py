@@ -107,7 +107,7 @@ def insensitive_order(cells: Integers, bits: int = BITS) -> Integers:
 
 
 def group_sizes(n: int, k: int) -> Integers:
-    """Give as many groups as there can be of at least k records, as equal as they can be."""
+    """Form as many groups of at least k records as possible, as equal in size as possible."""
     m = n // k
     sizes = np.full(m, n // m)
     sizes[: n % m] += 1
@@ -155,7 +155,7 @@ def _borders(level: int, m: int, d: int) -> int:
 
 
 def noise_scale(sensitivity: int, epsilon: float) -> int:
-    """Give the scale of the noise: sensitivity / epsilon, rounded up, with epsilon as it is written in decimals."""
+    """Return the scale of the noise: sensitivity / epsilon, rounded up, with epsilon as it is written in decimals."""
     exact = Fraction(sensitivity) / Fraction(repr(float(epsilon)))
     scale = -(-exact.numerator // exact.denominator)
     if scale > LARGEST_SCALE:

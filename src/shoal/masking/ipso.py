@@ -42,7 +42,7 @@ def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matr
     Y : (n, q) matrix
         The attributes that are published as they are; it may have no columns.
     rng : int, Generator or None
-        Start of the random numbers. None takes fresh ones from the operating system; whoever knows the number can
+        Start of the random numbers. None takes fresh ones from the operating system; anyone who knows the number can
         take the noise off again, so it must not be published.
     variant : {"A", "B", "C"}
 
@@ -83,7 +83,7 @@ def least_k(n_x: int, n_y: int) -> int:
     - d >= 2 n_x, or two spaces of n_x dimensions would meet: some combination of the published attributes would be, for
       every record, a combination of the original ones. These are the 2 n_x + n_y + 1 records of [1]_ (who prints
       this with X and Y interchanged, in section 3.1).
-    - d >= 4, for whoever has the release knows the lengths and angles of the original residuals, and not where they
+    - d >= 4, for anyone who has the release knows the lengths and angles of the original residuals, and not where they
       point. Of r residuals, d r - r (r + 1) / 2 numbers stay open, and a member who knows the own record fixes r of
       them. A single one that is left can be found by trying, if values are whole numbers; so at least two are.
 
@@ -106,7 +106,7 @@ def least_k(n_x: int, n_y: int) -> int:
 
 
 def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
-    """Say how many records are needed and why, if there are fewer."""
+    """Explain how many records are needed, if there are fewer."""
     least = least_k(n_x, n_y)
     if records < least:
         raise ValueError(

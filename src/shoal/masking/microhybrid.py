@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.aggregation.members import Column, Labels, starts_of
+from shoal.aggregation.representatives import Column, Labels, starts_of
 from shoal.kernels.ipso import LEAST_ROOM, C, synthesise
 from shoal.kernels.standardize import Matrix, columns_near_one, standardize
 from shoal.masking.ipso import Seed, checked, noise, refuse_fewer, stream
+from shoal.partitioning.methods import by_first_record
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
@@ -60,7 +61,7 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
       zero in an attribute of Y. Its group is fused with that of the record nearest in Y until it has room. If Y singles
       it out in the whole file, nothing helps: its values are reported.
     - The attribute is constant in the group, or a linear combination of Y there. Its values follow from what is
-      published, whoever publishes it, and covariances with Y could not be kept otherwise. They are reported.
+      published anyway, and covariances with Y could not be kept otherwise. They are reported.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
        microaggregation", Information Sciences 180 (2010) 2834-2844.
     """
     X, Y, unit = checked(X, Y)
-    labels = _numbered(_one_each(labels, len(X)))
+    labels = by_first_record(_one_each(labels, len(X)))
     refuse_fewer(int(np.bincount(labels, minlength=1).min()), X.shape[1], Y.shape[1])
     groups = int(labels.max()) + 1
     drawn = noise(X, rng)
@@ -94,7 +95,7 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
     tree = _tree(Y) if tight.any() else None
     while tree is not None and tight.any():
         labels, grown = _fused(tree, labels, np.where(tight, room, 1.0))
-        part = _in_groups(X[grown], Y[grown], drawn[grown], _numbered(labels[grown]))
+        part = _in_groups(X[grown], Y[grown], drawn[grown], by_first_record(labels[grown]))
         values[grown], room[grown], left[grown] = part
         tight &= room < LEAST_ROOM
     unchanged = _unchanged(X, values, labels) | (room < LEAST_ROOM)[:, None]
@@ -105,9 +106,9 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
 def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
     """Re-draw nominal and ordinal attributes within groups, so that the marginals of every group are kept exactly.
 
-    In each group the values of an attribute are dealt out to the members anew, every way being equally likely. Each
+    In each group the values of an attribute are dealt out to the members again, every way being equally likely. Each
     attribute is dealt on its own: dealing whole combinations would keep the associations inside a group as well, but
-    would publish the combinations of real people, and whoever knows one confidential value of a person could read off
+    would publish the combinations of real people, and who knows one confidential value of a person could read off
     the others. What attributes have in common from group to group is kept, and similar records, which groups are made
     of, leave little beyond. As with numbers, neither the values of a group nor how often they occur are hidden:
     l-diversity and t-closeness look after these.
@@ -191,14 +192,6 @@ def _keep(rule: Rule, column: Column) -> Column:
     return np.clip(np.rint(column), np.ceil(rule.low), np.floor(rule.high))
 
 
-def _numbered(labels: Labels) -> Labels:
-    """Give groups the numbers 0, 1, ... in the order of their first records."""
-    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
-    numbers = np.empty_like(first)
-    numbers[np.argsort(first)] = np.arange(first.size)
-    return numbers[group]
-
-
 def _one_each(labels: Labels, records: int) -> Labels:
     given = np.asarray(labels)
     if given.shape != (records,) or not np.issubdtype(given.dtype, np.integer):
@@ -222,7 +215,7 @@ def _mean_of_varying(left: Matrix) -> Column:
 
 
 def _tight(Y: Matrix, room: Column) -> NDArray[np.bool_]:
-    """Say of each record whether it has no room in its group, but would have some in a larger one."""
+    """Return for each record whether it has no room in its group, but would have some in a larger one."""
     tight: NDArray[np.bool_] = room < LEAST_ROOM
     if tight.any():
         no_values, one_group = np.empty((len(Y), 0)), np.zeros(len(Y), dtype=np.int64)
@@ -251,7 +244,7 @@ def _fused(tree: "KDTree", labels: Labels, room: Column) -> tuple[Labels, NDArra
     other = _nearest_elsewhere(tree, labels, singled_out)
     groups = int(labels.max()) + 1
     joined = coo_array((np.ones(other.size), (labels[singled_out], labels[other])), shape=(groups, groups))
-    fused = _numbered(connected_components(joined, directed=False)[1][labels])
+    fused = by_first_record(connected_components(joined, directed=False)[1][labels])
     return fused, np.isin(fused, fused[singled_out])
 
 
@@ -269,7 +262,7 @@ def _nearest_elsewhere(tree: "KDTree", labels: Labels, records: NDArray[np.int64
 
 
 def _unchanged(X: Matrix, values: Matrix, labels: Labels) -> NDArray[np.bool_]:
-    """Say of each value whether it is its own original, as all in its group are; a single one is so by chance."""
+    """Return for each value whether it is its own original, as all in its group are; a single one is so by chance."""
     order = np.argsort(labels, kind="stable")
     first = starts_of(np.bincount(labels))[:-1]
     spread = np.maximum.reduceat(X[order], first) - np.minimum.reduceat(X[order], first)

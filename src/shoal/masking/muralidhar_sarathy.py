@@ -41,7 +41,7 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
         How much of a residual is the record's own: the same for all attributes (always possible), one for each, or a
         matrix. Between 0 and 1, on the diagonal of a matrix too; 1 would publish the original.
     rng : int, Generator or None
-        Start of the random numbers. None takes fresh ones from the operating system; whoever knows the number can
+        Start of the random numbers. None takes fresh ones from the operating system; anyone who knows the number can
         take the noise off again, so it must not be published.
 
     Returns
@@ -92,7 +92,7 @@ class Freedom(NamedTuple):
 
 
 def freedom(X: Matrix, Y: Matrix) -> Freedom:
-    """Say where the data leave little for the noise of `muralidhar_sarathy`, which takes the same X and Y."""
+    """Explain where the data leave little for the noise of `muralidhar_sarathy`, which takes the same X and Y."""
     X, Y = finite_pair(X, Y)
     X, _ = columns_near_one(X, "X")
     fit, R = _regression(X, Y)
@@ -209,7 +209,7 @@ def _matrix(alpha: ArrayLike, p: int) -> Matrix:
 
 
 def _admissible(alpha: Matrix, S: Matrix) -> bool:
-    """Say whether S - alpha S alpha' is positive semidefinite, whatever the units."""
+    """Return whether S - alpha S alpha' is positive semidefinite, whatever the units."""
     deviation = np.sqrt(np.where(np.diag(S) > 0, np.diag(S), 1.0))
     R = S / np.outer(deviation, deviation)
     own = _matrix(alpha, len(S)) * deviation / deviation[:, None]

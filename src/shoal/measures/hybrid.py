@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.standardize import Matrix, exponent_of
+from shoal.kernels.standardize import Matrix, matrix_near_one
 from shoal.measures.loss import correlations, near_one
 
 Column = NDArray[np.float64]
@@ -115,8 +115,7 @@ def _statistics(X: Matrix, names: Sequence[str]) -> dict[tuple[str, str, str | N
     R = correlations(X)
     found: dict[tuple[str, str, str | None], float] = {}
     for name, x in zip(names, X.T, strict=True):
-        unit = exponent_of(x)
-        x = np.ldexp(x, -unit)
+        x, unit = matrix_near_one(x)
         found["mean", name, None] = _in_units(x.mean(), unit)
         found["variance", name, None] = _in_units(x.var(), 2 * unit)
     for i, j in combinations(range(len(names)), 2):
@@ -168,10 +167,10 @@ def _largest(moved: Column, scale: Column) -> float:
 
 
 def _higher_moments(x: Column, after: Column, labels: Labels) -> dict[str, Any]:
-    """Give what is not kept; what is too large or small for a number, in the units of the data, is infinite or 0."""
+    """Compute the moments that are not kept; what overflows or vanishes in the units of the data is infinite or 0."""
     unchanged = int((np.abs(after - x) <= SAME * np.abs(x)).sum())
-    unit = exponent_of(x)
-    x, after = np.ldexp(x, -unit), np.ldexp(after, -unit)
+    x, unit = matrix_near_one(x)
+    after = np.ldexp(after, -unit)
     n, mean = len(x), x.mean()
     cubes = abs(((after - mean) ** 3).sum() - ((x - mean) ** 3).sum())
     centre = (np.bincount(labels, x) / np.bincount(labels))[labels]

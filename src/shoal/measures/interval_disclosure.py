@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.standardize import Matrix, exponent_of
+from shoal.kernels.standardize import Matrix, matrix_near_one
 
 PERCENTAGES = tuple(range(1, 11))
 
@@ -89,8 +89,8 @@ def _spread(y: NDArray[np.float64]) -> float:
     """Return the standard deviation (ddof 0), exactly 0 for a constant, at any magnitude."""
     if y.min() == y.max():
         return 0.0
-    exponent = exponent_of(y)
-    return float(np.ldexp(np.ldexp(y, -exponent).std(), exponent))
+    near, exponent = matrix_near_one(y)
+    return float(np.ldexp(near.std(), exponent))
 
 
 def _averaged(found: list[float]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from time import monotonic
 import numpy as np
 import numpy.typing as npt
 
-from shoal.partitioning.crossing import group_errors
-from shoal.partitioning.mdav import mdav, within_range
-from shoal.partitioning.numbering import by_first_record
+from shoal.kernels.standardize import within_squares
+from shoal.partitioning.mdav import mdav
+from shoal.partitioning.methods import by_first_record, group_errors
 from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.refinement import Refined, refine
 from shoal.plan import Effort
@@ -97,7 +97,7 @@ def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> La
 
 
 def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
-    """Give the better of MDAV and of a tour that is cut; of the latter, if there is time for it."""
+    """Return the better of MDAV and of a tour that is cut; of the latter, if there is time for it."""
     starts = [mdav(X, k, watch)]
     if watch[1] != 0:
         return np.full(len(X), -1)
@@ -106,7 +106,7 @@ def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
 
         starts.append(tour_cut(X, k, watch))
         starts = starts if watch[1] == 0 else starts[:1]
-    rows = within_range(X)
+    rows = within_squares(X)
     return min(starts, key=lambda labels: float(group_errors(rows, labels).sum()))
 
 

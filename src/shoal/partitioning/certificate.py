@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.kernels.standardize import exponent_of
+from shoal.kernels.standardize import matrix_near_one
 from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.column_generation import MARGIN, column_generation, nearest_sums
-from shoal.partitioning.crossing import group_errors
 from shoal.partitioning.mdav import mdav
+from shoal.partitioning.methods import group_errors
 from shoal.partitioning.optimal_cut import univariate
 
 PRICED = 20_000  # records up to which every round of pricing, O(n^2 d), takes seconds at most
@@ -63,8 +63,7 @@ def lower_bound(
         If column generation is due and HiGHS is not installed.
     """
     n = len(X)
-    peak = exponent_of(X)
-    rows = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -peak)
+    rows, peak = matrix_near_one(X)
     varying = rows[:, rows.min(axis=0) < rows.max(axis=0)]
     if n < 2 * k or varying.shape[1] == 0:
         best = Bound(squared_error(rows, np.zeros(n, np.int64)), "one group", complete=True)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.kernels.pricing import group_costs, price
-from shoal.kernels.standardize import exponent_of
+from shoal.kernels.standardize import matrix_near_one
 from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.set_partitioning import Cover, Groups, groups_of, joined, stopping
@@ -86,8 +86,7 @@ def column_generation(
 
 def unit(X: Floats, k: int, labels: Integers) -> tuple[Floats, int]:
     """Return X times the power of two that makes the mean SSE of a record about one, and the power's exponent."""
-    peak = exponent_of(X)
-    rows = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -peak)
+    rows, peak = matrix_near_one(X)
     error = groups_of(rows, k, labels).costs.sum()
     power = int(np.frexp(len(X) / error)[1]) // 2 if error > 0 else 0
     return np.ldexp(rows, power), power - peak

@@ -18,9 +18,8 @@ from shoal.kernels.diversity import (
     squared_error,
 )
 from shoal.kernels.encoded import EncodedMatrix
-from shoal.partitioning.methods import Labels, Watch
-from shoal.partitioning.mixed import within_range
-from shoal.partitioning.numbering import by_first_record
+from shoal.partitioning.mdav import space_within_range
+from shoal.partitioning.methods import Labels, Watch, by_first_record
 from shoal.text import counted
 
 # How many records of the whole file have each value of a confidential attribute.
@@ -42,7 +41,7 @@ def satisfied(
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
 ) -> NDArray[np.bool_]:
-    """Tell which groups are l-diverse [1]_ and t-close [2]_ in every confidential attribute.
+    """Return which groups are l-diverse [1]_ and t-close [2]_ in every confidential attribute.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ def merge_until(
 
     While some group is not, the worst is merged with the group whose average record is nearest. The worst is the one
     that lacks most values; of several, the one farthest from the file in distribution. An average record has the mean,
-    the median or the mode of the values present, as in `shoal.partitioning.mixed.mdav_mixed`. Groups count as numbered
+    the median or the mode of the values present, as in `shoal.partitioning.mdav.mdav_mixed`. Groups count as numbered
     by their lowest record index; ties go to the lowest.
 
     Parameters
@@ -130,7 +129,7 @@ def merge_until(
     _check(secrets, l, t, whole)
     labels = by_first_record(labels)
     home = merge_groups(
-        within_range(space),
+        space_within_range(space),
         _attributes(secrets, whole),
         np.argsort(labels, kind="stable"),
         _starts(labels),
@@ -193,7 +192,7 @@ def t_first(
     _check([secret], l, t, reference)
     if watch is None:
         watch = np.zeros(2, np.int64)
-    labels: Labels = groups_across(within_range(space), _parts(secret.codes, k, t), watch)
+    labels: Labels = groups_across(space_within_range(space), _parts(secret.codes, k, t), watch)
     if watch[1] != 0:
         return labels
     return merge_until(space, labels, [secret], l, t, reference, watch)
@@ -211,7 +210,7 @@ def diverse(
 ) -> Labels:
     """Turn a partition into groups of at least k that are l-diverse and t-close in every confidential attribute.
 
-    Its groups are merged (`merge_until`). If t is asked, groups are also formed anew across each attribute that is
+    Its groups are merged (`merge_until`). If t is asked, groups are also formed again across each attribute that is
     ordered (`t_first`), and merged until they satisfy the others as well. Of these partitions, the one with the lowest
     sum of squared distances between the records and the average record of their group is returned; of equals the first.
 
@@ -310,4 +309,4 @@ def _starts(labels: Labels) -> NDArray[np.int64]:
 
 
 def _error(space: EncodedMatrix, labels: Labels) -> float:
-    return float(squared_error(within_range(space), np.argsort(labels, kind="stable"), _starts(labels)))
+    return float(squared_error(space_within_range(space), np.argsort(labels, kind="stable"), _starts(labels)))

@@ -224,3 +224,24 @@ def _checked(X: ArrayLike, k: int) -> Matrix:
     if k > len(matrix):
         raise DataError(f"k = {k} asks for groups larger than the {len(matrix)} rows of the matrix")
     return matrix
+
+
+def by_first_record(labels: Labels) -> Labels:
+    """Renumber groups 0, 1, ... in the order of the lowest record index in each."""
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group]
+
+
+def contiguous(labels: Labels) -> Labels:
+    """Renumber groups 0, 1, ... in the order of their labels."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64, copy=False)
+
+
+def group_errors(X: Matrix, labels: Labels) -> NDArray[np.float64]:
+    """Return the sum of squared distances to the group mean, for each of the groups 0, 1, ..."""
+    size = np.bincount(labels)
+    error = np.zeros(len(size))
+    for x in X.T:
+        mean = np.bincount(labels, x) / size
+        error += np.bincount(labels, (x - mean[labels]) ** 2)
+    return error

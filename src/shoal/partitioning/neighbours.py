@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.kernels.kd_nearest import nearest_points
-from shoal.partitioning.mdav import within_range
+from shoal.kernels.standardize import within_squares
 
 
 def neighbours(X: npt.NDArray[np.float64], m: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
@@ -27,7 +27,7 @@ def neighbours(X: npt.NDArray[np.float64], m: int, watch: npt.NDArray[np.int64] 
     """
     n = len(X)
     m = min(m, n - 1)
-    rows = within_range(X)
+    rows = within_squares(X)
     found = nearest_points(rows, rows, np.arange(n), m + 1, np.zeros(2, np.int64) if watch is None else watch)
     # Among equal records a record need not come first, or be there at all: it is dropped by its index, else the last.
     own = found == np.arange(n)[:, None]

@@ -51,7 +51,7 @@ def cut(
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    line = within_squares(np.take(np.asarray(X, dtype=np.float64), order, axis=0))
+    line = within_squares(X[order])
     is_sorted = line.shape[1] == 1 and bool(np.all(line[:-1] <= line[1:]))
     sizes = cut_sorted(line, k, watch) if is_sorted else cut_by_scan(line, k, watch)
     if watch[1] != 0:
@@ -92,7 +92,7 @@ def cut_each(
         openings = np.zeros(len(ks), np.int64)
     n = len(order)
     unrolled = np.r_[order, order[: openings.max()]]
-    line = within_squares(np.take(np.asarray(X, dtype=np.float64), unrolled, axis=0))
+    line = within_squares(X[unrolled])
     sizes = cut_for_each(line, n, np.array(ks, dtype=np.int64), openings, watch)
     if watch[1] != 0:
         return {k: np.full(n, -1) for k in ks}
@@ -136,9 +136,7 @@ def best_openings(
         openings[longest] = longest_edge(X, cycle)
     if tried.size:
         small = np.array(ks, dtype=np.int64)[tried]
-        line = within_squares(
-            np.take(np.asarray(X, dtype=np.float64), np.r_[cycle, cycle[: 2 * small.max() - 2]], axis=0)
-        )
+        line = within_squares(X[np.r_[cycle, cycle[: 2 * small.max() - 2]]])
         costs = closing_costs(line, n, small, watch)
         openings[tried] = 0 if watch[1] != 0 else np.argmin(costs, axis=1)
     return openings
@@ -146,7 +144,7 @@ def best_openings(
 
 def longest_edge(X: npt.NDArray[np.float64], cycle: npt.NDArray[np.int64]) -> int:
     """Return the place in a cycle that is farthest from the place before it; the first on ties."""
-    line = within_squares(np.take(np.asarray(X, dtype=np.float64), cycle, axis=0))
+    line = within_squares(X[cycle])
     return int(np.argmax(((line - np.roll(line, 1, axis=0)) ** 2).sum(axis=1)))
 
 

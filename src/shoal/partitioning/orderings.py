@@ -9,9 +9,7 @@ along the line.
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.paths import nearest_next
-from shoal.kernels.standardize import exponent_of, standardize, within_squares
-from shoal.partitioning.mdav import mdav
+from shoal.kernels.standardize import matrix_near_one, standardize
 from shoal.partitioning.optimal_cut import cut
 
 
@@ -61,19 +59,7 @@ def zscores(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | N
     X is z-scored for the sum, whatever its scale; the cut measures loss in X as it is. Records of equal sum stand in
     the line as they stand in X. Constant columns add nothing.
 
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
-    k
-        The least number of records in a group.
-    watch
-        As for `shoal.partitioning.optimal_cut.cut`.
-
-    Returns
-    -------
-    labels
-        One integer a record; groups are numbered along the line.
+    Parameters, and the labels that are returned, are those of `pca`.
 
     References
     ----------
@@ -94,67 +80,12 @@ def zscore_order(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return line(standardize(X), np.ones(X.shape[1]))
 
 
-def nearest_next_order(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Order records by the nearest point next [1]_: from the one farthest from the mean to the nearest not yet visited.
-
-    Records that were visited leave the k-d tree that is searched: about O(n log n) for few attributes. Ties go to the
-    lowest record index.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    watch
-        Two integers shared with another thread: the first is kept at the number of records visited; once the second is
-        not zero, the walk stops and records stand as they stand in X.
-
-    Returns
-    -------
-    order
-        A permutation of 0..n-1.
-
-    References
-    ----------
-    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
-       microaggregation", VLDB Journal 15 (2006) 355-369 (NPN-MHM).
-    """
-    if watch is None:
-        watch = np.zeros(2, np.int64)
-    rows = np.ascontiguousarray(within_squares(np.asarray(X, dtype=np.float64)))
-    start = int(np.argmax(((rows - rows.mean(axis=0)) ** 2).sum(axis=1)))
-    order: npt.NDArray[np.int64] = nearest_next(rows, np.arange(len(rows)), start, watch)
-    return np.arange(len(rows)) if watch[1] != 0 else order
-
-
-def mdav_order(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Order records by MDAV: its groups of k one after the other, as they are formed [1]_; in a group by their index.
-
-    Groups formed in turn lie on opposite sides of the file, so that the cut of this line is seldom better than MDAV.
-
-    Parameters
-    ----------
-    X, k, watch
-        As for `shoal.partitioning.mdav.mdav`.
-
-    Returns
-    -------
-    order
-        A permutation of 0..n-1.
-
-    References
-    ----------
-    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
-       microaggregation", VLDB Journal 15 (2006) 355-369 (MDAV-MHM).
-    """
-    return np.argsort(mdav(X, k, watch), kind="stable")
-
-
 def principal_direction(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the unit vector w of the most variance: the first eigenvector of the covariance matrix of X."""
-    centred = np.ldexp(X, -exponent_of(X))
+    centred, _ = matrix_near_one(X)
     centred -= centred.mean(axis=0)
     centred[:, X.min(axis=0) == X.max(axis=0)] = 0.0  # a mean may be a rounding error away from its constant
-    centred = np.ldexp(centred, -exponent_of(centred))  # nor do squares vanish beside a large offset
+    centred, _ = matrix_near_one(centred)  # nor do squares vanish beside a large offset
     w: npt.NDArray[np.float64] = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     # Not simply the largest: with two z-scored attributes both loadings are sqrt(1/2), and rounding would choose.
     loading = np.argmax(np.abs(w) >= np.abs(w).max() / 2)

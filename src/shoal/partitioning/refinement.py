@@ -3,19 +3,31 @@
 First the partition cools from a temperature at which groups exchange most of their records. Then it is warmed up a
 little, from the best found, and cools again, round by round. A round need not end better as a whole: it is crossed with
 the best, which keeps what became better wherever that can be told apart from what became worse.
+
+A round takes a partition along one leg of a cooling, by searches of the whole file side by side, or of its regions.
+Kernels release Python's lock, so that threads run at once; what they find depends on the numbers drawn for them, never
+on how many of them run or in which order.
 """
 
+import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count, pairwise
 from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from shoal.kernels.standardize import exponent_of
-from shoal.partitioning.crossing import cross, group_errors
+from shoal.kernels.anneal import anneal, descend
+from shoal.kernels.refine import grouped, recentre
+from shoal.kernels.standardize import matrix_near_one
+from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.neighbours import neighbours
-from shoal.partitioning.numbering import contiguous
-from shoal.partitioning.rounds import COLD, Labels, Land, Leg, Matrix, search_regions, search_side_by_side
+from shoal.partitioning.recombination import cross
+
+Labels = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.float64]
+Lists = npt.NDArray[np.int32]
 
 # Temperatures are in units of the mean squared distance to the k nearest neighbours.
 HOT = 0.5
@@ -28,6 +40,37 @@ WHOLE = 20_000  # records that are refined as a whole; more are cut into regions
 RECUTS = 6  # times that regions are cut during the first cooling
 NEIGHBOURS = 20
 PACE = 3e6  # proposals a second, before there is a round to measure
+COLD = 0.03  # where a cooling ends, in units of `Land.local`
+STRIP = 16_384  # proposals at one temperature, and between two looks at the clock: some milliseconds
+STRIPS = 50  # in a leg at least, if it is counted in proposals
+ANNEALING = 0.9  # of a leg's seconds; the rest is for the descent at its end
+REGION = 8_192  # records in a region: what fits into a core's own cache
+SHARES = (0.5, 0.38, 0.62, 0.44, 0.56, 0.33)  # where regions are cut, in turn
+DESCENT_UP_TO = 15  # k: a descent looks at all pairs of neighbouring groups, and takes long where they are large
+
+
+class Land(NamedTuple):
+    """What a search runs on: records, their neighbours, and the squared distance that is usual around each."""
+
+    X: Matrix
+    near: Lists
+    local: Matrix
+
+
+class Leg(NamedTuple):
+    """A stretch of cooling from one temperature to another, in proposals or in seconds."""
+
+    hot: float
+    cold: float
+    steps: float | None
+    seconds: float | None
+
+    def of(self, steps: float, seconds: float) -> "Leg":
+        """Return these shares of the leg."""
+        return self._replace(
+            steps=None if self.steps is None else self.steps * steps,
+            seconds=None if self.seconds is None else self.seconds * seconds,
+        )
 
 
 class Refined(NamedTuple):
@@ -134,9 +177,9 @@ def refine(
 
 def _scaled(X: Matrix) -> tuple[Matrix, int]:
     """Return X about its medians, divided by a power of two that makes it at most 1 in size, and this power."""
-    exponent = exponent_of(X) + 1
-    Z = np.ldexp(X, -exponent)
-    return np.ascontiguousarray(Z - np.median(Z, axis=0)), exponent
+    Z, exponent = matrix_near_one(X)
+    Z /= 2  # then no difference is above 1
+    return Z - np.median(Z, axis=0), exponent + 1
 
 
 def _error(Z: Matrix, labels: Labels, exponent: int) -> float:
@@ -192,3 +235,105 @@ def _search(
         leg = budget.leg(WARM[lap % len(WARM)], COLD, share)
         found, made = search(land, k, best, leg, (seed, lap), searches, watch)
         budget.done += made
+
+
+def search_side_by_side(
+    land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], searches: int, watch: Labels
+) -> tuple[list[Labels], int]:
+    """Take a partition along a leg by several searches; return what each finds, and their proposals in all."""
+    part = leg.of(1 / searches, 1)
+
+    def search(at: int) -> tuple[Labels, int]:
+        return cooled(land, k, labels, part, (*seed, at), watch)
+
+    with ThreadPoolExecutor(searches) as pool:
+        results = list(pool.map(search, range(searches)))
+    return [found for found, _ in results], sum(made for _, made in results)
+
+
+def search_regions(
+    land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], threads: int, watch: Labels
+) -> tuple[list[Labels], int]:
+    """Take a partition along a leg region by region; return the one it becomes, and the proposals in all.
+
+    The second number of the seed is that of the round, and decides where regions are cut.
+    """
+    n = len(labels)
+    parts = regions(land.X, labels, REGION, SHARES[seed[1] % len(SHARES)])
+
+    def search(at: int) -> tuple[Labels, int]:
+        records = parts[at]
+        piece = Land(land.X[records], within(records, land.near), land.local[records])
+        share = len(records) / n
+        return cooled(piece, k, contiguous(labels[records]), leg.of(share, threads * share), (*seed, at), watch)
+
+    with ThreadPoolExecutor(threads) as pool:
+        results = list(pool.map(search, range(len(parts))))
+    whole, groups = np.empty(n, np.int64), 0
+    for records, (found, _) in zip(parts, results, strict=True):
+        whole[records] = found + groups
+        groups += int(found.max()) + 1
+    return [whole], sum(made for _, made in results)
+
+
+def cooled(land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, ...], watch: Labels) -> tuple[Labels, int]:
+    """Cool a partition along a leg and, if it ends cold, let it descend to a local optimum; also return the proposals.
+
+    Centroids are computed afresh before each strip, so that rounding does not add up.
+    """
+    s = grouped(land.X, labels, k, int(labels.max()) + 1)
+    state = np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)
+    start, made, gone = monotonic(), 0, 0.0
+    while gone < 1 and watch[1] == 0:
+        strip = STRIP if leg.steps is None else min(STRIP, math.ceil(leg.steps / STRIPS), math.ceil(leg.steps) - made)
+        recentre(s)
+        anneal(s, land.near, land.local, leg.hot * (leg.cold / leg.hot) ** gone, strip, state, watch)
+        made += strip
+        if leg.steps is not None:
+            gone = made / leg.steps  # at the last strip, 1 or a little more
+        elif leg.seconds is not None:
+            gone = (monotonic() - start) / (leg.seconds * ANNEALING)
+    if leg.cold <= COLD and k <= DESCENT_UP_TO:
+        recentre(s)
+        descend(s, land.near, land.local, np.ones(len(labels), np.bool_), watch)
+    return contiguous(s.label), made
+
+
+def regions(
+    X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], most: int, share: float
+) -> list[npt.NDArray[np.int64]]:
+    """Cut records into compact regions of at most `most` records; no group is divided.
+
+    The centroids of the groups are cut across their widest attribute, the parts again, and so on, as for a k-d tree;
+    each time, this share of the groups is on one side. Another share makes other borders.
+
+    Returns
+    -------
+    list of arrays
+        The records of each region by their index, in ascending order.
+    """
+    size = np.bincount(labels)
+    centroids = np.stack([np.bincount(labels, x) / size for x in X.T], axis=1)
+    order = np.argsort(labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(size)])
+    found = []
+    waiting = [np.arange(len(size))]
+    while waiting:
+        groups = waiting.pop()
+        if len(groups) == 1 or size[groups].sum() <= most:
+            found.append(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in groups])))
+            continue
+        inside = centroids[groups]
+        widest = int(np.argmax(np.ptp(inside, axis=0)))
+        at = min(max(int(share * len(groups)), 1), len(groups) - 1)
+        cut = np.argpartition(inside[:, widest], at)
+        waiting += [groups[cut[:at]], groups[cut[at:]]]
+    return found
+
+
+def within(records: npt.NDArray[np.int64], near: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Return the neighbour lists of some records, by their place among these; the record itself for any other."""
+    place = np.full(len(near), -1, np.int32)
+    place[records] = np.arange(len(records), dtype=np.int32)
+    lists = place[near[records]]
+    return np.where(lists < 0, np.arange(len(records), dtype=np.int32)[:, None], lists)

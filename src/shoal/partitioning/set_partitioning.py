@@ -67,7 +67,7 @@ def pooled(parts: list[Groups]) -> tuple[Groups, list[Integers]]:
 
 @contextmanager
 def stopping(seconds: float, watch: Integers | None) -> Iterator[Integers]:
-    """Give an array for kernels and HiGHS to poll: its second element is set when time is up, or when watch's is."""
+    """Yield an array for kernels and HiGHS to poll: its second element is set when time is up, or when watch's is."""
     stop = np.zeros(2, np.int64) if watch is None else np.array([watch[0], watch[1]])
     over = threading.Event()
     end = time.monotonic() + seconds

@@ -1,4 +1,6 @@
-"""Tours: a short cycle through all records, from which partitions for any k are cut."""
+"""Tours: a short cycle through all records, from which partitions for any k, or for every k of a range, are cut."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +59,7 @@ def tour(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None)
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    points, point_of = distinct(within_squares(np.asarray(X, dtype=np.float64)))
+    points, point_of = distinct(within_squares(X))
     cycle = short_cycle(points, watch)
     if watch[1] != 0:
         return np.arange(len(X))
@@ -103,7 +105,7 @@ def tour_cut(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | 
 
     The cut has the least sum of squared errors of any division of the tour into groups of k to 2k - 1, for k up to 32
     wherever the cycle is opened; for larger k it is opened at its longest edge. For several k, see
-    `shoal.partitioning.sweep.sweep_cuts`.
+    `sweep_cuts`.
 
     Parameters
     ----------
@@ -126,3 +128,41 @@ def tour_cut(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | 
     """
     cycle = tour(X, watch)
     return cut_each(X, cycle, [k], best_openings(X, cycle, [k], watch), watch)[k]
+
+
+def sweep_cuts(
+    X: npt.NDArray[np.float64],
+    ks: Sequence[int],
+    order: npt.NDArray[np.int64] | None = None,
+    watch: npt.NDArray[np.int64] | None = None,
+) -> dict[int, npt.NDArray[np.int64]]:
+    """Partition records for every k of a range in one run: FDM [1]_, the fast data-oriented microaggregation.
+
+    What takes time is the tour, and it does not depend on k. The group costs, too, are shared by all k. For each k the
+    partition is that of `tour_cut`.
+
+    Parameters
+    ----------
+    X
+        An (n, d) matrix in which squared Euclidean distance is the right distance.
+    ks
+        The least numbers of records in a group, each at most n.
+    order
+        A line to cut instead of the tour, from its first record to its last: a permutation of 0..n-1.
+    watch
+        As for `tour`; all labels are -1 once the search has been stopped.
+
+    Returns
+    -------
+    dict
+        For each k one integer a record; groups are numbered along the tour.
+
+    References
+    ----------
+    .. [1] R. Mortazavi and S. Jalili, "Fast data-oriented microaggregation algorithm for large numerical datasets",
+       Knowledge-Based Systems 67 (2014) 195-205.
+    """
+    if order is not None:
+        return cut_each(X, order, ks, watch=watch)
+    cycle = tour(X, watch)
+    return cut_each(X, cycle, ks, best_openings(X, cycle, ks, watch), watch)

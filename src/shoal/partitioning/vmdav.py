@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from shoal.kernels.standardize import within_squares
 from shoal.kernels.vmdav import vmdav_tree
-from shoal.partitioning.mdav import within_range
 
 
 def vmdav(
@@ -40,5 +40,5 @@ def vmdav(
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    labels: npt.NDArray[np.int64] = vmdav_tree(within_range(X), k, gain, watch)
+    labels: npt.NDArray[np.int64] = vmdav_tree(within_squares(X), k, gain, watch)
     return labels

@@ -53,7 +53,7 @@ def _search(space: EncodedMatrix, plan: Plan, share: float, watch: Watch) -> Lab
     """Search by the plan's method; where types or missing values ask for it, by MDAV's mixed form."""
     if space.plain:
         return partitioner_of(plan, share)(space.values, plan.k, watch=watch)
-    from shoal.partitioning.mixed import mdav_mixed
+    from shoal.partitioning.mdav import mdav_mixed
 
     return mdav_mixed(space, plan.k, watch)
 

@@ -46,7 +46,7 @@ class Ranges:
 
     @classmethod
     def none(cls) -> Self:
-        """Give no ranges, for values that are counted one by one."""
+        """Return no ranges, for values that are counted one by one."""
         return cls(np.empty(0), [], open=False)
 
     def label(self, first: int, last: int) -> str:
@@ -92,14 +92,14 @@ def moment_ranges(attribute: Attribute, least: int) -> Ranges:
 
 
 def _unit(stored: pa.DataType) -> str:
-    """Give the unit of time that a column counts in."""
+    """Return the unit of time that a column counts in."""
     if isinstance(stored, pa.TimestampType):
         return str(stored.unit)
     return "D" if pa.types.is_date32(stored) else "ms"
 
 
 def _between(values: Codes, least: int) -> tuple[float, float] | None:
-    """Give the values that end the tails: a twentieth of the records, or at least `least` where these are all alike."""
+    """Return the values that end the tails: a twentieth of the records, or at least `least` where all are alike."""
     ordered = np.sort(values[~np.isnan(values)])
     for share in (_TAIL, 0.0):
         tail = max(least, math.floor(share * len(ordered)))
@@ -111,7 +111,7 @@ def _between(values: Codes, least: int) -> tuple[float, float] | None:
 
 
 def _round_step(width: float) -> float:
-    """Give 1, 2 or 5 times a power of ten, not less than `width`."""
+    """Return 1, 2 or 5 times a power of ten, not less than `width`."""
     power = 10.0 ** math.floor(math.log10(width)) if width > 0 else 0.0
     return next((many * power for many in (1, 2, 5) if many * power >= width), 10 * power)
 

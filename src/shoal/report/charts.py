@@ -8,15 +8,16 @@ import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import MissingExtra
+from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.report.bins import size_ranges
-from shoal.report.distributions import Distribution
+from shoal.report.distributions import Distribution, distribution
+from shoal.report.figures import Masked, correlation_change, group_sizes, least
 from shoal.text import counted
 
 try:
@@ -79,7 +80,7 @@ def distribution_chart(shown: Distribution) -> alt.LayerChart:
 
 
 def distribution_text(shown: Distribution) -> str:
-    """Say what the picture of a distribution shows."""
+    """Describe the chart of a distribution in words."""
     bars = zip(shown.labels, shown.before, shown.after, strict=True)
     shares = "; ".join(f"{label}: {before:.1f} %, {after:.1f} %" for label, before, after in bars)
     return f"Shares of the records by {shown.name}, before and after. {shares}."
@@ -103,7 +104,7 @@ def sizes_chart(sizes: NDArray[np.int64], title: str = "") -> alt.LayerChart:
 
 
 def sizes_text(sizes: NDArray[np.int64]) -> str:
-    """Say what the picture of group sizes shows."""
+    """Describe the chart of group sizes in words."""
     parts = [f"{counted(count, 'group')} of {label}" for label, count in zip(*size_ranges(sizes), strict=True) if count]
     return f"How many groups there are of each size: {'; '.join(parts)} records."
 
@@ -135,7 +136,7 @@ def correlations_chart(names: Sequence[str], change: Matrix) -> alt.LayerChart:
 
 
 def correlations_text(names: Sequence[str], change: Matrix) -> str:
-    """Say what the picture of correlations shows."""
+    """Describe the chart of correlations in words."""
     i, j = np.unravel_index(int(np.argmax(np.abs(change))), change.shape)
     return (
         f"By how much the correlations of {counted(len(names), 'attribute')} moved, after minus before; the most: "
@@ -175,7 +176,7 @@ def map_chart(rows: Sequence[Row], knee: Row | None, risk: str = "reidentificati
 
 
 def map_text(rows: Sequence[Row], knee: Row | None, risk: str = "reidentification") -> str:
-    """Say what the risk-utility map shows."""
+    """Describe the risk-utility map in words."""
     sizes = [row["k"] for row in rows]
     methods = ", ".join(dict.fromkeys(row["method"] for row in rows))
     end = "" if knee is None else f" The knee is at k = {knee['k']:,} with {knee['method']}."
@@ -186,7 +187,7 @@ def map_text(rows: Sequence[Row], knee: Row | None, risk: str = "reidentificatio
 
 
 def svg(chart: alt.LayerChart) -> str:
-    """Give a chart as SVG for a page, with its description for those who do not see it."""
+    """Render a chart as SVG for a page, with a description for screen readers."""
     return _svg(json.dumps(chart.to_dict()))
 
 
@@ -204,7 +205,7 @@ def _chart(rows: Sequence[Row]) -> alt.Chart:
 
 
 def _styled(chart: alt.LayerChart | alt.FacetChart) -> alt.LayerChart:
-    """Give a chart the look of the page: the reader's own fonts, quiet axes, and enough contrast."""
+    """Style a chart like the page: the reader's own fonts, quiet axes, and enough contrast."""
     styled: alt.LayerChart = (
         chart.properties(padding={"left": 14, "right": 14, "top": 6, "bottom": 4})  # for fonts that are wider than ours
         .configure(font="system-ui, 'Segoe UI', 'Liberation Sans', Arial, sans-serif", background="#ffffff")
@@ -237,3 +238,52 @@ def _same(row: Row, knee: Row) -> bool:
 
 def _cycled(given: Sequence[str], methods: Sequence[str]) -> list[str]:
     return [given[at % len(given)] for at in range(len(methods))]
+
+
+if TYPE_CHECKING:
+    from altair import LayerChart
+
+    from shoal.evidence.sweep import Sweep
+    from shoal.release import Release
+
+
+def plot_sizes(release: "Release", block: int = 1) -> "LayerChart":
+    """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
+    found = group_sizes(release)
+    if not found:
+        raise DataError(f"there are no group sizes to show: {release.plan.method} forms no groups without a k")
+    if not 1 <= block <= len(found):
+        raise DataError(f"there is no attribute block {block}; the release has {len(found)}")
+    title, sizes = found[block - 1]
+    return sizes_chart(sizes, title)
+
+
+def plot_distribution(release: "Release", name: str) -> "LayerChart":
+    """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
+    plan = release.plan
+    if name not in plan.changed or name in plan.confidential:
+        raise DataError(f"'{name}' is no quasi-identifier that was masked, so there is no before and after to show")
+    [(attribute, published)] = Masked.of(release).pairs([name])
+    found = distribution(attribute, published, least(plan))
+    if found is None:
+        raise DataError(
+            f"'{name}' cannot be shown in bars of at least {least(plan):,} records, and not in smaller ones"
+        )
+    return distribution_chart(found)
+
+
+def plot_correlations(release: "Release") -> "LayerChart":
+    """Draw by how much the correlation of every pair of changed numbers moved."""
+    found = correlation_change(release)
+    if found is None:
+        raise DataError("there are no correlations to show: fewer than two numbers or dates were changed")
+    return correlations_chart(*found)
+
+
+def plot_map(sweep: "Sweep", risk: str = "reidentification") -> "LayerChart":
+    """Draw the risk-utility map: loss against ``reidentification``, or the share ``linked`` by distance."""
+    if risk not in RISKS:
+        raise PlanError([("risk", f"must be {' or '.join(repr(each) for each in RISKS)}")])
+    if all(row["IL"] is None or row[risk] is None for row in sweep.rows):
+        raise DataError(f"there is nothing to draw: no row has both a loss and '{risk}'")
+    return map_chart(sweep.rows, sweep.knee, risk)

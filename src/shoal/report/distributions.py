@@ -101,7 +101,7 @@ def pooled_rare(counts: Sequence[int] | Counts, least: int, most: int = _MOST) -
 
 
 def told_apart(labels: Sequence[str]) -> list[str]:
-    """Give labels that read alike a number each."""
+    """Add numbers to labels that read alike."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:
@@ -119,7 +119,7 @@ def _ranges(attribute: Attribute, least: int) -> Ranges:
 
 
 def _cells(codes: Codes, ranges: Ranges) -> Counts:
-    """Give the range of each value; levels and categories are their own."""
+    """Return the range of each value; levels and categories are their own."""
     if len(ranges.edges):
         return np.searchsorted(ranges.edges, codes, side="right").astype(np.int64)
     return np.asarray(codes, dtype=np.int64) if not ranges.open else np.zeros(len(codes), dtype=np.int64)

@@ -114,7 +114,7 @@ def others(release: "Release") -> list[str]:
 
 
 def treatments(release: "Release") -> list[dict[str, str]]:
-    """Say of every attribute what its role is and what became of it."""
+    """List for every attribute its role and its treatment."""
     return [
         {"name": name, "role": role, "type": release.plan.types.get(name, ""), "done": done}
         for name in release.published.names

@@ -1,9 +1,10 @@
-"""Pages: evidence, sentences and pictures put into their templates."""
+"""Pages: evidence, sentences and pictures put into their templates, and written to a file."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import MissingExtra
+from shoal.errors import FileError, MissingExtra
 from shoal.pipeline.manifest import sha256_of, software
 from shoal.plan.commands import plan_text, protect_command, sweep_command
 from shoal.report import text as wording
@@ -18,6 +19,7 @@ from shoal.report.figures import (
     others,
     treatments,
 )
+from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.attributes import NUMBERS
 from shoal.text import counted
 
@@ -173,3 +175,28 @@ def _figure(value: float, name: str) -> str:
     if name == "reidentification":
         return _percent(value, 1)
     return f"{value:,.2f}" if name == "real_k" else f"{int(value):,}"
+
+
+def write_report(text: str, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write the text of a report; a file under its name is complete or does not exist.
+
+    Parameters
+    ----------
+    text : str
+        What `shoal.report.release_report` or `shoal.report.sweep_report` returned.
+    path : path
+        The file; its name ends in .html.
+    overwrite : bool
+        Whether a file that exists already is replaced.
+    """
+    path = Path(path)
+    refuse_report(path, overwrite)
+    with written_whole(path, overwrite) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def refuse_report(path: Path, overwrite: bool) -> None:
+    """Refuse a path that a report cannot be written to, before any work is done."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"'{path}' cannot hold a report, which is a web page; let its name end in .html")
+    refuse_unwritable(path, overwrite)

@@ -46,7 +46,7 @@ _NOT_PRIVATE = (
 
 
 def verdict(plan: Plan, summary: Summary, others: list[str]) -> str:
-    """Say in one sentence what the release is: what holds, what it costs, what is not promised."""
+    """Summarize a release in one sentence: what holds, what it costs, what is not promised."""
     records = counted(summary["records"], "record")
     il = summary["loss"]["IL"]
     cost = "with nothing that could be lost" if il is None else f"at a loss of {il:.2f} % (IL)"
@@ -85,7 +85,7 @@ def _from_to(smallest: int, largest: int) -> str:
 
 
 def _but(plan: Plan, others: list[str]) -> str:
-    """Say the first thing that is not promised."""
+    """Name the first thing that is not promised."""
     if plan.confidential and plan.l is None and plan.t is None:
         return "that the members of a group differ in what is confidential is not promised"
     if plan.epsilon is not None:
@@ -133,7 +133,7 @@ def not_promised(plan: Plan, others: list[str]) -> list[str]:
 
 
 def why_chosen(plan: Plan, records: int, *, plain: bool) -> str:
-    """Say why the method, where it is the one that Shoal would choose."""
+    """Explain the method, where it is the one that Shoal would choose."""
     if plan.epsilon is not None:
         return f"{plan.method}, for epsilon is given: one record changes little in its groups."
     if plan.method in ("mic1d", "hybrid", "ms"):
@@ -147,7 +147,7 @@ def why_chosen(plan: Plan, records: int, *, plain: bool) -> str:
 
 
 def on_repeating(plan: Plan) -> str:
-    """Say whether the plan gives the same release again, and what became of a seed."""
+    """State whether the plan reproduces the release, and what became of a seed."""
     if plan.epsilon is not None:
         return (
             "The noise came from the cryptographic generator of the operating system, and there is no seed: the same "
@@ -164,7 +164,7 @@ def on_repeating(plan: Plan) -> str:
 
 
 def sweep_verdict(rows: list[dict[str, Any]], knee: dict[str, Any] | None) -> str:
-    """Say in one sentence where the knee is."""
+    """State in one sentence where the knee is."""
     if knee is None:
         return f"{counted(len(rows), 'choice')} compared; there is no knee, for loss and risk do not part them."
     several = len({row["method"] for row in rows}) > 1

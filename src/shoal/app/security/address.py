@@ -22,12 +22,12 @@ class Address:
         return "https" if self.secure else "http"
 
     def link(self, token: str) -> str:
-        """Give the link that opens the page."""
+        """Return the link that opens the page."""
         host = socket.gethostname() if _is_any(self.host) else self.host
         return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/?token={token}"
 
     def is_own(self, host: str) -> bool:
-        """Tell whether a Host header names this server.
+        """Return whether a Host header names this server.
 
         Any other site can let its name point to this machine, and would then be taken by a browser for the page
         itself (DNS rebinding). It cannot get a certificate for that name which this server would show.
@@ -46,17 +46,17 @@ class Address:
         return name == self.host.lower()
 
     def is_own_origin(self, origin: str, host: str) -> bool:
-        """Tell whether an Origin header is that of the page, asked for by an own host: browsers spell both alike."""
+        """Return whether an Origin header is that of the page, asked for by an own host: browsers spell both alike."""
         return origin.lower() == f"{self.scheme}://{host}".lower()
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host can be reached from this machine only."""
+    """Return whether a host can be reached from this machine only."""
     return host.lower() == "localhost" or (_is_number(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def _is_any(host: str) -> bool:
-    """Tell whether a host stands for all addresses of the machine."""
+    """Return whether a host stands for all addresses of the machine."""
     return _is_number(host) and ipaddress.ip_address(host).is_unspecified
 
 

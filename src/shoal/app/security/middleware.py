@@ -84,7 +84,7 @@ class Guard:
         )
 
     def _foreign(self, request: HTTPConnection) -> bool:
-        """Tell whether a request comes from a page of another site, or of another port."""
+        """Return whether a request comes from a page of another site, or of another port."""
         method, headers = request.scope.get("method"), request.headers
         if "origin" in headers and method not in _SAFE:  # a socket has no method, and is no safe one
             return not self.address.is_own_origin(headers["origin"], headers["host"])
@@ -168,7 +168,7 @@ class Guard:
         return session if self.tokens.known(session) else None
 
     def _allowed(self, request: HTTPConnection) -> int:
-        """Say how many bytes a request may have."""
+        """Return how many bytes a request may have."""
         path = request.scope["path"]
         return self.limit + SMALL if path.startswith("/_nicegui/client/") and "/upload/" in path else SMALL
 
@@ -187,7 +187,7 @@ class Guard:
 class _Answer:
     """An answer on its way, which gets headers; and in a page, the scripts get a mark that nobody can guess.
 
-    A browser runs no other script in a page, whatever somebody manages to write into it. NiceGUI escapes the brackets
+    A browser runs no other script in a page, whatever an attacker writes into it. NiceGUI escapes the brackets
     of all that it puts into its page from elsewhere, so that the scripts found there are its own.
     """
 
@@ -247,7 +247,7 @@ class _Body:
 
 
 class _Line:
-    """A socket, which is cut when its session has ended: at the next sign of the browser, within seconds."""
+    """A socket, which is cut when its session has ended: at the next message of the browser, within seconds."""
 
     def __init__(self, receive: Receive, send: Send, tokens: Tokens, session: str) -> None:
         self._receive = receive
@@ -274,7 +274,7 @@ class _Line:
 
 
 def _announced(request: HTTPConnection) -> int:
-    """Say how large a request claims to be; the server has seen to it that the claim is a number."""
+    """Return how large a request claims to be; the server has checked that the claim is a number."""
     return int(request.headers.get("content-length", 0))
 
 

@@ -52,7 +52,7 @@ _OWN_POLICY = (
 
 
 def page_policy(mark: str, socket: str) -> str:
-    """Say what the page may load: nothing from elsewhere, and no script in the page but those that have the mark.
+    """List what the page may load: nothing from elsewhere, and no script in the page but those that have the mark.
 
     Vue makes functions of its templates while the page runs, and NiceGUI writes styles into the page: hence the two
     unsafe words.
@@ -84,10 +84,10 @@ def ask_for_token(status: int, wrong: str = "") -> Response:
 
 
 def ended() -> Response:
-    """Say that a session is over."""
+    """Respond that a session is over."""
     return HTMLResponse(_END_PAGE, headers={"Content-Security-Policy": _OWN_POLICY})
 
 
 def sentence(status: int, text: str) -> Response:
-    """Say one sentence."""
+    """Respond with one sentence."""
     return PlainTextResponse(f"{text}\n", status)

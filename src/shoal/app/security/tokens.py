@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 IDLE = 8 * 3600.0  # seconds without a request or an open connection, after which a session ends
-TRIES = 10  # wrong tokens a minute, whoever sends them
+TRIES = 10  # wrong tokens a minute, from all senders together
 
 
 class Tokens:
@@ -52,19 +52,19 @@ class Tokens:
         return session
 
     def wait(self) -> float:
-        """Say for how many seconds no token is looked at, after too many wrong ones."""
+        """Return for how many seconds no token is accepted, after too many wrong ones."""
         now = self._clock()
         while self._wrong and self._wrong[0] <= now - 60:
             self._wrong.popleft()
         return 60 - (now - self._wrong[-TRIES]) if len(self._wrong) >= TRIES else 0.0
 
     def known(self, session: str | None) -> bool:
-        """Tell whether a session is open."""
+        """Return whether a session is open."""
         return session in self._used
 
     @contextmanager
     def hold(self, session: str) -> Iterator[None]:
-        """Keep a session for as long as a request or a connection lasts; its idle time starts anew afterwards."""
+        """Keep a session for as long as a request or a connection lasts; its idle time starts again afterwards."""
         self._open[session] = self._open.get(session, 0) + 1
         try:
             yield

@@ -103,7 +103,7 @@ def _row(view: View, profile: dict[str, Any]) -> None:
 
 
 def _named(field: ui.element, label: str, style: str) -> ui.element:
-    """Give a field the name by which it is read aloud; any sign may be in it."""
+    """Set the name that a screen reader announces for a field; it may hold any character."""
     field.props("dense options-dense outlined").style(style)
     field.props["aria-label"] = label
     return field

@@ -141,7 +141,7 @@ def _described(found: dict[str, Any]) -> str:
 
 
 def _meaning(found: dict[str, Any], k: int) -> str:
-    """Say what a k would cost and risk."""
+    """Describe what a k would cost and risk."""
     rows = [row for row in found["rows"] if row["k"] == k]
     if not rows:
         return f"k = {k} is not on the map; the release will tell what it costs."
@@ -156,7 +156,7 @@ def _meaning(found: dict[str, Any], k: int) -> str:
 
 
 def _table(found: dict[str, Any]) -> None:
-    """Give the map as figures."""
+    """Show the map as a table of figures."""
     sample = (
         f", on a sample of {found['records']:,} records; the whole file loses less, as a rule"
         if found["sampled"]
@@ -228,7 +228,7 @@ _BROKEN = {"fail": "refuse", "keep": "publish all the same", "exclude": "leave o
 
 
 def _offered(chosen: Any, options: Any) -> Any:
-    """Give what was chosen, as far as it is still offered: roles may have changed since."""
+    """Return the choices that are still offered: roles may have changed since."""
     if isinstance(chosen, list):
         return [each for each in chosen if each in options]
     return chosen if chosen in options else ""
