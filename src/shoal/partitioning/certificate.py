@@ -80,8 +80,9 @@ def lower_bound(
 
 def squared_error(X: Floats, labels: Integers) -> float:
     """Return the SSE of a partition, less what rounding may have added."""
-    centred = X - X.mean(axis=0)  # once more by group: no digits are lost to a large offset
-    return float(group_errors(centred, labels).sum()) * (1 - MARGIN)
+    origin = np.empty((int(labels.max()) + 1, X.shape[1]))
+    origin[labels] = X  # any member: no digits are lost to a large offset, and the error of equal records is exactly 0
+    return float(group_errors(X - origin[labels], labels).sum()) * (1 - MARGIN)
 
 
 def nearest_neighbour_bound(X: Floats, k: int, watch: Integers | None = None) -> float:
