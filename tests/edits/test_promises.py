@@ -350,7 +350,7 @@ def test_problems_are_said_in_the_same_order_whatever_the_hashes():
         environment = {
             **os.environ,
             "PYTHONHASHSEED": seed,
-            "PYTHONPATH": os.pathsep.join(map(str, (here, here.parent))),
+            "PYTHONPATH": os.pathsep.join([str(here), str(here.parent), *sys.path]),
         }
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         said.add(done.stdout)

@@ -235,7 +235,7 @@ def test_the_command_writes_a_private_file_and_its_plan_and_report(tmp_path):
         "their epsilons add up",
     ):
         assert said in text
-    assert "Differential privacy: that somebody is in the file" not in text
+    assert "Differential privacy: a release may show" not in text
     again = shoal.protect(plan=f"{masked}.plan.toml", output=None, input=tmp_path / "people.csv")
     assert again.plan.method == "insensitive"
 

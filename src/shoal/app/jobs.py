@@ -15,8 +15,8 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 _GRACE = 5.0  # seconds that a cancelled job has for cleaning up
 _LINE = 2**26  # the most bytes of a line from a worker: pictures of many attributes
-_KILLED = "the work was ended from outside, perhaps for want of memory; try again, or with a smaller file"
-_FAILED = "the work could not be begun or followed, for want of memory or of processes; try again later"
+_KILLED = "the work was ended from outside, perhaps for lack of memory; try again, or with a smaller file"
+_FAILED = "the work could not be started, for lack of memory or processes; try again later"
 
 
 class Job:

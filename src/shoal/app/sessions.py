@@ -56,7 +56,7 @@ class Work:
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
             raise FileError(
-                "the file's name cannot be used: it is too long, or has signs that no name should; rename it"
+                "the file's name cannot be used: it is too long, or has characters that no file name should; rename it"
             )
         inside = self.folder / secrets.token_hex(4)
         inside.mkdir(mode=0o700)

@@ -15,6 +15,7 @@ from rich.text import Text
 from shoal.parallel import STEPS
 from shoal.text import RISKS, counted
 
+_LOSS_BAR = 12  # characters, of which each shows eighths; fewer on a narrow screen
 SAFE = {
     "uniques": "0 is safe",
     "smallest": "at least k",
@@ -241,10 +242,14 @@ def files(paths: dict[str, str]) -> RenderableType:
 
 
 def _table(*headers: str, gap: int = 3) -> Table:
-    table = Table(*headers[:1], box=None, pad_edge=False, header_style="bold cyan", padding=(0, gap, 0, 0))
-    for header in headers[1:]:
-        table.add_column(header, justify="right" if header else "left")
+    table = _without_lines(gap)
+    for at, header in enumerate(headers):
+        table.add_column(header, justify="right" if at and header else "left")
     return table
+
+
+def _without_lines(gap: int, below: int = 0) -> Table:
+    return Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, gap, below, 0))
 
 
 def _value(name: str, value: float) -> str:
@@ -306,7 +311,7 @@ def _risk(risk: dict[str, Any]) -> Table:
 
 
 def _diversity(diversity: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    table = _without_lines(3)
     for header in ("Confidential, among records published alike", "l distinct", "l entropy", "t", "taken as"):
         table.add_column(header, justify="left" if header.startswith("C") else "right")
     for name, row in diversity.items():
@@ -350,7 +355,7 @@ def _loss(loss: dict[str, Any]) -> Table:
 
 
 def _titled_table(title: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    table = _without_lines(3)
     table.add_column(title, no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("what it is")
@@ -368,7 +373,7 @@ def _share(percent: float) -> str:
 
 def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
     """Tabulate rules; those that records break stand out, and so do those that nothing keeps by construction."""
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 1, 0))
+    table = _without_lines(2, below=1)
     for header in ("Rule", "class", "ties together", "broken now by", "kept by"):
         table.add_column(header, overflow="fold")
     for row in rules:
@@ -378,7 +383,7 @@ def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
         table.add_row(said, row["class"], Text(", ".join(row["attributes"])), _broken(row), _kept(row))
     wrong = sum(row["broken"] > row["rounding"] for row in rules)
     verdict = (
-        f"{counted(wrong, 'rule')} broken by original records: put them right, or choose edits_original."
+        f"{counted(wrong, 'rule')} broken by original records: correct them, or choose edits_original."
         if wrong
         else "No rule is broken."
     )
@@ -397,12 +402,9 @@ def _kept(row: dict[str, Any]) -> Text:
     return Text(row["kept"], "" if row["promised"] else "yellow")
 
 
-_LOSS_BAR = 12  # characters, of which each shows eighths; fewer on a narrow screen
-
-
 def sweep_table(rows: Sequence[Mapping[str, Any]], knee: Mapping[str, Any] | None) -> RenderableType:
     """Tabulate what every k costs and risks; bars show the loss, and the row at the knee stands out."""
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    table = _without_lines(2)
     table.add_column("method", no_wrap=True)
     for header in ("k", "groups", "largest", "loss (IL)"):
         table.add_column(header, justify="right", no_wrap=True)

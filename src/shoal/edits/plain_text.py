@@ -140,7 +140,7 @@ class _Reader:
         self._tokens = self._split(start)
         condition = self._condition(_OR)
         if self._token.kind != "end":
-            self._refuse(self._token, "the rule should end here, or go on with a sign, 'and', 'or', 'in' or 'is'")
+            self._refuse(self._token, "the rule should end here, or go on with an operator, 'and', 'or', 'in' or 'is'")
         return condition
 
     def written(self) -> str:

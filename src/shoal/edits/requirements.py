@@ -128,7 +128,7 @@ class Requirement:
         """The rule's name."""
         return self.of.rule.name
 
-    def say(self, how: str) -> None:
+    def explain(self, how: str) -> None:
         """Add a reason why the rule is kept."""
         if how not in self.how and self.promised:
             self.how.append(how)
@@ -164,15 +164,15 @@ def requirement_of(
     requirement = Requirement(classified)
     touched = [name for name in classified.attributes if name in masked]
     if not touched:
-        requirement.say("its attributes are published as they are")
+        requirement.explain("its attributes are published as they are")
         return requirement
     if all(name in whole_records for name in classified.attributes):
-        requirement.say("each group publishes one of its own records")
+        requirement.explain("each group publishes one of its own records")
         return requirement
     for clause in clauses(classified.rule.condition) or [(classified.rule.condition,)]:
         _Reader(requirement, masked, recompute, imputed).clause([part for part in clause if attributes_of(part)])
     if not requirement.how:
-        requirement.say("a group publishes a value where all its records have one, and none where none has")
+        requirement.explain("a group publishes a value where all its records have one, and none where none has")
     return requirement
 
 
@@ -217,7 +217,7 @@ class _Reader:
         """Let no group mix records in which `part` comes out differently."""
         atom = part.of if isinstance(part, Not) else part
         self.requirement.splits.append(atom)
-        self.requirement.say(f"records are split by {listed(attributes_of(atom))} first")
+        self.requirement.explain(f"records are split by {listed(attributes_of(atom))} first")
         if self._touched(part):
             self._uniform(atom, wanted=None, alone=False)
 
@@ -246,7 +246,7 @@ class _Reader:
         if found is None and form is not None:
             self.requirement.means |= dict.fromkeys(form.coefficients)
             self.requirement.sums.append(Sum(form, part))
-            self.requirement.say("arithmetic means, put right so that the sum is exact as written")
+            self.requirement.explain("arithmetic means, rounded so that the sum is exact as written")
             return True
         name, value = found or ways[0]
         self.requirement.recomputed.append(Recomputed(name, value, part))
@@ -254,7 +254,7 @@ class _Reader:
         if found is None:
             self.requirement.geometric |= dict.fromkeys(attributes_of(part))
             computed = f"geometric means; {computed}"
-        self.requirement.say(computed)
+        self.requirement.explain(computed)
         return True
 
     def _all_masked(self, part: Condition, *, equal: bool = False) -> bool:
@@ -293,17 +293,17 @@ class _Reader:
             return
         kind = self.masked[name]
         if isinstance(atom, Comparison) and kind in NUMBERS and _is_bound(atom, kind):
-            self.requirement.say("aggregates lie within the range of their group")
+            self.requirement.explain("aggregates lie within the range of their group")
             if kind == "continuous":
                 self._tie(atom, wanted)
         elif isinstance(atom, Integral) and isinstance(atom.of, Variable) and alone and wanted and kind == "continuous":
             self.requirement.whole[name] = None
-            self.requirement.say("whole numbers")
+            self.requirement.explain("whole numbers")
             self._tie(atom, wanted)
         else:
             self.requirement.members[name] = None
             where = "in the original" if isinstance(atom, InOriginal) else "in the group"
-            self.requirement.say(f"what is published of {name} occurs {where}")
+            self.requirement.explain(f"what is published of {name} occurs {where}")
 
     def _between_attributes(self, atom: Comparison, form: Linear, wanted: bool | None) -> None:
         """Keep an order of attributes: of two by the same aggregate, of more by their means."""
@@ -315,11 +315,11 @@ class _Reader:
             order = (positive, negative) if form.sign in ("<", "<=") else (negative, positive)
             lesser, greater = order if wanted is not False else order[::-1]
             self.requirement.orders.append(Order(lesser, greater, whole, either=wanted is None))
-            self.requirement.say("the same increasing aggregate on both sides")
+            self.requirement.explain("the same increasing aggregate on both sides")
         elif self._all_masked(atom):
             self.requirement.means |= dict.fromkeys(form.coefficients)
             self.requirement.sums.append(whole)
-            self.requirement.say("arithmetic means")
+            self.requirement.explain("arithmetic means")
         if types == {"continuous"}:
             self._tie(atom, wanted)
 

@@ -44,7 +44,7 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     >>> firms = pa.table({"wages": [1, 5, 2, 6], "other": [2, 1, 3, 3], "costs": [3, 6, 5, 9]})
     >>> [found] = shoal.rules(firms, ["wages + other == costs"])
     >>> found["class"], found["broken"], found["kept"]
-    ('EC-LC', 0, 'arithmetic means, put right so that the sum is exact as written')
+    ('EC-LC', 0, 'arithmetic means, rounded so that the sum is exact as written')
     """
     k = {} if options.get("method") == "ms" else {"k": 2}  # which forms no groups
     plan = Plan(**{**k, **options, "edits": edits})

@@ -40,7 +40,7 @@ WHOLE = 20_000  # records that are refined as a whole; more are cut into regions
 RECUTS = 6  # times that regions are cut during the first cooling
 NEIGHBOURS = 20
 PACE = 3e6  # proposals a second, before there is a round to measure
-COLD = 0.03  # where a cooling ends, in units of `Land.local`
+COLD = 0.03  # where a cooling ends, in units of `SearchSpace.local`
 STRIP = 16_384  # proposals at one temperature, and between two looks at the clock: some milliseconds
 STRIPS = 50  # in a leg at least, if it is counted in proposals
 ANNEALING = 0.9  # of a leg's seconds; the rest is for the descent at its end
@@ -49,7 +49,7 @@ SHARES = (0.5, 0.38, 0.62, 0.44, 0.56, 0.33)  # where regions are cut, in turn
 DESCENT_UP_TO = 15  # k: a descent looks at all pairs of neighbouring groups, and takes long where they are large
 
 
-class Land(NamedTuple):
+class SearchSpace(NamedTuple):
     """What a search runs on: records, their neighbours, and the squared distance that is usual around each."""
 
     X: Matrix
@@ -169,9 +169,9 @@ def refine(
     Z, exponent = _scaled(X)
     if len(X) < 2 * k or not Z.any():
         return Refined(labels, _error(Z, labels, exponent), 0, [])
-    land = _surveyed(Z, k)
+    space = _search_space(Z, k)
     budget = _Budget(steps, seconds, start)
-    best, optima = _search(land, k, labels, budget, seed, watch, searches)
+    best, optima = _search(space, k, labels, budget, seed, watch, searches)
     return Refined(best, _error(Z, best, exponent), budget.done, optima)
 
 
@@ -188,8 +188,8 @@ def _error(Z: Matrix, labels: Labels, exponent: int) -> float:
         return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
 
 
-def _surveyed(Z: Matrix, k: int) -> Land:
-    """Return the land of a search: usual around a record is the mean over its k nearest that are not equal to it."""
+def _search_space(Z: Matrix, k: int) -> SearchSpace:
+    """Return what a search runs on: usual around a record is the mean over its k nearest that are not equal to it."""
     near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, 2 * k)), dtype=np.int32)
     local, taken = np.zeros(len(Z)), np.zeros(len(Z), np.int64)
     for column in near.T:
@@ -197,11 +197,11 @@ def _surveyed(Z: Matrix, k: int) -> Land:
         counts = (apart > 0) & (taken < k)
         local[counts] += apart[counts]
         taken += counts
-    return Land(Z, near, local / np.maximum(taken, 1))
+    return SearchSpace(Z, near, local / np.maximum(taken, 1))
 
 
 def _search(
-    land: Land, k: int, labels: Labels, budget: _Budget, seed: int, watch: Labels, searches: int
+    space: SearchSpace, k: int, labels: Labels, budget: _Budget, seed: int, watch: Labels, searches: int
 ) -> tuple[Labels, list[Labels]]:
     """Cool once, then warm up the best and cool again until the budget is used; return it, and what rounds ended in."""
     n = len(labels)
@@ -211,11 +211,11 @@ def _search(
     # Between two cuts into regions the temperature goes on falling: it is one cooling of the whole file.
     borders = np.geomspace(HOT, COLD, 1 + (RECUTS if regional else 1))
     laps = count()
-    spread = max(group_errors(land.X, np.zeros(n, np.int64)).sum(), np.finfo(float).tiny)
+    spread = max(group_errors(space.X, np.zeros(n, np.int64)).sum(), np.finfo(float).tiny)
     current, found = labels, [labels]
     for hot, cold in pairwise(borders.tolist()):
         leg = budget.leg(hot, cold, first / (len(borders) - 1))
-        found, made = search(land, k, current, leg, (seed, next(laps)), searches, watch)
+        found, made = search(space, k, current, leg, (seed, next(laps)), searches, watch)
         budget.done += made
         current = found[0]
     best: Labels = labels
@@ -223,28 +223,28 @@ def _search(
     while True:
         optima += found
         for other in found:
-            best = cross(land.X, best, other)
+            best = cross(space.X, best, other)
         left = budget.left()
         watch[0] = int(n * (1.0 - max(left, 0.0)))
         if len(watch) > 2:
-            watch[2] = int(1e6 * group_errors(land.X, best).sum() / spread)
+            watch[2] = int(1e6 * group_errors(space.X, best).sum() / spread)
         if left < LEAST or watch[1] != 0:
             return best, optima
         lap = next(laps)
         share = min(left, budget.share(ROUND * k * n * (1 if regional else searches)))
         leg = budget.leg(WARM[lap % len(WARM)], COLD, share)
-        found, made = search(land, k, best, leg, (seed, lap), searches, watch)
+        found, made = search(space, k, best, leg, (seed, lap), searches, watch)
         budget.done += made
 
 
 def search_side_by_side(
-    land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], searches: int, watch: Labels
+    space: SearchSpace, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], searches: int, watch: Labels
 ) -> tuple[list[Labels], int]:
     """Take a partition along a leg by several searches; return what each finds, and their proposals in all."""
     part = leg.of(1 / searches, 1)
 
     def search(at: int) -> tuple[Labels, int]:
-        return cooled(land, k, labels, part, (*seed, at), watch)
+        return cooled(space, k, labels, part, (*seed, at), watch)
 
     with ThreadPoolExecutor(searches) as pool:
         results = list(pool.map(search, range(searches)))
@@ -252,18 +252,18 @@ def search_side_by_side(
 
 
 def search_regions(
-    land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], threads: int, watch: Labels
+    space: SearchSpace, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], threads: int, watch: Labels
 ) -> tuple[list[Labels], int]:
     """Take a partition along a leg region by region; return the one it becomes, and the proposals in all.
 
     The second number of the seed is that of the round, and decides where regions are cut.
     """
     n = len(labels)
-    parts = regions(land.X, labels, REGION, SHARES[seed[1] % len(SHARES)])
+    parts = regions(space.X, labels, REGION, SHARES[seed[1] % len(SHARES)])
 
     def search(at: int) -> tuple[Labels, int]:
         records = parts[at]
-        piece = Land(land.X[records], within(records, land.near), land.local[records])
+        piece = SearchSpace(space.X[records], within(records, space.near), space.local[records])
         share = len(records) / n
         return cooled(piece, k, contiguous(labels[records]), leg.of(share, threads * share), (*seed, at), watch)
 
@@ -276,18 +276,20 @@ def search_regions(
     return [whole], sum(made for _, made in results)
 
 
-def cooled(land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, ...], watch: Labels) -> tuple[Labels, int]:
+def cooled(
+    space: SearchSpace, k: int, labels: Labels, leg: Leg, seed: tuple[int, ...], watch: Labels
+) -> tuple[Labels, int]:
     """Cool a partition along a leg and, if it ends cold, let it descend to a local optimum; also return the proposals.
 
     Centroids are computed afresh before each strip, so that rounding does not add up.
     """
-    s = grouped(land.X, labels, k, int(labels.max()) + 1)
+    s = grouped(space.X, labels, k, int(labels.max()) + 1)
     state = np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)
     start, made, gone = monotonic(), 0, 0.0
     while gone < 1 and watch[1] == 0:
         strip = STRIP if leg.steps is None else min(STRIP, math.ceil(leg.steps / STRIPS), math.ceil(leg.steps) - made)
         recentre(s)
-        anneal(s, land.near, land.local, leg.hot * (leg.cold / leg.hot) ** gone, strip, state, watch)
+        anneal(s, space.near, space.local, leg.hot * (leg.cold / leg.hot) ** gone, strip, state, watch)
         made += strip
         if leg.steps is not None:
             gone = made / leg.steps  # at the last strip, 1 or a little more
@@ -295,7 +297,7 @@ def cooled(land: Land, k: int, labels: Labels, leg: Leg, seed: tuple[int, ...], 
             gone = (monotonic() - start) / (leg.seconds * ANNEALING)
     if leg.cold <= COLD and k <= DESCENT_UP_TO:
         recentre(s)
-        descend(s, land.near, land.local, np.ones(len(labels), np.bool_), watch)
+        descend(s, space.near, space.local, np.ones(len(labels), np.bool_), watch)
     return contiguous(s.label), made
 
 

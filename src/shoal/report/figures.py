@@ -131,9 +131,9 @@ def _treatment(name: str, plan: Plan) -> tuple[str, str]:
             return "quasi-identifier", "mean of a part of the table's values"
         how = aggregate_of(name, plan).replace("_", " ") if masked else ""
         how = how if plan.epsilon is None else f"{how}, with noise,"
-        return "quasi-identifier", f"{how} of its group" if masked else "as it is"
+        return "quasi-identifier", f"{how} of its group" if masked else "unchanged"
     if name in plan.confidential:
-        return "confidential", "made anew" if plan.draws else "as it is"
+        return "confidential", "synthetic" if plan.draws else "unchanged"
     if name in (plan.strata or []):
-        return "stratum", "as it is"
-    return ("survey weight" if name == plan.weights else "none"), "as it is"
+        return "stratum", "unchanged"
+    return ("survey weight" if name == plan.weights else "none"), "unchanged"

@@ -1,4 +1,4 @@
-"""The sentences of a report: the verdict, what figures mean, and what nobody should read into a release."""
+"""The sentences of a report: the verdict, what the figures mean, and what a release does not promise."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from shoal.text import RISKS, counted
 Summary = dict[str, Any]
 
 _RISK_WORDS = {
-    "uniques": "Nobody else has their combination of quasi-identifiers; 0 is safe.",
+    "uniques": "No other record has their combination of quasi-identifiers; 0 is safe.",
     "smallest": "The worst case: an intruder cannot tell these apart; at least k is safe.",
     "real_k": "Records that share their quasi-identifiers; higher is safer.",
-    "reidentification": "Of one who knows all quasi-identifiers of somebody as they are published: 100 / k'; lower is "
+    "reidentification": "By an intruder who knows all quasi-identifiers of a person as published: 100 / k'; lower is "
     "safer.",
 }
 RISK_ROWS = {name: (said[0].upper() + said[1:], _RISK_WORDS[name]) for name, said in RISKS.items()}
@@ -36,12 +36,10 @@ SWEEP_WORDS = {
 
 
 _NOT_PRIVATE = (
-    "That what many have in common cannot be learned: what is told of a group of people holds for its members too, "
-    "whether they are in the file or not.",
-    "That the number of records, the names and types of the attributes, k, epsilon and the bounds are secret.",
+    "What many people have in common can be learned: it holds for each of them, whether in the file or not.",
+    "The number of records, the names and types of the attributes, k, epsilon and the bounds are not secret.",
     "Several releases of the same people: their epsilons add up. So do those of people with several records each.",
-    "Anything of this report: its figures before masking and of the loss have no noise; it is for the keeper of the "
-    "original alone.",
+    "This report: its figures before masking and of the loss have no noise. Keep it with the original data.",
 )
 
 
@@ -62,7 +60,7 @@ def verdict(plan: Plan, summary: Summary, others: list[str]) -> str:
     if plan.given_blocks:
         return (
             f"k = {plan.k:,} holds within each of {counted(len(plan.given_blocks), 'attribute block')}: {records} are "
-            f"published {cost}; over all blocks together it is not promised, and the smallest group has "
+            f"published {cost}; over all blocks together k is not promised, and the smallest group has "
             f"{after['smallest']:,}."
         )
     promised = "" if plan.epsilon is None else f", with differential privacy of epsilon = {plan.epsilon:g}"
@@ -76,7 +74,7 @@ def _hybrid_verdict(plan: Plan, summary: Summary, records: str) -> str:
     if plan.mask_quasi:
         kept = f"k = {plan.k:,} holds for the quasi-identifiers"
     else:
-        kept = "no k is promised, for quasi-identifiers are published as they are"
+        kept = "no k is promised, because quasi-identifiers are released unchanged"
     return f"{records} are published with new values of {made}, made by {plan.method}; {kept}."
 
 
@@ -87,12 +85,12 @@ def _from_to(smallest: int, largest: int) -> str:
 def _but(plan: Plan, others: list[str]) -> str:
     """Name the first thing that is not promised."""
     if plan.confidential and plan.l is None and plan.t is None:
-        return "that the members of a group differ in what is confidential is not promised"
+        return "l-diversity was not requested, so all members of a group may share a confidential value"
     if plan.epsilon is not None:
-        return "that many releases together tell no more is not promised, for their epsilons add up"
+        return "the epsilons of several releases add up"
     if others:
-        return "attributes without a role are published as they are, and not protected"
-    return "that nobody can tell whether somebody is in the file is not promised"
+        return "attributes without a role are released unchanged and unprotected"
+    return "differential privacy is not promised: it may show whether a person is in the file"
 
 
 def not_promised(plan: Plan, others: list[str]) -> list[str]:
@@ -104,46 +102,46 @@ def not_promised(plan: Plan, others: list[str]) -> list[str]:
         found.append("Groups: k counts values in a part of the whole table, and records may be unlike any other.")
     if plan.draws and not plan.mask_quasi:
         found.append(
-            "That nobody is found: quasi-identifiers are published as they are. What an intruder then reads of "
-            "somebody is made up, but for means and covariances."
+            "Protection from re-identification: quasi-identifiers are released unchanged. The confidential values that "
+            "an intruder then finds are synthetic, except for means and covariances."
         )
     if plan.given_blocks:
-        found.append("k over all attribute blocks together: whoever knows attributes of several blocks finds fewer.")
+        found.append("k over all attribute blocks together: an intruder who knows several blocks finds fewer.")
     if plan.strata and not plan.draws:
         found.append("k where the strata are known too, if strata had to be merged.")
     if plan.confidential and not plan.draws:
         if plan.l is None and plan.t is None:
             found.append(
-                "Differences within groups: confidential attributes are published as they are, and where all members "
-                "of a group have the same value, it is known of each of them (see l-diversity and t-closeness)."
+                "Diversity within groups: confidential attributes are released unchanged. Where all members of a group "
+                "have the same value, it is disclosed for each of them (see l-diversity and t-closeness)."
             )
         else:
-            found.append("Protection from what confidential values are like, beyond the l or t that was asked for.")
+            found.append("Protection of confidential values beyond the l or t that was requested.")
     if others:
         found.append(
-            "Protection of attributes without a role: they are published as they are, and whoever knows one of them "
-            "may find somebody by it."
+            "Protection of attributes without a role: they are released unchanged, and an intruder who knows one of "
+            "them may re-identify a person by it."
         )
     return [
         *found,
-        "Protection from those who know more than the quasi-identifiers named here.",
-        "Several releases of the same people: what each hides, two may show together.",
-        "Differential privacy: that somebody is in the file, and what many have in common, can be learned from it.",
+        "Protection from intruders who know more than the quasi-identifiers named here.",
+        "Several releases of the same people: two may disclose together what each of them hides.",
+        "Differential privacy: a release may show whether a person is in the file, and what many have in common.",
     ]
 
 
 def why_chosen(plan: Plan, records: int, *, plain: bool) -> str:
     """Explain the method, where it is the one that Shoal would choose."""
     if plan.epsilon is not None:
-        return f"{plan.method}, for epsilon is given: one record changes little in its groups."
+        return f"{plan.method}, because epsilon is given: one record changes little in its groups."
     if plan.method in ("mic1d", "hybrid", "ms"):
-        return f"{plan.method}, as asked for."
+        return f"{plan.method}, as requested."
     widest = max(len(block) for block in plan.in_blocks)
     n = 0 if plan.scale is not None else records
     choice = choose("auto", widest, n, plain=plain, budget=plan.budget is not None)
     if choice.method == plan.method:
         return f"{plan.method}: {choice.why}. It is what 'auto' chooses here."
-    return f"{plan.method}, as asked for; 'auto' would choose {choice.method} here."
+    return f"{plan.method}, as requested; 'auto' would choose {choice.method} here."
 
 
 def on_repeating(plan: Plan) -> str:
@@ -151,26 +149,26 @@ def on_repeating(plan: Plan) -> str:
     if plan.epsilon is not None:
         return (
             "The noise came from the cryptographic generator of the operating system, and there is no seed: the same "
-            "plan gives other bytes each time. Every release made with it takes its epsilon anew."
+            "plan gives other bytes each time. Every further release spends its epsilon again."
         )
     if plan.draws:
         return (
-            "Random numbers were drawn. Their seed is in no file and not in this report, for whoever has it can take "
-            "the noise off again; the plan gives other values each time."
+            "Random numbers were drawn. Their seed is in no file and not in this report, because anyone who has it can "
+            "remove the noise; the plan gives other values each time."
         )
     if (plan.method == "best" or plan.refine is not False) and plan.effort.seconds is not None:
-        return "The search had a budget of time: the same plan may find other groups. No secret seed is involved."
+        return "The search had a time budget: the same plan may find other groups. No secret seed is involved."
     return "No secret seed is involved: the same plan, table and version give the same bytes again."
 
 
 def sweep_verdict(rows: list[dict[str, Any]], knee: dict[str, Any] | None) -> str:
     """State in one sentence where the knee is."""
     if knee is None:
-        return f"{counted(len(rows), 'choice')} compared; there is no knee, for loss and risk do not part them."
+        return f"{counted(len(rows), 'choice')} compared; there is no knee: loss and risk do not separate them."
     several = len({row["method"] for row in rows}) > 1
     how = f" with {knee['method']}" if several else ""
     return (
         f"The knee is at k = {knee['k']:,}{how}: a loss of {knee['IL']:.2f} % (IL), and "
-        f"{knee['reidentification']:.1f} % of the records found by whoever knows their quasi-identifiers as published; "
-        "a larger k costs more than it protects."
+        f"{knee['reidentification']:.1f} % of the records re-identified by an intruder who knows quasi-identifiers as "
+        "published; a larger k costs more than it protects."
     )

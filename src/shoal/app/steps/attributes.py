@@ -8,8 +8,8 @@ from shoal.app.form import ROLES, TYPES
 from shoal.app.view import View
 
 _MEANINGS = (
-    "Masked: what somebody outside may know of a person or business, such as age or town. Confidential: what nobody is "
-    "to learn of them; it stays as it is, hidden among the group. Dropped: names and numbers that identify."
+    "Masked: what an outsider may know of a person or business, such as age or town. Confidential: what must not be "
+    "learned of them; it is released unchanged, hidden within the group. Dropped: names and numbers that identify."
 )
 _ON_SCREEN = 50  # attributes at a time: a browser is slow with thousands of fields
 
@@ -32,7 +32,7 @@ def show(view: View) -> None:
     if screens > 1:
         _screens(view, screens)
     ui.label(
-        "Formats: 9 is a digit, A and a are letters, * is a rare sign. Weight: how much an attribute counts when "
+        "Formats: 9 is a digit, A and a are letters, * is any other. Weight: how much an attribute counts when "
         "records are compared."
     ).classes("text-secondary text-caption")
     for profile in shown:

@@ -151,7 +151,7 @@ def _meaning(found: dict[str, Any], k: int) -> str:
         end = " This is the knee: beyond it a larger k costs more than it protects."
     return (
         f"k = {k} loses {row['IL'] or 0:.2f} % of the information, and an intruder who knows all masked attributes of "
-        f"somebody finds the record with {row['reidentification']:.1f} % probability.{end}"
+        f"an intruder finds the record with {row['reidentification']:.1f} % probability.{end}"
     )
 
 
