@@ -65,6 +65,12 @@ def test_numbers_of_any_size_have_rising_borders_with_enough_records_beyond_them
         assert (present >= edges[-1]).sum() >= least
 
 
+@pytest.mark.parametrize("values", [[2.0000000000000004e130, 7.710476644932327e-195], [0.0, 1.9999999999999999e130]])
+def test_no_border_rounds_to_beyond_the_tails(values):
+    edges = number_ranges(np.array(values), 1).edges
+    assert min(values) <= edges[0] < edges[-1] <= max(values)
+
+
 def attribute_of(values, type_, levels=None):
     return encode(Table(pa.table({"x": values})), "x", type_, levels)
 

@@ -71,6 +71,7 @@ def number_ranges(values: Codes, least: int, *, whole: bool = False) -> Ranges:
     if not 0 < step < math.inf or max(abs(low), abs(high)) / step > 2.0**52:
         return Ranges(np.empty(0), [])
     edges = np.unique(step * np.arange(math.ceil(low / step), math.floor(high / step) + 1))
+    edges = edges[(edges >= low) & (edges <= high)]  # a product may round to beyond a tail, and a quotient to zero
     return Ranges(edges, [_number_text(float(edge), step) for edge in edges])
 
 
