@@ -143,9 +143,8 @@ def refuse_manifest(output: Path, overwrite: bool) -> None:
     """
     path = manifest_beside(output)
     if path.is_file() and overwrite:
-        refuse_others(
-            path, output.name, read_small(path, "manifest", _LARGEST), lambda other: path.with_name(other).exists()
-        )
+        content = read_small(path, "manifest of a release", _LARGEST)
+        refuse_others(path, output.name, content, lambda other: path.with_name(other).exists())
     refuse_unwritable(path, overwrite)
 
 
@@ -176,7 +175,7 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
         If the file cannot be read or is no manifest that this version knows.
     """
     path = Path(path)
-    content = read_small(path, "manifest", _LARGEST)
+    content = read_small(path, "manifest of a release", _LARGEST)
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:

@@ -103,7 +103,7 @@ def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
         reason = getattr(error, "strerror", None) or "its name is not that of a file"
         raise FileError(f"the {what} '{path}' cannot be read: {reason}") from None
     if len(content) > most:
-        raise FileError(f"the {what} '{path}' is larger than {most:,} bytes, the most that is read")
+        raise FileError(f"'{path}' is not the {what}: it is larger than {most:,} bytes")
     return content
 
 
