@@ -5,17 +5,14 @@ from importlib.util import find_spec
 from time import monotonic
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.standardize import within_squares
+from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.methods import by_first_record, group_errors
 from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.refinement import Refined, refine
 from shoal.plan import Effort
-
-Labels = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float64]
 
 STEPS = 500  # proposals a record, where no budget is given: a second or two for ten thousand records
 REFINED_UP_TO = 100  # k: larger groups are left as the better start has them
@@ -28,14 +25,13 @@ REFINED = 0.45  # of the budget, before columns are generated
 GENERATED = 0.6  # of what is left, for the columns; the rest is for choosing from them
 
 
-def best(X: Matrix, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Labels | None = None) -> Labels:
+def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Integers | None = None) -> Integers:
     """Partition records as well as a budget allows.
 
     The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing if k is at
-    most 100. With enough time, up to
-    6,000 records and k = 4, groups are generated whose linear relaxation is the lower bound of all partitions, and
-    the best partition over these and all groups met by the searches is chosen by set partitioning (HiGHS); what time is
-    left goes to refinement again. One attribute that varies has its optimal cut.
+    most 100. With enough time, up to 6,000 records and k = 4, groups are generated whose linear relaxation is the lower
+    bound of all partitions, and the best partition over these and all groups met by the searches is chosen by set
+    partitioning (HiGHS); what time is left goes to refinement again. One attribute that varies has its optimal cut.
 
     Records are put in the order of their values first, so that the result does not depend on the order in which they
     come.
@@ -66,8 +62,8 @@ def best(X: Matrix, k: int, *, effort: Effort | None = None, seed: int = 0, watc
 
 
 def refined(
-    start: Callable[..., Labels], X: Matrix, k: int, *, effort: Effort, seed: int = 0, watch: Labels | None = None
-) -> Labels:
+    start: Callable[..., Integers], X: Floats, k: int, *, effort: Effort, seed: int = 0, watch: Integers | None = None
+) -> Integers:
     """Refine the partition that a method finds, for a budget."""
     watch = np.zeros(2, np.int64) if watch is None else watch
     labels = start(X, k, watch=watch)
@@ -79,7 +75,7 @@ def refined(
     return by_first_record(found)
 
 
-def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> Labels:
+def _searched(X: Floats, k: int, effort: Effort, seed: int, watch: Integers) -> Integers:
     varying = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
     if len(X) < 2 * k or not len(varying):
         return mdav(X, k)
@@ -96,7 +92,7 @@ def _searched(X: Matrix, k: int, effort: Effort, seed: int, watch: Labels) -> La
     return _recombined(X, k, labels, end, seed, watch)
 
 
-def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
+def _start(X: Floats, k: int, effort: Effort, watch: Integers) -> Integers:
     """Return the better of MDAV and of a tour that is cut; of the latter, if there is time for it."""
     starts = [mdav(X, k, watch)]
     if watch[1] != 0:
@@ -110,7 +106,7 @@ def _start(X: Matrix, k: int, effort: Effort, watch: Labels) -> Labels:
     return min(starts, key=lambda labels: float(group_errors(rows, labels).sum()))
 
 
-def _refine(X: Matrix, k: int, labels: Labels, effort: Effort, seed: int, watch: Labels) -> Refined:
+def _refine(X: Floats, k: int, labels: Integers, effort: Effort, seed: int, watch: Integers) -> Refined:
     steps = (effort.steps or STEPS * len(X)) if effort.seconds is None else None
     return refine(X, k, labels, steps=steps, seconds=effort.seconds, seed=seed, watch=watch, searches=SEARCHES)
 
@@ -120,7 +116,7 @@ def _has_columns(n: int, k: int, effort: Effort) -> bool:
     return enough and n <= COLUMNS_RECORDS and find_spec("highspy") is not None
 
 
-def _recombined(X: Matrix, k: int, labels: Labels, end: float, seed: int, watch: Labels) -> Labels:
+def _recombined(X: Floats, k: int, labels: Integers, end: float, seed: int, watch: Integers) -> Integers:
     """Refine, generate columns, choose from all groups that were met, and refine the choice while time lasts."""
     from shoal.partitioning.column_generation import column_generation
     from shoal.partitioning.recombination import solve_over_columns

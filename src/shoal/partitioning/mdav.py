@@ -1,11 +1,11 @@
 """MDAV: maximum distance to average vector, for numbers and for attributes of every type."""
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.mdav import mdav_generic, mdav_scan, mdav_tree
 from shoal.kernels.standardize import within_squares
+from shoal.kernels.types import Floats, Integers
 
 # Measured (k = 3, processor time). At 10,000 records scan and tree take much the same, under 0.1 s, and small files
 # need not compile the tree. At 100,000, scan / tree is 1.3 (uniform) to 4.2 (clustered) at 12 attributes, 0.5 to 4.2 at
@@ -14,7 +14,7 @@ TREE_FROM = 10_000
 TREE_UP_TO = 16
 
 
-def mdav(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def mdav(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     """Partition records by MDAV-generic [1]_: groups of k, the last of up to 2k - 1.
 
     While 3k or more records are left: x_r, the record farthest from the mean of those left, and its k - 1 nearest form
@@ -46,7 +46,7 @@ def mdav(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None
     if watch is None:
         watch = np.zeros(2, np.int64)
     search = mdav_tree if X.shape[0] >= TREE_FROM and X.shape[1] <= TREE_UP_TO else mdav_scan
-    labels: npt.NDArray[np.int64] = search(within_squares(X), k, watch)
+    labels: Integers = search(within_squares(X), k, watch)
     return labels
 
 
@@ -71,7 +71,7 @@ def space_within_range(space: EncodedMatrix) -> EncodedMatrix:
     )
 
 
-def mdav_mixed(space: EncodedMatrix, k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def mdav_mixed(space: EncodedMatrix, k: int, watch: Integers | None = None) -> Integers:
     """Partition records by MDAV-generic [1]_: groups of k, the last of up to 2k - 1.
 
     The algorithm of `shoal.partitioning.mdav.mdav` with distances of `EncodedMatrix`; on a plain one, groups are the
@@ -95,5 +95,5 @@ def mdav_mixed(space: EncodedMatrix, k: int, watch: npt.NDArray[np.int64] | None
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    labels: npt.NDArray[np.int64] = mdav_generic(space_within_range(space), k, watch)
+    labels: Integers = mdav_generic(space_within_range(space), k, watch)
     return labels

@@ -1,13 +1,13 @@
 """The nearest neighbours of every record: where tours and refinement look for what may be joined."""
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.kd_nearest import nearest_points
 from shoal.kernels.standardize import within_squares
+from shoal.kernels.types import Floats, Integers
 
 
-def neighbours(X: npt.NDArray[np.float64], m: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def neighbours(X: Floats, m: int, watch: Integers | None = None) -> Integers:
     """Find the m records nearest to each, the nearest first, never the record itself; ties go to the lowest index.
 
     Parameters

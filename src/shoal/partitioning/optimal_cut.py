@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.optimal_cut import closing_costs, cut_by_scan, cut_for_each, cut_sorted, number_groups
 from shoal.kernels.standardize import within_squares
+from shoal.kernels.types import Floats, Integers
 
 # Up to this k a cycle is opened at the best of all places, which takes O(n k (d + k)); beyond, at its longest edge.
 OPENED_BEST_UP_TO = 32
 
 
 def cut(
-    X: npt.NDArray[np.float64],
-    order: npt.NDArray[np.int64],
+    X: Floats,
+    order: Integers,
     k: int,
-    watch: npt.NDArray[np.int64] | None = None,
-) -> npt.NDArray[np.int64]:
+    watch: Integers | None = None,
+) -> Integers:
     """Cut a line of records into consecutive groups of k to 2k - 1 with the least sum of squared errors.
 
     The least cost of the first i records is f(i) = min over m in k..2k-1 of f(i - m) + SSE of the last m. In general
@@ -56,17 +56,17 @@ def cut(
     sizes = cut_sorted(line, k, watch) if is_sorted else cut_by_scan(line, k, watch)
     if watch[1] != 0:
         return np.full(len(line), -1)
-    labels: npt.NDArray[np.int64] = number_groups(sizes, np.asarray(order, dtype=np.int64))
+    labels: Integers = number_groups(sizes, np.asarray(order, dtype=np.int64))
     return labels
 
 
 def cut_each(
-    X: npt.NDArray[np.float64],
-    order: npt.NDArray[np.int64],
+    X: Floats,
+    order: Integers,
     ks: Sequence[int],
-    openings: npt.NDArray[np.int64] | None = None,
-    watch: npt.NDArray[np.int64] | None = None,
-) -> dict[int, npt.NDArray[np.int64]]:
+    openings: Integers | None = None,
+    watch: Integers | None = None,
+) -> dict[int, Integers]:
     """Cut a line, or a cycle, for every k of a range at once: as `cut` for each k, from the same group costs.
 
     One walk back from each record has the SSE of the groups of all sizes that end there; sizes that several k allow are
@@ -100,11 +100,11 @@ def cut_each(
 
 
 def best_openings(
-    X: npt.NDArray[np.float64],
-    cycle: npt.NDArray[np.int64],
+    X: Floats,
+    cycle: Integers,
     ks: Sequence[int],
-    watch: npt.NDArray[np.int64] | None = None,
-) -> npt.NDArray[np.int64]:
+    watch: Integers | None = None,
+) -> Integers:
     """Find, for each k, where a cycle of records is to be opened so that its optimal cut costs least.
 
     Groups have at most 2k - 1 records: of any 2k - 1 places in a row, one at least is a border of groups in the optimal
@@ -142,13 +142,13 @@ def best_openings(
     return openings
 
 
-def longest_edge(X: npt.NDArray[np.float64], cycle: npt.NDArray[np.int64]) -> int:
+def longest_edge(X: Floats, cycle: Integers) -> int:
     """Return the place in a cycle that is farthest from the place before it; the first on ties."""
     line = within_squares(X[cycle])
     return int(np.argmax(((line - np.roll(line, 1, axis=0)) ** 2).sum(axis=1)))
 
 
-def univariate(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def univariate(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     """Partition records by one attribute, optimally: no partition into groups of at least k has a lower SSE.
 
     With one attribute some optimal partition is a cut of the sorted records (Hansen & Mukherjee 2003). Records of equal

@@ -7,13 +7,13 @@ along the line.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.standardize import matrix_near_one, standardize
+from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.optimal_cut import cut
 
 
-def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def pca(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     """Partition records along their first principal component, cut optimally (PCP microaggregation [1]_).
 
     The line is ``(X - mean) w``, with w the eigenvector of the covariance matrix that has the largest eigenvalue: of
@@ -49,7 +49,7 @@ def pca(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None 
     return cut(X, principal_order(X), k, watch)
 
 
-def zscores(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def zscores(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     """Partition records along the sum of their z-scores, cut optimally (Zscores microaggregation [1]_).
 
     The line is ``sum_j (x_ij - mean_j) / sd_j``. It suits attributes that rise together; two that are opposed cancel in
@@ -70,29 +70,29 @@ def zscores(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | N
     return cut(X, zscore_order(X), k, watch)
 
 
-def principal_order(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def principal_order(X: Floats) -> Integers:
     """Order records along their first principal component; equal scores stand as they stand in X."""
     return line(X, principal_direction(X))
 
 
-def zscore_order(X: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def zscore_order(X: Floats) -> Integers:
     """Order records along the sum of their z-scores; equal sums stand as they stand in X."""
     return line(standardize(X), np.ones(X.shape[1]))
 
 
-def principal_direction(X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def principal_direction(X: Floats) -> Floats:
     """Return the unit vector w of the most variance: the first eigenvector of the covariance matrix of X."""
     centred, _ = matrix_near_one(X)
     centred -= centred.mean(axis=0)
     centred[:, X.min(axis=0) == X.max(axis=0)] = 0.0  # a mean may be a rounding error away from its constant
     centred, _ = matrix_near_one(centred)  # nor do squares vanish beside a large offset
-    w: npt.NDArray[np.float64] = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    w: Floats = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     # Not simply the largest: with two z-scored attributes both loadings are sqrt(1/2), and rounding would choose.
     loading = np.argmax(np.abs(w) >= np.abs(w).max() / 2)
     return -w if w[loading] < 0 else w
 
 
-def line(X: npt.NDArray[np.float64], w: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def line(X: Floats, w: Floats) -> Integers:
     """Sort records by their projection, less their mean, on w; equal ones stay as they stand in X."""
     peak = np.abs(X).max(initial=0.0)
     if peak > 1e300:

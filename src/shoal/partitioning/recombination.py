@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -14,9 +13,7 @@ from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.set_partitioning import Cover, Groups, groups_of, pooled, stopping
 
 
-def cross(
-    X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def cross(X: Floats, labels: Integers, other: Integers) -> Integers:
     """Combine two partitions into one that is at least as good as either.
 
     Groups of the two that share a record belong together. Each component of this graph is a set of records that both

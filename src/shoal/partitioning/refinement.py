@@ -21,12 +21,11 @@ import numpy.typing as npt
 from shoal.kernels.anneal import anneal, descend
 from shoal.kernels.refine import grouped, recentre
 from shoal.kernels.standardize import matrix_near_one
+from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.recombination import cross
 
-Labels = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float64]
 Lists = npt.NDArray[np.int32]
 
 # Temperatures are in units of the mean squared distance to the k nearest neighbours.
@@ -52,9 +51,9 @@ DESCENT_UP_TO = 15  # k: a descent looks at all pairs of neighbouring groups, an
 class SearchSpace(NamedTuple):
     """What a search runs on: records, their neighbours, and the squared distance that is usual around each."""
 
-    X: Matrix
+    X: Floats
     near: Lists
-    local: Matrix
+    local: Floats
 
 
 class Leg(NamedTuple):
@@ -79,10 +78,10 @@ class Refined(NamedTuple):
     The `optima` are local optima or close to it; their groups are what a set partition may choose from.
     """
 
-    labels: Labels
+    labels: Integers
     sse: float
     steps: int
-    optima: list[Labels]
+    optima: list[Integers]
 
 
 class _Budget:
@@ -111,14 +110,14 @@ class _Budget:
 
 
 def refine(
-    X: Matrix,
+    X: Floats,
     k: int,
-    labels: Labels,
+    labels: Integers,
     *,
     steps: int | None = None,
     seconds: float | None = None,
     seed: int = 0,
-    watch: Labels | None = None,
+    watch: Integers | None = None,
     searches: int = 1,
 ) -> Refined:
     """Lower the sum of squared errors of a partition by annealed ruin and recreation [1]_, [2]_.
@@ -175,20 +174,20 @@ def refine(
     return Refined(best, _error(Z, best, exponent), budget.done, optima)
 
 
-def _scaled(X: Matrix) -> tuple[Matrix, int]:
+def _scaled(X: Floats) -> tuple[Floats, int]:
     """Return X about its medians, divided by a power of two that makes it at most 1 in size, and this power."""
     Z, exponent = matrix_near_one(X)
     Z /= 2  # then no difference is above 1
     return Z - np.median(Z, axis=0), exponent + 1
 
 
-def _error(Z: Matrix, labels: Labels, exponent: int) -> float:
+def _error(Z: Floats, labels: Integers, exponent: int) -> float:
     """Return the sum of squared errors in the unit of the data; infinite if it is beyond the range of numbers."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
 
 
-def _search_space(Z: Matrix, k: int) -> SearchSpace:
+def _search_space(Z: Floats, k: int) -> SearchSpace:
     """Return what a search runs on: usual around a record is the mean over its k nearest that are not equal to it."""
     near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, 2 * k)), dtype=np.int32)
     local, taken = np.zeros(len(Z)), np.zeros(len(Z), np.int64)
@@ -201,8 +200,8 @@ def _search_space(Z: Matrix, k: int) -> SearchSpace:
 
 
 def _search(
-    space: SearchSpace, k: int, labels: Labels, budget: _Budget, seed: int, watch: Labels, searches: int
-) -> tuple[Labels, list[Labels]]:
+    space: SearchSpace, k: int, labels: Integers, budget: _Budget, seed: int, watch: Integers, searches: int
+) -> tuple[Integers, list[Integers]]:
     """Cool once, then warm up the best and cool again until the budget is used; return it, and what rounds ended in."""
     n = len(labels)
     regional = n > WHOLE
@@ -218,8 +217,8 @@ def _search(
         found, made = search(space, k, current, leg, (seed, next(laps)), searches, watch)
         budget.done += made
         current = found[0]
-    best: Labels = labels
-    optima: list[Labels] = []
+    best: Integers = labels
+    optima: list[Integers] = []
     while True:
         optima += found
         for other in found:
@@ -238,12 +237,12 @@ def _search(
 
 
 def search_side_by_side(
-    space: SearchSpace, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], searches: int, watch: Labels
-) -> tuple[list[Labels], int]:
+    space: SearchSpace, k: int, labels: Integers, leg: Leg, seed: tuple[int, int], searches: int, watch: Integers
+) -> tuple[list[Integers], int]:
     """Take a partition along a leg by several searches; return what each finds, and their proposals in all."""
     part = leg.of(1 / searches, 1)
 
-    def search(at: int) -> tuple[Labels, int]:
+    def search(at: int) -> tuple[Integers, int]:
         return cooled(space, k, labels, part, (*seed, at), watch)
 
     with ThreadPoolExecutor(searches) as pool:
@@ -252,8 +251,8 @@ def search_side_by_side(
 
 
 def search_regions(
-    space: SearchSpace, k: int, labels: Labels, leg: Leg, seed: tuple[int, int], threads: int, watch: Labels
-) -> tuple[list[Labels], int]:
+    space: SearchSpace, k: int, labels: Integers, leg: Leg, seed: tuple[int, int], threads: int, watch: Integers
+) -> tuple[list[Integers], int]:
     """Take a partition along a leg region by region; return the one it becomes, and the proposals in all.
 
     The second number of the seed is that of the round, and decides where regions are cut.
@@ -261,7 +260,7 @@ def search_regions(
     n = len(labels)
     parts = regions(space.X, labels, REGION, SHARES[seed[1] % len(SHARES)])
 
-    def search(at: int) -> tuple[Labels, int]:
+    def search(at: int) -> tuple[Integers, int]:
         records = parts[at]
         piece = SearchSpace(space.X[records], within(records, space.near), space.local[records])
         share = len(records) / n
@@ -277,8 +276,8 @@ def search_regions(
 
 
 def cooled(
-    space: SearchSpace, k: int, labels: Labels, leg: Leg, seed: tuple[int, ...], watch: Labels
-) -> tuple[Labels, int]:
+    space: SearchSpace, k: int, labels: Integers, leg: Leg, seed: tuple[int, ...], watch: Integers
+) -> tuple[Integers, int]:
     """Cool a partition along a leg and, if it ends cold, let it descend to a local optimum; also return the proposals.
 
     Centroids are computed afresh before each strip, so that rounding does not add up.
@@ -301,9 +300,7 @@ def cooled(
     return contiguous(s.label), made
 
 
-def regions(
-    X: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], most: int, share: float
-) -> list[npt.NDArray[np.int64]]:
+def regions(X: Floats, labels: Integers, most: int, share: float) -> list[Integers]:
     """Cut records into compact regions of at most `most` records; no group is divided.
 
     The centroids of the groups are cut across their widest attribute, the parts again, and so on, as for a k-d tree;
@@ -333,7 +330,7 @@ def regions(
     return found
 
 
-def within(records: npt.NDArray[np.int64], near: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def within(records: Integers, near: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Return the neighbour lists of some records, by their place among these; the record itself for any other."""
     place = np.full(len(near), -1, np.int32)
     place[records] = np.arange(len(records), dtype=np.int32)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
 from shoal.kernels.standardize import within_squares
 from shoal.kernels.tour import shortened
+from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.optimal_cut import best_openings, cut_each, longest_edge
 
@@ -21,7 +21,7 @@ KICKS = 3
 MOST_KICKS = 30_000
 
 
-def tour(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def tour(X: Floats, watch: Integers | None = None) -> Integers:
     """Order records along a short cycle through all of them: a heuristic for the travelling salesman's problem.
 
     The savings heuristic of Clarke and Wright [1]_ joins ends of paths in the order of d(m, a) + d(m, b) - d(a, b),
@@ -69,7 +69,7 @@ def tour(X: npt.NDArray[np.float64], watch: npt.NDArray[np.int64] | None = None)
     return np.argsort(rank[point_of], kind="stable")
 
 
-def distinct(X: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+def distinct(X: Floats) -> tuple[Floats, Integers]:
     """Return the different records of X, sorted by their attributes, and which of them each record is."""
     order = np.lexsort(X.T[::-1])
     rows = X[order]
@@ -79,7 +79,7 @@ def distinct(X: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.N
     return rows[new], point_of
 
 
-def short_cycle(points: npt.NDArray[np.float64], watch: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def short_cycle(points: Floats, watch: Integers) -> Integers:
     """Return a short cycle through different points, which are sorted; in that order if the search is stopped."""
     n = len(points)
     varying = (points[:1] != points).any(axis=0)
@@ -100,7 +100,7 @@ def short_cycle(points: npt.NDArray[np.float64], watch: npt.NDArray[np.int64]) -
     return np.asarray(shortened(points, near, cycle, REACH, min(KICKS * n, MOST_KICKS), watch))
 
 
-def tour_cut(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def tour_cut(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     """Partition records by FDM [1]_: a tour through all of them, opened where it is best and cut optimally.
 
     The cut has the least sum of squared errors of any division of the tour into groups of k to 2k - 1, for k up to 32
@@ -131,11 +131,11 @@ def tour_cut(X: npt.NDArray[np.float64], k: int, watch: npt.NDArray[np.int64] | 
 
 
 def sweep_cuts(
-    X: npt.NDArray[np.float64],
+    X: Floats,
     ks: Sequence[int],
-    order: npt.NDArray[np.int64] | None = None,
-    watch: npt.NDArray[np.int64] | None = None,
-) -> dict[int, npt.NDArray[np.int64]]:
+    order: Integers | None = None,
+    watch: Integers | None = None,
+) -> dict[int, Integers]:
     """Partition records for every k of a range in one run: FDM [1]_, the fast data-oriented microaggregation.
 
     What takes time is the tour, and it does not depend on k. The group costs, too, are shared by all k. For each k the

@@ -1,15 +1,13 @@
 """V-MDAV: MDAV with groups of variable size."""
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.standardize import within_squares
+from shoal.kernels.types import Floats, Integers
 from shoal.kernels.vmdav import vmdav_tree
 
 
-def vmdav(
-    X: npt.NDArray[np.float64], k: int, gain: float = 0.2, watch: npt.NDArray[np.int64] | None = None
-) -> npt.NDArray[np.int64]:
+def vmdav(X: Floats, k: int, gain: float = 0.2, watch: Integers | None = None) -> Integers:
     """Partition records by V-MDAV [1]_: groups of k to 2k - 1, larger where the data are clustered.
 
     The centroid of all records is computed once. While k or more records are left, the one farthest from the centroid
@@ -40,5 +38,5 @@ def vmdav(
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    labels: npt.NDArray[np.int64] = vmdav_tree(within_squares(X), k, gain, watch)
+    labels: Integers = vmdav_tree(within_squares(X), k, gain, watch)
     return labels

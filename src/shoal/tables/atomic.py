@@ -78,22 +78,7 @@ def in_words(error: OSError) -> str:
 
 
 def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
-    """Read a file whole that has no reason to be large: rules, a manifest.
-
-    Parameters
-    ----------
-    path, what
-        The file, and what to call it in messages.
-    most
-        The bytes that it may have.
-    hint
-        What to add if there is no such file.
-
-    Raises
-    ------
-    FileError
-        If it does not exist, cannot be read, or is larger.
-    """
+    """Read a whole file of at most `most` bytes; messages call it `what`, and add the hint if it does not exist."""
     try:
         with path.open("rb") as file:
             content = file.read(most + 1)
