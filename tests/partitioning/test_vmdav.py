@@ -22,6 +22,13 @@ def test_the_groups_are_those_of_the_naive_version_to_the_record(X, data):
     assert vmdav(X, k, gain).tolist() == naive.vmdav(X, k, gain).tolist()
 
 
+def test_small_numbers_are_told_apart_beside_very_large_ones():
+    X = np.array(
+        [[1e50], [-1e-151], [6e-33], [1e106], [-5e15], [4e-141], [1e79], [9e67], [-7e102], [-1e-98], [-6e-125]]
+    )
+    assert vmdav(X, 2, 0.2).tolist() == naive.vmdav(X, 2, 0.2).tolist()
+
+
 @pytest.mark.parametrize("gain", GAINS)
 @pytest.mark.parametrize("kind", ["uniform", "clustered", "skewed"])
 def test_every_group_has_at_least_k_records(kind, gain):

@@ -76,9 +76,15 @@ def matrix_near_one(X: Matrix) -> tuple[Matrix, int]:
     return np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -exponent), exponent
 
 
+def column_exponents(X: Matrix) -> NDArray[np.int32]:
+    """Return for each column the exponent of the power of two that it is divided by to be near one; NaN is left out."""
+    exponents: NDArray[np.int32] = np.frexp(np.fmax.reduce(np.abs(X), axis=0, initial=0.0))[1]
+    return exponents
+
+
 def columns_near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
     """Divide each column by a power of two, and return the exponents too; `name` is for the error message."""
-    exponents: NDArray[np.int32] = np.frexp(np.abs(X).max(axis=0, initial=0.0))[1]
+    exponents = column_exponents(X)
     if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
         raise ValueError(
             f"column {int(np.argmax(beyond)) + 1} of {name} is too large or too small to be computed with; store it in"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.standardize import Matrix, standardize
+from shoal.kernels.standardize import Matrix, column_exponents, standardize
 
 Column = NDArray[np.float64]
 
@@ -16,14 +16,8 @@ def near_one(original: Matrix, masked: Matrix) -> tuple[Matrix, Matrix]:
 
     No digit is touched, and no square overflows or vanishes.
     """
-    exponents = _exponents(original)
+    exponents = column_exponents(original)
     return np.ldexp(original, -exponents), np.ldexp(masked, -exponents)
-
-
-def _exponents(X: Matrix) -> NDArray[np.int32]:
-    low, high = _bounds(X)
-    exponents: NDArray[np.int32] = np.frexp(np.nan_to_num(np.maximum(np.abs(low), np.abs(high))))[1]
-    return exponents
 
 
 def _bounds(X: Matrix) -> tuple[Column, Column]:
@@ -69,7 +63,7 @@ def on_one_scale(original: Matrix, masked: Matrix, weights: Column | None = None
     constant = ~(low < high)
     mean[constant] = low[constant]
     # 2^1023 at most: the unit of denormal numbers is beyond the largest float
-    spread[constant] = np.ldexp(1.0, np.minimum(-_exponents(original[:, constant]), 1023))
+    spread[constant] = np.ldexp(1.0, np.minimum(-column_exponents(original[:, constant]), 1023))
     for scaled in (Z, Y):
         scaled -= mean
         scaled /= spread

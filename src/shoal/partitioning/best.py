@@ -6,9 +6,8 @@ from time import monotonic
 
 import numpy as np
 
-from shoal.kernels.standardize import within_squares
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.mdav import mdav
+from shoal.partitioning.mdav import mdav, within_range
 from shoal.partitioning.methods import by_first_record, group_errors
 from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.refinement import Refined, refine
@@ -102,7 +101,7 @@ def _start(X: Floats, k: int, effort: Effort, watch: Integers) -> Integers:
 
         starts.append(tour_cut(X, k, watch))
         starts = starts if watch[1] == 0 else starts[:1]
-    rows = within_squares(X)
+    rows = within_range(X)
     return min(starts, key=lambda labels: float(group_errors(rows, labels).sum()))
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from shoal.kernels.kd_nearest import nearest_points
-from shoal.kernels.standardize import within_squares
 from shoal.kernels.types import Floats, Integers
+from shoal.partitioning.mdav import within_range
 
 
 def neighbours(X: Floats, m: int, watch: Integers | None = None) -> Integers:
@@ -27,7 +27,7 @@ def neighbours(X: Floats, m: int, watch: Integers | None = None) -> Integers:
     """
     n = len(X)
     m = min(m, n - 1)
-    rows = within_squares(X)
+    rows = within_range(X)
     found = nearest_points(rows, rows, np.arange(n), m + 1, np.zeros(2, np.int64) if watch is None else watch)
     # Among equal records a record need not come first, or be there at all: it is dropped by its index, else the last.
     own = found == np.arange(n)[:, None]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from shoal.kernels.standardize import within_squares
 from shoal.kernels.types import Floats, Integers
 from shoal.kernels.vmdav import vmdav_tree
+from shoal.partitioning.mdav import within_range
 
 
 def vmdav(X: Floats, k: int, gain: float = 0.2, watch: Integers | None = None) -> Integers:
@@ -38,5 +38,5 @@ def vmdav(X: Floats, k: int, gain: float = 0.2, watch: Integers | None = None) -
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
-    labels: Integers = vmdav_tree(within_squares(X), k, gain, watch)
+    labels: Integers = vmdav_tree(within_range(X), k, gain, watch)
     return labels
