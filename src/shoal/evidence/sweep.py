@@ -223,7 +223,7 @@ def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[lis
 
 def _cuts(ready: _Ready, sizes: Sequence[int], progress: Progress) -> dict[int, Labels]:
     """Cut one tour for every k, where there is one part of records and one block of attributes."""
-    from shoal.partitioning.sweep import sweep_cuts
+    from shoal.partitioning.tours import sweep_cuts
 
     plan, rows = ready.masker.plan, ready.rows
     alone = len(ready.masker.homes(rows)) == 1 and len(ready.masker.homes(rows)[0]) == 1 and plan.scale is None
