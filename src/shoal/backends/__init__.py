@@ -23,17 +23,49 @@ Labels = NDArray[np.int64]
 class Published(Protocol):
     """What is published, wherever it lies."""
 
-    plan: ResolvedPlan
-    masker: BlockMasker
-    records: int
-    notes: list[str]
-    own: int
-    misread: int
-    blocking: Blocking | None
-    certificate: Certificate | None
-    privacy: dict[str, Any] | None
-    losses: Losses
-    sums: Sums
+    @property
+    def plan(self) -> ResolvedPlan:
+        """What was done: the plan with every choice filled in."""
+
+    @property
+    def masker(self) -> BlockMasker:
+        """How blocks were masked."""
+
+    @property
+    def records(self) -> int:
+        """How many records are published."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user might not expect."""
+
+    @property
+    def own(self) -> int:
+        """Groups that publish one of their own records: see `shoal.pipeline.masker.MaskedBlock`."""
+
+    @property
+    def misread(self) -> int:
+        """Groups in which an equality holds, but not to every reader."""
+
+    @property
+    def blocking(self) -> Blocking | None:
+        """The record blocks, and what they cost; None if there is one."""
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """How far from the optimum the groups are at most, where that was proved."""
+
+    @property
+    def privacy(self) -> dict[str, Any] | None:
+        """The noise of differential privacy."""
+
+    @property
+    def losses(self) -> Losses:
+        """What adds up losses."""
+
+    @property
+    def sums(self) -> Sums:
+        """What was lost."""
 
     @property
     def names(self) -> list[str]:
@@ -74,7 +106,9 @@ class Published(Protocol):
 class Backend(Records, Protocol):
     """Records that can be masked where they are."""
 
-    notes: list[str]
+    @property
+    def notes(self) -> list[str]:
+        """Why this backend was chosen."""
 
     def block_size(self, masker: BlockMasker) -> int:
         """Return the most records in a block."""

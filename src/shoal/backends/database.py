@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -30,7 +30,7 @@ class DuckPairs:
     batches: Batches
     memory: int | None = None
     temporary: Path | None = None
-    list: ClassVar[str] = "list"
+    collect: str = "list"  # DuckDB's name of the aggregate
 
     def rows(self, query: str) -> "list[tuple[Any, ...]]":
         """Return the rows of a small result."""

@@ -298,7 +298,8 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     original = _only(records.outline, masked.keep)
     slack = dict(zip(plan.changed, masked.slack.tolist(), strict=True))
     promise = promise_of(masker, prepared, rescaled, slack)
-    certificate, proof = None, []
+    certificate: Certificate | None = None
+    proof: list[str] = []
     if plan.bound and masked.blocking is None:
         certificate, proof = certified(masker, masked.rows, masked.partitions, records.progress, keep=records.keep_best)
     published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise, proof)

@@ -61,7 +61,7 @@ def blocks_by_correlation(correlations: npt.NDArray[np.float64], size: int, how:
     """Divide attributes into blocks by their correlations: see `choose_blocks`."""
     d = len(correlations)
     B = max(1, d // size)
-    strength = np.round(np.abs(correlations), 9)
+    strength = np.asarray(np.round(np.abs(correlations), 9), dtype=np.float64)
     if how == "correlated":
         return sorted(families(strength, [d // B + (b >= B - d % B) for b in range(B)]))
     complete = sorted(families(strength, [B] * (d // B)))

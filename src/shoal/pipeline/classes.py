@@ -13,7 +13,7 @@ from shoal.tables.duck import cursor
 
 
 def _columns(table: Table, names: Sequence[str]) -> pa.Table:
-    """Number the columns; in a CSV file numbers are what is written: 1.5 and 1.50 can be told apart."""
+    """Return columns under numbers; in a CSV file values are what is written: 1.5 and 1.50 can be told apart."""
     return pa.table({f"c{j}": countable(table.spelling.get(name, table.column(name))) for j, name in enumerate(names)})
 
 

@@ -23,6 +23,7 @@ from shoal.pipeline.partition import Confidential, grouped
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
 from shoal.plan import Plan
+from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import NUMBERS, Attribute, Codes, without_declared
@@ -95,7 +96,7 @@ class BlockMasker:
         The decimal point of numbers that are written as text.
     """
 
-    plan: Plan
+    plan: ResolvedPlan
     attributes: list[Attribute]
     types: Mapping[str, pa.DataType]
     records: int

@@ -79,9 +79,7 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
     for outcome in outcomes.T:
         _, codes = np.unique(codes * 256 + outcome, return_inverse=True)
     _, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    values = [
-        [_NAN if value != value else value for value in each.take(pa.array(first)).to_pylist()] for each in columns
-    ]
+    values = [[_NAN if value != value else value for value in each.take(first).to_pylist()] for each in columns]
     return places, [Key(tuple(each[i] for each in values), outcomes[at].tobytes()) for i, at in enumerate(first)]
 
 

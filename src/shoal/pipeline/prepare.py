@@ -196,7 +196,7 @@ def _with_parts(masker: BlockMasker, found: Tally, records: Records, summary: Su
 
 
 def _apart(masker: BlockMasker, found: Tally, strata: Sequence[tuple[Any, ...]]) -> Parts:
-    """Number records by their strata alone."""
+    """Part records by their strata alone."""
     keys = [key for stratum in strata for key in found.keys if key.stratum == stratum]
     number = {stratum: place for place, stratum in enumerate(strata)}
     homes = np.array([number[key.stratum] for key in keys], dtype=np.int64)

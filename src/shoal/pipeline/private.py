@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from shoal.errors import CheckFailed, PlanError
 from shoal.masking.insensitive import BITS, noise_scale, private_means, sensitivity
 from shoal.pipeline.classes import classes
-from shoal.pipeline.encode import numbers
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -39,7 +38,7 @@ def private_data(attributes: Sequence[Attribute], plan: Plan) -> Private:
     """
     bounds = np.array([plan.bounds[attribute.name] for attribute in attributes])
     try:
-        made = private_means(numbers(list(attributes)), bounds, plan.k, plan.epsilon or 0.0)
+        made = private_means(np.column_stack([each.codes for each in attributes]), bounds, plan.k, plan.epsilon or 0.0)
     except ValueError as error:
         raise PlanError([("epsilon", str(error))]) from None
     labels = np.repeat(np.arange(len(made.sizes)), made.sizes)

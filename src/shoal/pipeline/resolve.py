@@ -15,14 +15,24 @@ from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.records import Records
 from shoal.pipeline.roles import numeric_attributes, refuse_unknown
-from shoal.pipeline.summary import MOST_CATEGORIES, Column, Summary, summarize
+from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
 from shoal.plan.conflicts import ONE_ATTRIBUTE, without_bounds
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
-from shoal.tables.attributes import NUMBERS, Attribute, attribute_of, infer_type, levels_missing, plain_values
-from shoal.tables.dtypes import inner, is_text
+from shoal.tables.arrow import Array
+from shoal.tables.arrow import compute as pc
+from shoal.tables.attributes import (
+    NUMBERS,
+    Attribute,
+    attribute_of,
+    infer_type,
+    levels_missing,
+    plain_values,
+    without_declared,
+)
+from shoal.tables.dtypes import inner
 from shoal.tables.numbers import misses
 from shoal.text import counted
 
@@ -277,11 +287,8 @@ def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attri
     return attribute
 
 
-def _unknown_level(name: str, missing: pa.Array, records: Records) -> str:
+def _unknown_level(name: str, missing: Array, records: Records) -> str:
     """Find the records that hold levels which are not in the list."""
-    from shoal.pipeline.summary import Flaw, flaw
-    from shoal.tables.arrow import compute as pc
-    from shoal.tables.attributes import without_declared
 
     def look(piece: pa.Table, start: int | None) -> Flaw:
         values = plain_values(without_declared(Table(piece), name))
@@ -296,14 +303,14 @@ def _unknown_level(name: str, missing: pa.Array, records: Records) -> str:
 def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
     """Report weights that are not positive numbers."""
     found = []
-    for flaw, what in (
+    for wrong, what in (
         (column.missing, "missing"),
         (column.infinite, "infinite"),
         (column.not_positive, "zero or negative"),
     ):
-        if flaw.count:
-            more = f" ({flaw.count} records in all)" if flaw.count > 1 else ""
-            where = "some records" if flaw.first is None else f"record {flaw.first}{more}"
+        if wrong.count:
+            more = f" ({wrong.count} records in all)" if wrong.count > 1 else ""
+            where = "some records" if wrong.first is None else f"record {wrong.first}{more}"
             found.append(
                 f"the weight in column '{name}' is {what} in {where}; every record must stand for some: correct it, or "
                 "leave the record out"
@@ -386,7 +393,6 @@ def correlations_of(attributes: Sequence[Attribute], records: Records, summary: 
     from shoal.kernels.standardize import Scale
     from shoal.pipeline.loss import Losses
     from shoal.pipeline.prepare import extents_of
-    from shoal.tables.attributes import without_declared
 
     scales = {
         attribute.name: Scale(0.0, 1.0, extent.exponent)
@@ -400,6 +406,3 @@ def correlations_of(attributes: Sequence[Attribute], records: Records, summary: 
         return losses.measure(codes, codes)
 
     return losses.correlations(records.fold(look, [each.name for each in attributes], "scan"))
-
-
-__all__ = ["Resolved", "identifying", "is_text", "resolve", "with_attributes"]

@@ -35,7 +35,7 @@ class Frequencies:
         both = pa.table(
             {
                 "value": pa.concat_arrays([self.values, other.values.cast(self.values.type)]),
-                "count": np.concatenate([self.counts, other.counts]),
+                "count": pa.array(np.concatenate([self.counts, other.counts])),
             }
         )
         found = both.group_by("value", use_threads=False).aggregate([("count", "sum")])
@@ -101,7 +101,7 @@ def _ordinal_if_ordered(kind: pa.DataType, type_: AttributeType | None) -> Attri
 def sensitive_of(
     found: Frequencies, name: str, stored: pa.DataType, type_: AttributeType | None, levels: Sequence[Level] | None
 ) -> Sensitive:
-    """Number the values of a sensitive attribute by how often they occur in all records."""
+    """Describe a sensitive attribute whose values are numbered, by how often they occur in all records."""
     kind = _ordinal_if_ordered(stored, type_)
     values = found.values.drop_null()
     order = pc.sort_indices(values)
@@ -125,7 +125,7 @@ def sensitive_of(
 def confidential_codes(
     table: Table, name: str, type_: AttributeType | None = None, levels: Sequence[Level] | None = None
 ) -> tuple[Integers, bool]:
-    """Number the values of a sensitive attribute of a whole table, and tell whether they have an order."""
+    """Return the number of each value of a sensitive attribute in a whole table, and whether they have an order."""
     found = Frequencies.of(sensitive_values(table, name, type_, levels))
     sensitive = sensitive_of(found, name, table.column(name).type, type_, levels)
     return sensitive.codes(table), sensitive.ordered

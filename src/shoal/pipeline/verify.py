@@ -18,8 +18,8 @@ from shoal.edits.passes import Broken, Edits
 from shoal.errors import CheckFailed
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.sensitive import Sensitive
-from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
+from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, Attribute, Codes, without_declared
@@ -37,7 +37,9 @@ _PRECISION = {"float": 1e-6, "halffloat": 1e-2}
 class Database(Protocol):
     """What answers queries on `pairs`."""
 
-    list: str  # the name of the aggregate that collects values
+    @property
+    def collect(self) -> str:
+        """The name of the aggregate that collects values."""
 
     def rows(self, query: str) -> "list[tuple[Any, ...]]":
         """Return the rows of a small result."""
@@ -72,7 +74,7 @@ class Promise:
         Whether what a group publishes lies within the range of its records: not where noise is added.
     """
 
-    plan: Plan
+    plan: ResolvedPlan
     attributes: Sequence[Attribute]
     mixed: bool = False
     rescaled: Mapping[str, Rescaling] = field(default_factory=dict)
@@ -360,7 +362,7 @@ def _diversity(database: Database, promise: Promise, failures: list[str]) -> tup
     closeness: dict[str, float] = {}
     names = [name for block in promise.blocks for name in block]
     for i, each in enumerate(promise.sensitive):
-        query = f"SELECT {database.list}(q{i}) AS q FROM pairs GROUP BY {_keys(promise, names)}"  # noqa: S608
+        query = f"SELECT {database.collect}(q{i}) AS q FROM pairs GROUP BY {_keys(promise, names)}"  # noqa: S608
         least, worst = len(each.counts), 0.0
         for batch in database.each(query):
             column: Any = batch.column(0)

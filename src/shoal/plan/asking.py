@@ -21,7 +21,6 @@ def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> P
         options = {"input": None, "csv": None, **options}  # the plan's own describe another table
     plan = Plan(**options) if plan is None else plan.updated(**options)
     paths = {name: getattr(plan, name) for name in ("input", "edits")}
-    absolute = {
-        name: os.path.abspath(path) for name, path in paths.items() if isinstance(path, str) and "://" not in path
-    }
-    return plan.updated(**absolute) if any(absolute[name] != paths[name] for name in absolute) else plan
+    local = {name: path for name, path in paths.items() if isinstance(path, str) and "://" not in path}
+    absolute = {name: os.path.abspath(path) for name, path in local.items()}  # noqa: PTH100 - keeps links
+    return plan if absolute == local else plan.updated(**absolute)

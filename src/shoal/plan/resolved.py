@@ -12,9 +12,11 @@ class ResolvedPlan(Plan):
     """
 
     @classmethod
-    def of(cls, plan: Plan) -> Self:
+    def of(cls, plan: Plan) -> "ResolvedPlan":
         """Start from what was asked for."""
-        return cls.model_construct(plan.model_fields_set, **{name: getattr(plan, name) for name in Plan.model_fields})
+        return ResolvedPlan.model_construct(
+            plan.model_fields_set, **{name: getattr(plan, name) for name in Plan.model_fields}
+        )
 
     def decided(self, **choices: Any) -> Self:
         """Return the plan with choices filled in; they are right by construction."""

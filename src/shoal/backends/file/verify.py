@@ -95,7 +95,7 @@ class FilePairs:
         release = self._opened(path)
         needed = list(dict.fromkeys([*self._names, *self.masker.names]))
         before = self._kept(originals(self.source, self.kind, needed, self.rows))
-        after = _rechunked(originals(release, self.kind, self._names, self.rows))
+        after = _InStep(originals(release, self.kind, self._names, self.rows))
         count = 0
         for one in before:
             two = after(len(one))
@@ -173,11 +173,12 @@ def _typed(source: Source, column: Array, name: str) -> Array:
     return source.typed(column, name) if isinstance(source, CsvSource) and is_text(column.type) else column
 
 
-class _rechunked:  # noqa: N801 - used like a function
+class _InStep:
     """Reads so many records at a time from pieces of other sizes."""
 
     def __init__(self, pieces: Iterator[pa.Table]) -> None:
-        self._pieces, self._left = pieces, None
+        self._pieces = pieces
+        self._left: pa.Table | None = None
 
     def __call__(self, count: int) -> pa.Table | None:
         parts: list[pa.Table] = [] if self._left is None else [self._left]

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -285,7 +285,7 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
         shown = pa.array([pickle.dumps(seen), *[None] * (len(rows) - 1)], pa.binary())
         table = released.native
         arrays = [in_utc(one_chunk(table.column(each.name))) for each in fields]
-        # codes as they were aggregated, for variances to be restored from: a date is rounded to whole days when it is read
+        # Codes as they were aggregated, to restore variances from: a date that is read is a whole day.
         raw = {f"y{j}": pa.array(values) for j, values in enumerate(found.published.T)} if restoring else {}
         arrays += [raw.get(name, beside.column(name)) for name in pair_names]
         names = [*numbered_names([each.name for each in fields]), *pair_names, _SEEN]
@@ -475,7 +475,6 @@ class SparkPublished:
     privacy: dict[str, Any] | None = None
     kept: ExitStack | None = None
     _before: dict[str, float] | None = None
-    order: ClassVar[bool] = False
 
     @property
     def names(self) -> list[str]:
@@ -492,8 +491,15 @@ class SparkPublished:
         """Groups of single records are not kept."""
         raise PlanError([("engine", "'spark' keeps no groups of single records; use engine 'memory'")])
 
-    groups = partitions
-    alike = partitions
+    @property
+    def groups(self) -> Labels:
+        """Groups of single records are not kept."""
+        return self.partitions[0]
+
+    @property
+    def alike(self) -> Labels:
+        """Records have no order."""
+        return self.partitions[0]
 
     def before(self) -> dict[str, float]:
         """Describe how well the original records hide; counted when asked."""

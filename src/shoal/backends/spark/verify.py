@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -18,7 +18,7 @@ class SparkPairs:
     """The pairs of a release, which Spark SQL queries."""
 
     published: "SparkPublished"
-    list: ClassVar[str] = "collect_list"
+    collect: str = "collect_list"  # Spark's name of the aggregate
 
     @property
     def _pairs(self) -> DataFrame:
