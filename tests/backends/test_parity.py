@@ -1,0 +1,241 @@
+"""One plan, three backends: the same records, values and types, and the same evidence; counted again by plain SQL."""
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+
+RECORDS = 360
+BLOCKS = {"block_size": 120}
+QUASI = ["income", "age", "edu", "town", "since"]
+LEVELS = {"edu": ["none", "school", "college"]}
+SUM = "sum: wages + other == costs"
+CAPPED = "capped: if region == 'south' then cap <= 30"
+
+
+def survey(gaps: float = 0.0, broken: bool = False) -> pa.Table:
+    """Persons with attributes of every type, weights, strata, a sensitive attribute and columns that obey rules."""
+    rng = np.random.default_rng(17)
+    n = RECORDS
+
+    def missing() -> np.ndarray:
+        return rng.random(n) < gaps
+
+    region = rng.choice(["north", "south", "east"], n, p=[0.5, 0.4, 0.1])
+    wages, other = rng.integers(1, 5000, n), rng.integers(0, 900, n)
+    costs = wages + other
+    if broken:
+        costs[:7] += 1
+    days = np.datetime64("2001-03-01") + rng.integers(0, 4000, n)
+    table = pa.table(
+        {
+            "id": [f"p{i}" for i in range(n)],
+            "income": pa.array(rng.lognormal(7, 1, n), mask=missing()),
+            "age": pa.array(rng.integers(18, 90, n), mask=missing()),
+            "edu": pa.array(rng.choice(LEVELS["edu"], n), mask=missing()),
+            "town": pa.array(rng.choice(["Ulm", "Bonn", "Kiel"], n), mask=missing()),
+            "since": pa.array(days, mask=missing()),
+            "owner": rng.random(n) < 0.4,
+            "ill": rng.choice(["flu", "cold", "none", "cough"], n),
+            "debt": rng.integers(0, 40, n),
+            "region": region,
+            "weight": rng.integers(1, 80, n) / 8,
+            "wages": wages,
+            "other": other,
+            "costs": costs,
+            "cap": np.where(region == "south", rng.integers(0, 30, n), rng.integers(0, 90, n)),
+        }
+    )
+    return table.take(rng.permutation(n))
+
+
+NUMBERS = ["income", "age", "wages"]
+RULED = ["wages", "other", "costs", "cap"]
+MIXED = {"quasi": QUASI, "levels": LEVELS}
+STRATA = {"quasi": NUMBERS, "strata": ["region"]}
+# Each plan by name: its table (gaps, broken rules) and its options; k is 3, the method mdav unless it is named.
+PLANS: dict[str, tuple[dict, dict]] = {
+    "numbers": ({}, {"quasi": NUMBERS}),
+    "numbers in one block": ({}, {"quasi": NUMBERS, "scale": {"block_size": 1000}}),
+    "mixed types": ({}, MIXED),
+    "booleans": ({}, {"quasi": ["income", "owner"]}),
+    "identifiers": ({}, {"quasi": NUMBERS, "identifiers": ["id", "town"]}),
+    "cells of a 2^d-tree": ({}, {"quasi": ["income", "age"], "scale": {**BLOCKS, "blocking": "2^d"}}),
+    "min-max": ({}, {"quasi": NUMBERS, "standardize": "minmax"}),
+    "no scale": ({}, {"quasi": NUMBERS, "standardize": "none"}),
+    "attribute weights": ({}, {**MIXED, "attribute_weights": {"age": 4, "edu": 2}}),
+    "vmdav": ({}, {"quasi": NUMBERS, "method": "vmdav", "gain": 0.4}),
+    "pca": ({}, {"quasi": NUMBERS, "method": "pca"}),
+    "zscores": ({}, {"quasi": NUMBERS, "method": "zscores"}),
+    "tour": ({}, {"quasi": NUMBERS, "method": "tour"}),
+    "univariate": ({}, {"blocks": [["income"], ["age"]], "method": "univariate"}),
+    "best by steps": ({}, {"quasi": NUMBERS, "method": "best", "budget": 3000, "seed": 5}),
+    "refined by steps": ({}, {"quasi": NUMBERS, "refine": True, "budget": 3000}),
+    "medians": ({}, {**MIXED, "aggregate": {"income": "median", "age": "lower_median", "edu": "convex_median"}}),
+    "medoids": ({}, {**MIXED, "aggregate": "medoid"}),
+    "geometric means": ({}, {"quasi": NUMBERS, "aggregate": "geometric_mean"}),
+    "trimmed means": ({}, {"quasi": NUMBERS, "aggregate": "trimmed_mean", "k": 5}),
+    "rounded": ({}, {"quasi": NUMBERS, "round": True}),
+    "variances restored": ({}, {"quasi": [*NUMBERS, "since"], "restore_variance": True}),
+    "variances restored, rounded": ({}, {"quasi": NUMBERS, "restore_variance": True, "round": True}),
+    "gaps grouped": ({"gaps": 0.05}, {**MIXED, "missing": "group"}),
+    "gaps filled": ({"gaps": 0.05}, {**MIXED, "missing": "impute"}),
+    "gaps left out": ({"gaps": 0.05}, {**MIXED, "missing": "suppress"}),
+    "attribute blocks": ({}, {"blocks": [["income", "age"], ["edu", "town", "since"]], "levels": LEVELS}),
+    "chosen blocks": ({}, {"quasi": [*NUMBERS, "other"], "blocks": "correlated", "block_size": 2}),
+    "strata": ({}, STRATA),
+    "small strata merged": ({}, {**STRATA, "k": 45, "small_strata": "merge"}),
+    "small strata left out": ({}, {**STRATA, "k": 45, "small_strata": "suppress"}),
+    "strata and gaps left out": ({"gaps": 0.05}, {**MIXED, "strata": ["region"], "missing": "suppress"}),
+    "weights": ({}, {"quasi": NUMBERS, "weights": "weight"}),
+    "weighted totals": ({}, {"quasi": NUMBERS, "weights": "weight", "preserve": "weighted_mean"}),
+    "weights, variances restored": ({}, {"quasi": NUMBERS, "weights": "weight", "restore_variance": True}),
+    "l-diversity": ({}, {"quasi": NUMBERS, "confidential": ["ill"], "l": 2}),
+    "t-closeness": ({}, {"quasi": NUMBERS, "confidential": ["debt", "ill"], "t": 0.4}),
+    "l, t and strata": ({}, {**STRATA, "confidential": ["debt"], "l": 2, "t": 0.45}),
+    "a sum": ({}, {"quasi": RULED, "edits": [SUM]}),
+    "a rule that parts records": ({}, {"quasi": RULED, "edits": [SUM, CAPPED]}),
+    "rules and attribute blocks": ({}, {"blocks": [["wages", "other", "costs"], ["cap", "age"]], "edits": [SUM, CAPPED]}),
+    "rules, strata, rounded": ({}, {"quasi": RULED, "strata": ["region"], "edits": [SUM], "round": True}),
+    "broken rules kept": ({"broken": True}, {"quasi": RULED, "edits": [SUM, CAPPED], "edits_original": "keep"}),
+    "broken rules left out": ({"broken": True}, {"quasi": RULED, "edits": [SUM], "edits_original": "exclude"}),
+}
+# Spark takes seconds a plan: these are compared in every run of the tests, the others with the slow ones.
+ALWAYS_ON_SPARK = {
+    "mixed types",
+    "variances restored",
+    "gaps left out",
+    "attribute blocks",
+    "small strata merged",
+    "weighted totals",
+    "l, t and strata",
+    "rules and attribute blocks",
+    "broken rules kept",
+}
+
+
+def options_of(name: str) -> dict:
+    _, options = PLANS[name]
+    method = {} if options.get("refine") or "method" in options else {"method": "mdav"}
+    return {"k": 3, "scale": BLOCKS, "identifiers": ["id"], **method, **options}
+
+
+def plan_method(options: dict) -> dict:
+    return {**options, "method": options.get("method", "mdav")}
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """The release of each plan in memory: its summary, and the file it was saved to."""
+    folder, known = tmp_path_factory.mktemp("parity"), {}
+
+    def release(name: str) -> tuple[shoal.Release, Path, Path]:
+        if name not in known:
+            source, target = folder / f"{len(known)}-in.parquet", folder / f"{len(known)}-memory.parquet"
+            pq.write_table(survey(**PLANS[name][0]), source, row_group_size=70)
+            found = shoal.protect(source, engine="memory", **plan_method(options_of(name)))
+            found.save(target)
+            known[name] = (found, source, target)
+        return known[name]
+
+    return release
+
+
+def in_order(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+def assert_same_evidence(one: shoal.Release, two: shoal.Release) -> None:
+    before, after = one.summary(), two.summary()
+    assert before["risk"] == after["risk"]
+    assert before["records"], before["suppressed"] == (after["records"], after["suppressed"])
+    assert before["loss"]["IL"] == pytest.approx(after["loss"]["IL"], rel=1e-9)
+    for name, row in before["loss"]["attributes"].items():
+        for what, value in row.items():
+            other = after["loss"]["attributes"][name][what]
+            assert other == (pytest.approx(value, rel=1e-7, abs=1e-9) if isinstance(value, float) else value), what
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_file_larger_than_memory_publishes_what_memory_does(name, released, tmp_path):
+    in_memory, source, target = released(name)
+    output = tmp_path / "file.parquet"
+    found = shoal.protect(source, engine="file", output=output, **plan_method(options_of(name)))
+    found.save()
+    assert pq.read_table(output).equals(pq.read_table(target))
+    assert_same_evidence(in_memory, found)
+    assert {*in_memory.notes} == {*found.notes}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_order_of_rows_does_not_matter(name, released, tmp_path):
+    _, source, target = released(name)
+    table = pq.read_table(source)
+    shuffled = table.take(np.random.default_rng(3).permutation(len(table)))
+    again = shoal.protect(shuffled, **plan_method(options_of(name)))
+    assert in_order(again.table) == in_order(pq.read_table(target))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "name", [name if name in ALWAYS_ON_SPARK else pytest.param(name, marks=pytest.mark.slow) for name in PLANS]
+)
+def test_spark_publishes_what_memory_does(name, released, spark):
+    in_memory, source, target = released(name)
+    found = shoal.protect(spark.read.parquet(str(source)), **plan_method(options_of(name)))
+    expected, got = pq.read_table(target), found.table.toArrow()
+    assert got.schema.equals(expected.schema)
+    assert in_order(got) == in_order(expected)
+    assert_same_evidence(in_memory, found)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plain_sql_counts_the_promises_again(name, released):
+    release, source, target = released(name)
+    plan = release.plan
+    with duckdb.connect() as database:
+        database.sql(f"CREATE VIEW masked AS SELECT * FROM '{target}'")
+        strata = [] if plan.small_strata == "merge" else plan.strata or []
+        for block in plan.in_blocks:
+            keys = ", ".join([*block, *strata])
+            least = database.sql(f"SELECT min(n) FROM (SELECT count(*) n FROM masked GROUP BY {keys})").fetchone()
+            assert least[0] >= plan.k
+            for secret in plan.confidential if plan.l else []:
+                values = f"SELECT count(DISTINCT {secret}) n FROM masked GROUP BY {keys}"
+                assert database.sql(f"SELECT min(n) FROM ({values})").fetchone()[0] >= plan.l
+            for secret in plan.confidential if plan.t else []:
+                assert furthest(database, keys, secret, ordered=secret == "debt") <= plan.t + 1e-12
+        if plan.edits and plan.edits_original != "keep":
+            wrong = "SELECT count(*) FROM masked WHERE wages + other <> costs"
+            assert database.sql(wrong).fetchone()[0] == 0
+            if len(plan.edits) > 1:
+                assert database.sql("SELECT count(*) FROM masked WHERE region = 'south' AND cap > 30").fetchone()[0] == 0
+        if plan.preserve:
+            for attribute in NUMBERS:
+                kept, had = (
+                    database.sql(f"SELECT sum(weight * {attribute}) FROM '{path}'").fetchone()[0]
+                    for path in (target, source)
+                )
+                assert kept == pytest.approx(had, rel=1e-12)
+
+
+def furthest(database: duckdb.DuckDBPyConnection, keys: str, secret: str, *, ordered: bool) -> float:
+    """The largest earth mover's distance of a group's distribution from the file's, by cross join and windows."""
+    query = f"""
+        WITH v AS (SELECT {secret} AS s, count(*) / (SELECT count(*) FROM masked) AS q FROM masked GROUP BY s),
+             g AS (SELECT DISTINCT {keys} FROM masked),
+             p AS (SELECT {keys}, {secret} AS s, count(*) AS c FROM masked GROUP BY {keys}, s),
+             n AS (SELECT {keys}, count(*) AS n FROM masked GROUP BY {keys}),
+             d AS (SELECT {keys}, s, coalesce(c, 0) / n - q AS off
+                   FROM g CROSS JOIN v LEFT JOIN p USING ({keys}, s) JOIN n USING ({keys})),
+             w AS (SELECT {keys}, sum(off) OVER (PARTITION BY {keys} ORDER BY s) AS far, off FROM d)
+        SELECT max(ordered), max(nominal) FROM (
+            SELECT sum(abs(far)) / ((SELECT count(*) FROM v) - 1) AS ordered, sum(abs(off)) / 2 AS nominal
+            FROM w GROUP BY {keys})
+    """
+    return database.sql(query).fetchone()[0 if ordered else 1]
