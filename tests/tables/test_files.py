@@ -146,12 +146,12 @@ def test_the_published_file_has_the_users_usual_permissions(survey):
 
 
 WRITER = """
-import sys, time, pyarrow as pa, shoal, shoal.pipeline.save as saving
+import signal, sys, pyarrow as pa, shoal, shoal.pipeline.save as saving
 write = saving.write_table
 def slowly(table, path, kind):
     write(table, path, kind)
     print("written", flush=True)
-    time.sleep(60)
+    signal.pause()
 saving.write_table = slowly
 shoal.protect(pa.table({"a": [1.0, 2, 3, 4]}), k=2).save(sys.argv[1])
 """
