@@ -333,7 +333,7 @@ def test_record_blocks_strata_and_several_methods_obey():
     ):
         quasi = ["wages", "other", "costs"] if "weights" in options else ["wages", "other", "costs", "age"]
         release = shoal.protect(table, k=4, quasi=quasi, edits=rules, **options)
-        shoal.check(release.table, k=4, quasi=quasi, edits=rules)
+        assert shoal.check(release.table, k=4, quasi=quasi, edits=rules)["records"] == 400
 
 
 def test_hybrid_data_keep_sums_exactly_and_refuse_other_rules():
