@@ -23,6 +23,10 @@ WATCH = Watch()
 WATCH.start()
 FOUND = Tally()  # by all processes
 
+# Which tests need more than the core: by their room, by their file, or by the fixture that they ask for.
+ROOMS = {"app": "app", "backends": "file", "docs": "docs", "faults": "faults", "fuzz": "fuzz"}
+FIXTURES = {"chromium": "browser", "spark": "spark"}
+
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 # 'EIA with 11 attributes' in the literature: UTILITYID and the ten revenue and sales columns.
@@ -50,6 +54,20 @@ def reference(reference_file):
         return np.loadtxt(reference_file(name), delimiter=",", quotechar='"', skiprows=1, usecols=COLUMNS[name])
 
     return load
+
+
+def pytest_collection_modifyitems(items):
+    """Mark each test with the backend or front end that it runs on; what has no such mark is the core."""
+    here = Path(__file__).parent
+    for item in items:
+        inside = item.path.relative_to(here)
+        marks = {FIXTURES[name] for name in FIXTURES if name in getattr(item, "fixturenames", ())}
+        if "spark" in inside.stem:
+            marks.add("spark")
+        elif inside.parts[0] in ROOMS:
+            marks.add(ROOMS[inside.parts[0]])
+        for mark in marks:
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(optionalhook=True)
