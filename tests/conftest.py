@@ -15,7 +15,9 @@ SOURCE = hashlib.sha256(b"".join(path.read_bytes() for path in KERNELS)).hexdige
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache" / SOURCE))
 
 # The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
-settings.register_profile("shoal", deadline=None, derandomize=bool(os.environ.get("CI")))
+# For a long look: pytest --hypothesis-profile thorough
+settings.register_profile("shoal", deadline=None, max_examples=50, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("shoal")
 
 # Every file that a test publishes is counted anew, in plain SQL.

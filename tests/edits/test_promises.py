@@ -90,7 +90,7 @@ def asked(draw):
     return pa.table(columns), {"quasi": list(columns), "small_strata": "suppress", **options}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(asked())
 def test_what_is_promised_never_fails(sample):
     table, options = sample
@@ -346,7 +346,7 @@ def test_problems_are_said_in_the_same_order_whatever_the_hashes():
     )
     here = Path(__file__).parent
     said = set()
-    for seed in "012":
+    for seed in "01":
         environment = {
             **os.environ,
             "PYTHONHASHSEED": seed,
