@@ -4,7 +4,8 @@ BIN := .venv/bin
 CREATED := .venv/created
 INSTALLED := .venv/installed
 COMPLETE := .venv/complete
-CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz and not spark
+CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
+  and not processes and not spark
 
 .PHONY: demo test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 

@@ -28,6 +28,7 @@ FOUND = Tally()  # by all processes
 # Which tests need more than the core: by their room, by their file, or by the fixture that they ask for.
 ROOMS = {"app": "app", "backends": "file", "docs": "docs", "faults": "faults", "fuzz": "fuzz"}
 FIXTURES = {"chromium": "browser", "spark": "spark"}
+PROCESSES = {"test_files", "test_formats", "test_no_network", "test_planted", "test_threats", "test_wheel"}
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -68,6 +69,8 @@ def pytest_collection_modifyitems(items):
             marks.add("spark")
         elif inside.parts[0] in ROOMS:
             marks.add(ROOMS[inside.parts[0]])
+        elif inside.stem in PROCESSES:
+            marks.add("processes")
         for mark in marks:
             item.add_marker(mark)
 

@@ -73,7 +73,15 @@ def test_a_running_partition_gives_up_when_interrupted(d):
         shoal.protect(table, k=3, progress=interrupt)
 
 
-def test_an_interrupt_meets_no_kernel_but_stops_work_at_its_next_progress():
+@pytest.fixture
+def interrupts():
+    """Interrupts as Python answers them, even if the tests were started in the background, where they are ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_meets_no_kernel_but_stops_work_at_its_next_progress(interrupts):
     cleaned = threading.Event()
 
     def work(progress):
