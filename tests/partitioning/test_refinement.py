@@ -104,13 +104,13 @@ def test_more_attributes_than_records():
 def test_another_thread_can_stop_the_search_and_gets_the_best_so_far(monkeypatch):
     X = np.random.default_rng(0).random((2000, 3))
     labels = mdav(X, 3)
-    watch, found, begun, anneal = np.zeros(2, np.int64), [], threading.Event(), rounds.anneal
+    watch, found, begun, anneal = np.zeros(2, np.int64), [], threading.Event(), refinement.anneal
 
     def noted(*arguments):
         anneal(*arguments)
         begun.set()
 
-    monkeypatch.setattr(rounds, "anneal", noted)
+    monkeypatch.setattr(refinement, "anneal", noted)
     thread = threading.Thread(target=lambda: found.append(refine(X, 3, labels, steps=10**12, watch=watch)))
     thread.start()
     assert begun.wait(300)

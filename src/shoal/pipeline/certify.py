@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shoal.kernels.standardize import Matrix, exponent_of
 from shoal.parallel import Progress, Watch, side_by_side
 from shoal.pipeline.masker import BlockMasker
+from shoal.plan import Effort
 
 Labels = NDArray[np.int64]
 T = TypeVar("T")
