@@ -1,16 +1,27 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 BIN := .venv/bin
+CREATED := .venv/created
 INSTALLED := .venv/installed
 COMPLETE := .venv/complete
+CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
+  and not processes and not spark
 
-.PHONY: demo test lint test-slow docs java chromium bench fuzz test-minimum audit sbom clean
+.PHONY: demo test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 
 demo: $(INSTALLED)
 	$(BIN)/shoal demo
 
-test: lint java chromium
+# The linters and the tests run side by side: both must pass.
+test: $(COMPLETE) java chromium
+	$(MAKE) --jobs=2 lint suite
+
+suite: $(COMPLETE) java chromium
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+# What needs neither Java, nor a browser, nor other processes: some two minutes on two cores, once kernels are compiled.
+test-core: $(COMPLETE)
+	$(BIN)/pytest -n 2 --dist worksteal -m "$(CORE)"
 
 test-slow: $(COMPLETE) java chromium
 	$(BIN)/pytest -m slow
@@ -64,8 +75,9 @@ sbom: $(COMPLETE)
 	.venv-audit/bin/pip install --quiet cyclonedx-bom
 	$(BIN)/python tools/sbom.py .venv-audit/bin/cyclonedx-py sbom.cdx.json
 
-# One rule makes the environment, another adds what only tests need; they run again when pyproject.toml changes.
-$(INSTALLED): pyproject.toml
+# One rule makes the environment, the others fill it, each in one run of pip: with what a user has, or with all that
+# tests need. They run again when pyproject.toml changes. What is imported is compiled at its first use.
+$(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Shoal needs Python 3.11 or later; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || if [ "$$(id -u)" = 0 ]; then \
@@ -73,12 +85,15 @@ $(INSTALLED): pyproject.toml
 	  echo "Python's venv module is missing; install it with: apt-get install python3-venv"; exit 1; fi
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[demo,report]"
 	@touch $@
 
-$(COMPLETE): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
+$(INSTALLED): pyproject.toml | $(CREATED)
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[demo,report]"
 	@touch $@
+
+$(COMPLETE): pyproject.toml | $(CREATED)
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[all]" --group dev
+	@touch $(INSTALLED) $@
 
 clean:
 	rm -rf .venv .venv-minimum .venv-audit .numba_cache docs/_build shoal-demo src/shoal/kernels/__pycache__

@@ -15,13 +15,20 @@ SOURCE = hashlib.sha256(b"".join(path.read_bytes() for path in KERNELS)).hexdige
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache" / SOURCE))
 
 # The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
-settings.register_profile("shoal", deadline=None, derandomize=bool(os.environ.get("CI")))
+# For a long look: pytest --hypothesis-profile thorough
+settings.register_profile("shoal", deadline=None, max_examples=50, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("shoal")
 
 # Every file that a test publishes is counted anew, in plain SQL.
 WATCH = Watch()
 WATCH.start()
 FOUND = Tally()  # by all processes
+
+# Which tests need more than the core: by their room, by their file, or by the fixture that they ask for.
+ROOMS = {"app": "app", "backends": "file", "docs": "docs", "faults": "faults", "fuzz": "fuzz"}
+FIXTURES = {"chromium": "browser", "spark": "spark"}
+PROCESSES = {"test_files", "test_formats", "test_no_network", "test_planted", "test_threats", "test_wheel"}
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -50,6 +57,22 @@ def reference(reference_file):
         return np.loadtxt(reference_file(name), delimiter=",", quotechar='"', skiprows=1, usecols=COLUMNS[name])
 
     return load
+
+
+def pytest_collection_modifyitems(items):
+    """Mark each test with the backend or front end that it runs on; what has no such mark is the core."""
+    here = Path(__file__).parent
+    for item in items:
+        inside = item.path.relative_to(here)
+        marks = {FIXTURES[name] for name in FIXTURES if name in getattr(item, "fixturenames", ())}
+        if "spark" in inside.stem:
+            marks.add("spark")
+        elif inside.parts[0] in ROOMS:
+            marks.add(ROOMS[inside.parts[0]])
+        elif inside.stem in PROCESSES:
+            marks.add("processes")
+        for mark in marks:
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(optionalhook=True)

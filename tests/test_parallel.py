@@ -14,18 +14,20 @@ from shoal.parallel import interruptible, quiet, side_by_side
 
 
 def test_results_come_in_the_order_of_the_tasks():
-    def task(pause, result):
-        def run(*, watch):
-            time.sleep(pause)
-            watch[0] = 1
-            return result
+    ended = threading.Event()
 
-        return run
+    def slow(*, watch):
+        ended.wait(1)  # for the other; with one core only, that one has not begun
+        watch[0] = 1
+        return "slow"
+
+    def fast(*, watch):
+        watch[0] = 1
+        ended.set()
+        return "fast"
 
     reports = []
-    results = side_by_side(
-        [task(0.2, "slow"), task(0, "fast")], 2, lambda step, done, total: reports.append((step, done, total))
-    )
+    results = side_by_side([slow, fast], 2, lambda step, done, total: reports.append((step, done, total)))
     assert results == ["slow", "fast"]
     assert reports[-1] == ("partition", 2, 2)
 
@@ -61,7 +63,7 @@ def test_an_error_in_one_task_stops_the_others():
 @pytest.mark.parametrize("d", [1, 3])
 def test_a_running_partition_gives_up_when_interrupted(d):
     rng = np.random.default_rng(0)
-    table = pa.table({f"x{j}": rng.normal(size=2_000_000) for j in range(d)})
+    table = pa.table({f"x{j}": rng.normal(size=200_000) for j in range(d)})
 
     def interrupt(step, done, total):
         if step == "partition" and done:
@@ -71,19 +73,27 @@ def test_a_running_partition_gives_up_when_interrupted(d):
         shoal.protect(table, k=3, progress=interrupt)
 
 
-def test_an_interrupt_meets_no_kernel_but_stops_work_at_its_next_progress():
+@pytest.fixture
+def interrupts():
+    """Interrupts as Python answers them, even if the tests were started in the background, where they are ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_meets_no_kernel_but_stops_work_at_its_next_progress(interrupts):
     cleaned = threading.Event()
 
     def work(progress):
         try:
+            progress("partition", 0, 1)
+            os.kill(os.getpid(), signal.SIGINT)
             while True:
                 progress("partition", 0, 1)
                 time.sleep(0.01)
         finally:
             cleaned.set()
 
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
         interruptible(work, quiet)
     assert cleaned.is_set()

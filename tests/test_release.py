@@ -337,7 +337,7 @@ def test_a_seed_that_is_not_used_is_told():
 
 
 def test_the_public_face_takes_its_arguments():
-    shoal.protect(
+    release = shoal.protect(
         pd.DataFrame(COLUMNS),
         k=3,
         quasi=["age", "income"],
@@ -351,3 +351,5 @@ def test_the_public_face_takes_its_arguments():
         edits=None,
         seed=0,
     )
+    assert np.bincount(release.groups).min() >= 3
+    assert list(release.table.columns) == [name for name in COLUMNS if name != "name"]

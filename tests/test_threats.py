@@ -28,7 +28,7 @@ from shoal.tables.stream_reading import readable_kind
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="devices and pipes of Linux")
 
 
-@pytest.mark.parametrize("kind", ["sav", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["sav", pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.spark])])
 def test_code_in_the_working_folder_is_not_run(kind, tmp_path):
     name = "people.sav" if kind == "sav" else "people.parquet"
     write_table(open_table(planted_table(100)), tmp_path / name, "sav" if kind == "sav" else "parquet")
@@ -37,7 +37,7 @@ def test_code_in_the_working_folder_is_not_run(kind, tmp_path):
     command = (
         f"import sys; sys.path.remove(''); sys.argv = {_arguments(name, kind)!r}; import shoal.cli; shoal.cli.main()"
     )
-    run = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, timeout=200)
+    run = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, timeout=600)
     assert run.returncode == 0, run.stderr
     assert not (tmp_path / "ran").exists()
 
@@ -125,6 +125,7 @@ def test_levels_stay_and_categories_that_nobody_publishes_go(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize("mask", ["022", "077"])
 def test_spark_keeps_what_it_spills_to_itself(mask, tmp_path):
     spills, work = tmp_path / "spills", tmp_path / "work"

@@ -63,7 +63,7 @@ class serving:  # noqa: N801 - a context manager, used as a word
         self.listener = threading.Thread(target=self.page.listen, daemon=True)
         self.listener.start()
         waited = threading.Event()
-        for _ in range(600):
+        for _ in range(3000):  # five minutes
             if any("token=" in line for line in self.page.lines):
                 return self.page
             if process.poll() is not None:
@@ -74,8 +74,8 @@ class serving:  # noqa: N801 - a context manager, used as a word
 
     def __exit__(self, *_: object) -> None:
         self.page.process.send_signal(signal.SIGTERM)
-        self.page.process.wait(30)
-        self.listener.join(10)
+        self.page.process.wait(300)
+        self.listener.join(300)
 
 
 @pytest.fixture(scope="module")  # Playwright's event loop would be in the way of other modules' own
@@ -99,7 +99,7 @@ def visitors(chromium, served):
         context = chromium.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(300_000)
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url))
         page.on("pageerror", lambda error: errors.append(str(error)))

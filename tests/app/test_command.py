@@ -172,7 +172,7 @@ def test_the_page_is_served_to_whoever_has_the_token_and_leaves_nothing(place, m
         assert process.stdout.readline() == "Stop with Ctrl-C; what was uploaded is then erased.\n"
         [folder] = (place / "temporary").iterdir()
         assert folder.stat().st_mode & 0o777 == 0o700
-        with httpx.Client(base_url=link[1]) as browser:
+        with httpx.Client(base_url=link[1], timeout=300) as browser:
             assert browser.get("/").status_code == 401
             assert browser.get("/", params={"token": link[2]}).status_code == 303
             assert process.stdout.readline().startswith(f"The token was used; the next browser needs: {link[1]}?token=")
@@ -187,9 +187,9 @@ def test_the_page_is_served_to_whoever_has_the_token_and_leaves_nothing(place, m
         with pytest.raises(InvalidStatus, match="403"):
             connect(line)
         with connect(line, additional_headers={"cookie": cookie}) as talk:
-            assert talk.recv(timeout=10).startswith("0{")
+            assert talk.recv(timeout=300).startswith("0{")
             process.send_signal(signal.SIGTERM)  # while a page is open
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=300)
     assert (process.returncode, out, err) == (0, "Stopped; what was uploaded is erased.\n", "")
     assert [path for path in place.glob("*/**/*") if path.is_file()] == [stored]
     assert list((place / "temporary").iterdir()) == []
@@ -201,12 +201,12 @@ def test_with_a_certificate_it_is_served_encrypted_until_the_terminal_is_closed(
         line = process.stdout.readline()
         port, token = re.search(rf"https://{socket.gethostname()}:(\d+)/\?token=(\S+)", line).groups()
         trusted = ssl.create_default_context(cafile=certificate / "cert")
-        with httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=trusted) as browser:
+        with httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=trusted, timeout=300) as browser:
             entered = browser.get("/", params={"token": token})
             assert "Secure" in entered.headers["set-cookie"]
             assert browser.get("/").headers["strict-transport-security"] == "max-age=31536000"
         process.send_signal(signal.SIGHUP)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=300) == 0
     assert list(place.glob("*/*")) == []
 
 

@@ -30,13 +30,13 @@ class Session:
     """A browser by hand: a cookie, the page it got, and a socket."""
 
     def __init__(self, link: str) -> None:
-        self.http = httpx.Client(base_url=link.split("?")[0], timeout=20)
+        self.http = httpx.Client(base_url=link.split("?")[0], timeout=300)
         assert self.http.get("/", params={"token": link.split("token=")[1]}).status_code == 303
         page = self.http.get("/").text
         self.client = re.search(r"client_id['\"]?:\s*['\"]([0-9a-f-]{36})", page)[1]
         self.upload = re.search(r"/_nicegui/client/[0-9a-f-]+/upload/\d+", page)[0]
         self.asset = re.search(r"/_nicegui/[0-9][^/]*/", page)[0]
-        self.plain = httpx.Client(timeout=20)  # which sends the cookies that it is told to
+        self.plain = httpx.Client(timeout=300)  # which sends the cookies that it is told to
         self.cookie = "; ".join(f"{name}={value}" for name, value in self.http.cookies.items())
 
     def socket(self):
@@ -51,10 +51,7 @@ def sessions(served):
     hiding = Session(served.link)
     files = {"file": ("acres.csv", f"{SECRET},b\n1,2\n3,4\n".encode(), "text/csv")}
     assert hiding.http.post(hiding.upload, files=files).status_code == 200
-    for _ in range(600):
-        if SECRET in hiding.http.get("/").text:
-            break
-        time.sleep(0.1)
+    _until(lambda: SECRET in hiding.http.get("/").text, "the upload does not show")
     return hiding, Session(served.link)
 
 
@@ -250,6 +247,11 @@ def test_an_upload_that_breaks_off_leaves_nothing(served, sessions):
         pytest.skip("where the page puts files is read from Linux's /proc")
     temporary = Path(re.search(rb"TMPDIR=([^\0]*)", environment.read_bytes())[1].decode())
     before = set(temporary.rglob("*"))
+
+    def arrived():
+        held = [path for path in Path(f"/proc/{served.process.pid}/fd").iterdir() if "aside" in _target(path)]
+        return held or [path for path in temporary.rglob("*") if path not in before]
+
     url = sender.http.base_url
     with socket.create_connection((url.host, url.port)) as line:
         lines = [
@@ -261,14 +263,17 @@ def test_an_upload_that_breaks_off_leaves_nothing(served, sessions):
         ]
         line.sendall("\r\n".join([*lines, "", ""]).encode())
         line.sendall(BOUNDARY + b'"f"; filename="half.csv"\r\n\r\n' + b"1,2\n" * 1_000_000)
-        time.sleep(0.5)
-    for _ in range(100):
-        left = {path for path in temporary.rglob("*") if path not in before}
-        held = [path for path in Path(f"/proc/{served.process.pid}/fd").iterdir() if "aside" in _target(path)]
-        if not left and not held:
+        _until(arrived, "nothing of the upload has arrived")
+    _until(lambda: not arrived(), "something of the upload is left")
+
+
+def _until(happens, otherwise):
+    """Wait for something that happens in another process, but not for ever."""
+    for _ in range(3000):
+        if happens():
             return
         time.sleep(0.1)
-    raise AssertionError(f"something of the upload is left: {left or held}")
+    raise AssertionError(otherwise)
 
 
 def _target(path) -> str:

@@ -18,7 +18,7 @@ def table(tmp_path):
     return str(tmp_path / "small.csv")
 
 
-async def until(happens, seconds=60):
+async def until(happens, seconds=600):
     """Wait for something that happens in another process."""
     async with asyncio.timeout(seconds):
         while not happens():

@@ -16,7 +16,7 @@ def test_nothing_planted_comes_to_light(chromium, tmp_path):
     with serving(temporary) as served:
         context = chromium.new_context(accept_downloads=True)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(300_000)
         page.on("websocket", lambda socket: socket.on("framereceived", lambda said: received.append(said)))
         page.goto(served.link)
         upload(page, tmp_path / "people.csv")

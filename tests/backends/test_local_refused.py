@@ -162,7 +162,7 @@ def test_files_that_may_not_grow(tmp_path, most):
     answer = context.Queue()
     process = context.Process(target=_with_small_files, args=(plan, most, answer))
     process.start()
-    assert "cannot be written: File too large" in answer.get(timeout=120)
+    assert "cannot be written: File too large" in answer.get(timeout=600)
     process.join()
     assert os.listdir(tmp_path) == ["in.parquet"]
 

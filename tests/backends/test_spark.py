@@ -20,21 +20,13 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 import shoal.spark
 from shoal.backends.file.run import protect_file
 from shoal.backends.spark.dataframe import Cut, settled
-from shoal.backends.spark.session import refuse_without_java, session
+from shoal.backends.spark.session import refuse_without_java
 from shoal.backends.spark.verify import promise_of, verified
 from shoal.blocking import in_chunks
 from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
 from shoal.pipeline.manifest import load_manifest
 from shoal.pipeline.masker import frame_of, with_blocks
 from shoal.plan import Plan
-
-
-@pytest.fixture(scope="module")
-def spark():
-    refuse_without_java()
-    with session("local[2]") as started:
-        started.conf.set("spark.sql.shuffle.partitions", "2")
-        yield started
 
 
 class InMemory:
@@ -387,10 +379,10 @@ def test_a_worker_and_an_executor_that_die_change_nothing(tmp_path):
 
 def kill_one(process, steps, step, victim):
     """Kill one of the processes that work on a step, in the middle of it."""
-    while step not in steps:
+    pids: list[int] = []
+    while step not in steps or not pids:
         assert process.poll() is None
         time.sleep(0.1)
-    time.sleep(2)
-    pids = [pid for pid, command in descendants(process.pid).items() if victim in command]
+        pids = [pid for pid, command in descendants(process.pid).items() if victim in command]
     os.kill(pids[-1], signal.SIGKILL)
     assert steps[-1] == step

@@ -9,19 +9,9 @@ from tests.backends.test_local_edits import spoiled
 
 import shoal.spark
 from shoal.backends.file.run import protect_file
-from shoal.backends.spark.session import refuse_without_java, session
 from shoal.backends.spark.verify import promise_of, verified
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.plan import Plan
-
-
-@pytest.fixture(scope="module")
-def spark():
-    refuse_without_java()
-    with session("local[2]") as started:
-        started.conf.set("spark.sql.shuffle.partitions", "2")
-        yield started
-
 
 PLAN = Plan(k=3, quasi=RULED, identifiers="id", edits=RULES, scale={"block_size": 250})
 

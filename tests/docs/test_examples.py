@@ -200,7 +200,8 @@ PLANS = [
 def test_plans_in_pages_are_plans(block):
     options = tomllib.loads(block.text)
     # Some show a few lines of a plan only; every method but ms needs a k.
-    Plan(**({} if options.get("method") == "ms" else {"k": 5}) | options)
+    plan = Plan(**({} if options.get("method") == "ms" else {"k": 5}) | options)
+    assert set(options) <= set(plan.model_dump(exclude_unset=True))
 
 
 MODULES = sorted(

@@ -154,7 +154,8 @@ def test_sums_of_columns_of_32_bits():
     a, b = (rng.normal(size=40).astype(np.float32) for _ in range(2))
     table = pa.table({"a": a, "b": b, "s": a + b})
     release = shoal.protect(table, k=4, edits=["a + b == s"])
-    shoal.check(release.table, k=4, edits=["a + b == s"])
+    assert shoal.check(release.table, k=4, edits=["a + b == s"])["records"] == 40
+    assert {release.table[name].type for name in "abs"} == {pa.float32()}
 
 
 def test_whole_records_are_advised_where_they_would_keep_a_rule():

@@ -90,7 +90,7 @@ def asked(draw):
     return pa.table(columns), {"quasi": list(columns), "small_strata": "suppress", **options}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(asked())
 def test_what_is_promised_never_fails(sample):
     table, options = sample
@@ -222,7 +222,7 @@ def test_gaps_and_what_is_computed_anew():
     table = pa.table({"a": [1.0, None, 3, 4], "b": [1.0, 2, 3, 4], "s": [2.0, 9, 6, 8]})
     options = {"k": 2, "missing": "group", "small_strata": "merge", "recompute": ["s"]}
     release = shoal.protect(table, edits=["a + b == s"], **options)
-    shoal.check(release.table, k=2, quasi=["a", "b", "s"], edits=["a + b == s"])
+    assert shoal.check(release.table, k=2, quasi=["a", "b", "s"], edits=["a + b == s"])["records"] == 4
 
 
 def met(**of):
@@ -346,7 +346,7 @@ def test_problems_are_said_in_the_same_order_whatever_the_hashes():
     )
     here = Path(__file__).parent
     said = set()
-    for seed in "012":
+    for seed in "01":
         environment = {
             **os.environ,
             "PYTHONHASHSEED": seed,

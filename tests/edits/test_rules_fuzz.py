@@ -21,7 +21,7 @@ from shoal.edits.xpath import parse_test
 from shoal.errors import FileError, PlanError
 
 LONGEST_SENTENCE = 600
-FUZZED = settings(max_examples=300, deadline=5000)
+FUZZED = settings(max_examples=300, deadline=60_000)
 
 RULES = [
     "total: V9 + V10 == V14  # sums",
@@ -191,7 +191,7 @@ def test_whole_schemas_with_any_expressions_in_them(context, let, test):
     sentence_or_rules(read_schematron, schema.encode(), "rules.sch")
 
 
-@settings(max_examples=100, deadline=5000)
+@settings(max_examples=100, deadline=60_000)
 @given(st.binary() | (damaged(["\n".join(RULES), SCHEMA]) | SOUP).map(lambda text: text.encode(errors="replace")))
 def test_files(data):
     with tempfile.TemporaryDirectory() as folder:
@@ -200,7 +200,7 @@ def test_files(data):
         sentence_or_rules(read_rules, path, but=path)
 
 
-@settings(max_examples=100, deadline=5000)
+@settings(max_examples=100, deadline=60_000)
 @given(st.lists(SOUP | damaged(RULES), max_size=4))
 def test_lists(lines):
     sentence_or_rules(read_rules, lines)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 SECRET = "4711 Secret Street"  # what a library might put into the words of an error
-_SECONDS = 120  # then a run hangs
+_SECONDS = 600  # then a run hangs
 _SPARE = 1 << 30  # bytes that a run has left when its memory is limited
 _LOADED = ("pandas", "shoal.cli", "shoal.release", "shoal.backends.file.run", "shoal.report", "shoal.cli.display")
 

@@ -89,7 +89,7 @@ def test_synthetic_residuals_are_less_correlated_with_the_original_ones_than_a_s
     assert np.mean(np.square(found)) < 0.01
 
 
-@pytest.mark.parametrize(("k", "attributes"), [(5, 1), (6, 2), (7, 3)])
+@pytest.mark.parametrize(("k", "attributes"), [(5, 1), (6, 2), pytest.param(7, 3, marks=pytest.mark.slow)])
 def test_whole_numbers_are_not_found_by_reducing_a_lattice(k, attributes):
     rng = np.random.default_rng(k)
     for _ in range(3):

@@ -19,6 +19,7 @@ from shoal.kernels.standardize import standardize
 from shoal.partitioning.certificate import lower_bound, nearest_neighbour_bound
 from shoal.partitioning.column_generation import column_generation, nearest_sums
 from shoal.partitioning.mdav import mdav
+from shoal.plan import Effort
 
 STILL = np.zeros(2, np.int64)
 
@@ -74,7 +75,7 @@ KINDS = ["random", "ties", "duplicates", "constant column", "outliers", "far fro
 def test_bounds_are_below_the_best_of_all_partitions(kind, n, k):
     X = small(kind, n, 3, n * k)
     best = optimum(X, k)
-    bound = lower_bound(X, k, 600)
+    bound = lower_bound(X, k)
     assert bound.how == "column generation"
     assert bound.complete
     assert Fraction(bound.value) <= best
@@ -90,18 +91,18 @@ def test_the_bound_of_groups_of_equal_records_is_exactly_zero():
 @given(matrices(most=9), st.integers(2, 3))
 def test_bounds_are_below_the_best_of_all_partitions_on_any_data(X, k):
     k = min(k, len(X))
-    assert Fraction(lower_bound(X, k, 600).value) <= optimum(X, k)
+    assert Fraction(lower_bound(X, k).value) <= optimum(X, k)
 
 
 def test_the_relaxation_is_close_to_the_best_partition():
     for seed in range(5):
         X = small("random", 10, 2, seed)
-        assert lower_bound(X, 3, 600).value >= 0.9 * float(optimum(X, 3))
+        assert lower_bound(X, 3).value >= 0.9 * float(optimum(X, 3))
 
 
 def test_a_search_that_had_no_time_leaves_a_valid_bound():
     X = small("random", 10, 2, 0)
-    bound = lower_bound(X, 3, 0.0)
+    bound = lower_bound(X, 3, Effort(None, 0.0))
     assert bound.how == "nearest neighbours"
     assert not bound.complete
     assert 0 < Fraction(bound.value) <= optimum(X, 3)
@@ -156,7 +157,7 @@ def every_group(X: np.ndarray, k: int, duals: np.ndarray):
 def test_one_attribute_has_the_optimum_itself_as_its_bound():
     x = np.random.default_rng(1).lognormal(size=200)
     for X in (x[:, None], np.c_[np.full(200, 3.0), x]):
-        bound = lower_bound(X, 4, 600)
+        bound = lower_bound(X, 4)
         assert bound.how == "univariate cut"
         assert bound.complete
         assert bound.value == pytest.approx(float(naive.exact_cut_cost(np.sort(x)[:, None], 4)), rel=1e-8)
@@ -164,37 +165,45 @@ def test_one_attribute_has_the_optimum_itself_as_its_bound():
 
 def test_fewer_than_2k_records_are_one_group():
     X = small("random", 5, 2, 0)
-    bound = lower_bound(X, 3, 600)
+    bound = lower_bound(X, 3)
     assert bound.how == "one group"
     assert bound.value == pytest.approx(loss(X, np.zeros(5, np.int64)), rel=1e-8)
     assert Fraction(bound.value) <= naive.exact_sse(X)
 
 
 def test_equal_records_cost_nothing():
-    assert lower_bound(np.ones((30, 2)), 3, 600).value == 0.0
+    assert lower_bound(np.ones((30, 2)), 3).value == 0.0
     X = np.repeat(small("random", 5, 2, 0), 7, axis=0)
-    assert lower_bound(X, 3, 600).value == 0.0
+    assert lower_bound(X, 3).value == 0.0
 
 
 def test_a_request_to_stop_is_obeyed_and_the_bound_stays_valid():
     X = distributed("uniform", 500, 3)
-    bound = lower_bound(X, 3, 100, watch=np.array([0, 1]))
+    bound = lower_bound(X, 3, watch=np.array([0, 1]))
     assert not bound.complete
     assert 0 <= bound.value <= loss(X, mdav(X, 3))
 
 
 def test_column_generation_is_the_same_every_time():
     X = distributed("clustered", 120, 2)
-    first, again = (column_generation(X, 3, mdav(X, 3), 600) for _ in range(2))
+    first, again = (column_generation(X, 3, mdav(X, 3)) for _ in range(2))
     assert first.complete
     assert first.bound == again.bound
     assert np.array_equal(first.groups.members, again.groups.members)
     assert np.array_equal(first.duals, again.duals)
 
 
+def test_a_bound_limited_by_steps_is_the_same_every_time_and_rises_with_them():
+    X = distributed("uniform", 120, 2)
+    few, more = (lower_bound(X, 3, Effort(steps)) for steps in (1, 120_000))
+    assert few == lower_bound(X, 3, Effort(1))
+    assert not few.complete
+    assert few.value < more.value <= lower_bound(X, 3).value * (1 + 1e-5)
+
+
 def test_bound_of_many_records_needs_no_pricing():
     X = distributed("uniform", 30_000, 2)
-    bound = lower_bound(X, 3, 600)
+    bound = lower_bound(X, 3)
     assert bound.how == "nearest neighbours"
     assert 0.3 * loss_of(X, mdav(X, 3)) < bound.value < loss_of(X, mdav(X, 3))
 
@@ -207,7 +216,7 @@ def loss_of(X: np.ndarray, labels: np.ndarray) -> float:
 def test_without_highs_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
     with pytest.raises(MissingExtra, match=r"shoal\[bounds\]"):
-        lower_bound(small("random", 10, 2, 0), 3, 600)
+        lower_bound(small("random", 10, 2, 0), 3)
 
 
 @pytest.mark.slow
@@ -215,6 +224,6 @@ def test_without_highs_the_extra_is_named(monkeypatch):
 def test_relaxation_over_all_groups_of_the_reference_data(reference, name, k, loss):
     """In percent of the total; found before by another column generation with complete pricing."""
     X = standardize(reference(name))
-    bound = lower_bound(X, k, 600)
+    bound = lower_bound(X, k)
     assert bound.complete
     assert 100 * bound.value / X.size == pytest.approx(loss, abs=6e-4 if loss > 1 else 6e-5)

@@ -112,8 +112,8 @@ def test_result_is_the_same_every_time_and_for_any_number_of_copies():
 def test_columns_and_enumeration_give_the_optimum_and_its_proof(kind, n, k):
     X = small(kind, n, 2, n + k)
     start = mdav(X, k)
-    columns = column_generation(X, k, start, 600)
-    solution = solve_over_columns(X, k, columns, [start], 600)
+    columns = column_generation(X, k, start)
+    solution = solve_over_columns(X, k, columns, [start])
     best = optimum(X, k)
     assert_sizes(solution.labels, k)
     assert solution.optimal
@@ -124,7 +124,7 @@ def test_columns_and_enumeration_give_the_optimum_and_its_proof(kind, n, k):
 def test_optimum_of_forty_records_is_proved():
     X = np.random.default_rng(8).normal(size=(40, 2))
     start = mdav(X, 3)
-    solution = solve_over_columns(X, 3, column_generation(X, 3, start, 600), [start], 600)
+    solution = solve_over_columns(X, 3, column_generation(X, 3, start), [start])
     assert solution.optimal
     assert loss(X, solution.labels) < loss(X, start)
     assert solution.bound == pytest.approx(loss(X, solution.labels), rel=1e-5)

@@ -1,7 +1,6 @@
 """Refinement keeps sizes, never raises the error, says what it is, and gives the same answer to the same question."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -102,16 +101,21 @@ def test_more_attributes_than_records():
     assert refine(X, 3, mdav(X, 3), steps=5000).sse <= loss(X, mdav(X, 3))
 
 
-def test_another_thread_can_stop_the_search_and_gets_the_best_so_far():
+def test_another_thread_can_stop_the_search_and_gets_the_best_so_far(monkeypatch):
     X = np.random.default_rng(0).random((2000, 3))
     labels = mdav(X, 3)
-    refine(X, 3, labels, steps=1000)
-    watch, found = np.zeros(2, np.int64), []
-    thread = threading.Thread(target=lambda: found.append(refine(X, 3, labels, seconds=600, watch=watch)))
+    watch, found, begun, anneal = np.zeros(2, np.int64), [], threading.Event(), refinement.anneal
+
+    def noted(*arguments):
+        anneal(*arguments)
+        begun.set()
+
+    monkeypatch.setattr(refinement, "anneal", noted)
+    thread = threading.Thread(target=lambda: found.append(refine(X, 3, labels, steps=10**12, watch=watch)))
     thread.start()
-    time.sleep(0.5)
+    assert begun.wait(300)
     watch[1] = 1
-    thread.join(20)
+    thread.join(300)
     assert not thread.is_alive()
     assert found[0].sse <= loss(X, labels)
     assert sizes(found[0].labels).min() >= 3

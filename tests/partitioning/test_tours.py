@@ -246,6 +246,6 @@ def test_watch_stops_a_search_from_another_thread():
     while watch[0] == 0 and worker.is_alive():
         pass
     watch[1] = 1
-    worker.join(timeout=10)
+    worker.join(timeout=300)
     assert not worker.is_alive()
     assert (labels[0] == -1).all()

@@ -400,6 +400,8 @@ def test_texts_that_look_like_something_else_are_written(tmp_path, cells, ending
         missing="group",
     )
     release.save(tmp_path / f"out.{ending}")
+    checked = shoal.check(tmp_path / f"out.{ending}", manifest=tmp_path / "out.manifest.json")
+    assert checked["records"] == len(cells)
 
 
 def test_zones_and_narrow_floats_can_be_written_and_preserved(tmp_path):
@@ -410,6 +412,10 @@ def test_zones_and_narrow_floats_can_be_written_and_preserved(tmp_path):
     release = shoal.protect(table, k=3, quasi=["at", "x"], weights="w", preserve="weighted_mean")
     for ending in ("xml", "csv", "parquet"):
         release.save(tmp_path / f"{ending}.{ending}")
+        assert shoal.check(tmp_path / f"{ending}.{ending}", k=3, quasi=["at", "x"])["records"] == 12
+    assert release.table.schema.equals(table.schema)
+    before, after = (np.average(each["x"], weights=each["w"]) for each in (table, release.table))
+    assert after == pytest.approx(before, rel=1e-6)
 
 
 def test_views_and_large_integers_as_levels():

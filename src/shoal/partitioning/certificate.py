@@ -11,6 +11,7 @@ from shoal.partitioning.column_generation import MARGIN, column_generation, near
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.methods import group_errors
 from shoal.partitioning.optimal_cut import univariate
+from shoal.plan import Effort
 
 PRICED = 20_000  # records up to which every round of pricing, O(n^2 d), takes seconds at most
 
@@ -36,13 +37,13 @@ class Bound:
 
 
 def lower_bound(
-    X: Floats, k: int, seconds: float, start: Integers | None = None, watch: Integers | None = None
+    X: Floats, k: int, effort: Effort | None = None, start: Integers | None = None, watch: Integers | None = None
 ) -> Bound:
     """Bound the SSE of the partitions of X into groups of at least k from below.
 
     Fewer than 2k records are one group; one attribute that varies has its optimal cut. Otherwise, up to `PRICED`
-    records, column generation is given its time. What it has reached is compared with the bound by nearest neighbours,
-    which any number of records has.
+    records, column generation is given its budget. What it has reached is compared with the bound by nearest
+    neighbours, which any number of records has.
 
     Parameters
     ----------
@@ -50,8 +51,9 @@ def lower_bound(
         An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
     k
         The least number of records in a group.
-    seconds
-        For how long column generation runs at most.
+    effort
+        The budget of column generation; until it is complete if None. In steps, the bound depends on nothing but the
+        arguments.
     start
         Labels of a good partition into groups of k to 2k - 1, which makes column generation faster; MDAV's if None.
     watch
@@ -63,6 +65,7 @@ def lower_bound(
         If column generation is due and HiGHS is not installed.
     """
     n = len(X)
+    steps, seconds = (np.inf if limit is None else limit for limit in effort or Effort())
     rows, peak = matrix_near_one(X)
     varying = rows[:, rows.min(axis=0) < rows.max(axis=0)]
     if n < 2 * k or varying.shape[1] == 0:
@@ -72,7 +75,8 @@ def lower_bound(
     else:
         best = Bound(nearest_neighbour_bound(rows, k, watch), "nearest neighbours", complete=False)
         if n <= PRICED and (watch is None or watch[1] == 0):
-            columns = column_generation(rows, k, mdav(rows, k) if start is None else start, seconds, watch)
+            first = mdav(rows, k) if start is None else start
+            columns = column_generation(rows, k, first, seconds, watch, steps)
             if columns.bound > best.value or columns.complete:
                 best = Bound(columns.bound, "column generation", columns.complete)
     return Bound(float(np.ldexp(best.value, 2 * peak)), best.how, best.complete)

@@ -64,6 +64,7 @@ def column_generation(
     start: Integers,
     seconds: float = np.inf,
     watch: Integers | None = None,
+    steps: float = np.inf,
 ) -> Columns:
     """Solve the linear relaxation of set partitioning over all groups of k to 2k - 1 records.
 
@@ -79,9 +80,12 @@ def column_generation(
         For how long at most; what is returned is valid at any time.
     watch
         Two integers shared with another thread: once the second is not zero, the search stops.
+    steps
+        No further round of pricing begins once so many steps of it have been allowed; the first round always runs.
+        Limited by steps alone, the result depends on nothing but the arguments.
     """
     with stopping(seconds, watch) as stop:
-        return Generation(X, k, start, stop).run()
+        return Generation(X, k, start, stop).run(steps)
 
 
 def unit(X: Floats, k: int, labels: Integers) -> tuple[Floats, int]:
@@ -171,15 +175,17 @@ class Generation:
         self.bound = 0.0
         self.duals = first_duals(self.groups, self.near[:, k - 1] / (2 * k))
 
-    def run(self) -> Columns:
+    def run(self, steps: float) -> Columns:
         """Alternate between the relaxation and pricing."""
         limit, weight, complete = LIMIT, WEIGHT, self.cost == 0
-        while not complete and self.stop[1] == 0:
+        allowed = 0
+        while not complete and self.stop[1] == 0 and (allowed == 0 or allowed < steps):
             relaxed = self.cover.relax()
             if relaxed is None:
                 break
             value, duals = relaxed
             added = self.round(duals, weight, limit)
+            allowed += limit * len(self.X)
             complete = self.bound >= value * (1 - CONVERGED)
             if added < len(self.X) / 8:
                 limit = min(4 * limit, 1_000_000_000)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shoal.kernels.standardize import Matrix, exponent_of
 from shoal.parallel import Progress, Watch, side_by_side
 from shoal.pipeline.masker import BlockMasker
+from shoal.plan import Effort
 
 Labels = NDArray[np.int64]
 T = TypeVar("T")
@@ -59,11 +60,11 @@ def certified(
     peak = max(exponent_of(values) for values, _ in pieces)
     pieces = [(np.ldexp(values, -peak), labels) for values, labels in pieces]
     total = sum(len(values) for values, _ in pieces)
-    seconds = _BOUND_SECONDS if plan.effort.seconds is None else plan.effort.seconds
+    effort = Effort(None, _BOUND_SECONDS) if plan.effort == Effort() else plan.effort
     diverse_too = plan.l is not None or plan.t is not None  # then groups may be larger, and no start for the bound
     bounds: list[Bound] = []
     for values, labels in pieces:
-        share = seconds * len(values) / total
+        share = effort.of(len(values) / total)
         task = partial(_bounded, lower_bound, values, plan.k, share, None if diverse_too else labels)
         try:
             bounds += side_by_side([task], 1, _only("bound", progress))
@@ -86,9 +87,9 @@ def certified(
 
 
 def _bounded(
-    bound: Callable[..., T], values: Matrix, k: int, seconds: float, labels: Labels | None, *, watch: Watch
+    bound: Callable[..., T], values: Matrix, k: int, effort: Effort, labels: Labels | None, *, watch: Watch
 ) -> T:
-    return bound(values, k, seconds, labels, watch)
+    return bound(values, k, effort, labels, watch)
 
 
 def _only(step: str, progress: Progress) -> Progress:
