@@ -1,7 +1,8 @@
 """Where tables come from and go to: a path or a dataframe in, a file out. The kind of a file follows from its name."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,9 @@ import pyarrow.parquet as pq
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
 from shoal.tables.atomic import in_words
-from shoal.tables.csv.reading import read_csv
 from shoal.tables.csv.writing import write_csv
 from shoal.tables.dataframes import adopt
-from shoal.tables.numbers import find_disguised, find_spoiled
+from shoal.tables.numbers import find_odd
 from shoal.tables.stat.subprocess import read_apart
 from shoal.tables.stat.writing import write_statistics
 from shoal.tables.storage import STATISTICS, Kind, plain_dictionaries
@@ -97,12 +97,21 @@ def open_table(source: Any, csv: Csv | None = None) -> Table:
 
 
 def _open_file(path: Path, csv: Csv) -> Table:
-    try:
+    with readable(path):
         kind = _readable(path)
         if kind == "csv":
+            from shoal.tables.csv.pieces import read_csv
+
             return read_csv(path, csv)
         _refuse(csv)
         return _adopted(_read(path, kind))
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Explain in one sentence what stands in the way of reading a file."""
+    try:
+        yield
     except FileError:
         raise
     except PermissionError:
@@ -127,7 +136,8 @@ def _read(path: Path, kind: Kind) -> pa.Table:
 
 def _adopted(source: Any) -> Table:
     native = adopt(source)
-    return Table(native, spoiled=find_spoiled(native), disguised=find_disguised(native))
+    spoiled, disguised = find_odd(native)
+    return Table(native, spoiled=spoiled, disguised=disguised)
 
 
 def _refuse(csv: Csv) -> None:

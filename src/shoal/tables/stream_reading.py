@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.files import kind_of, refuse_endless
-from shoal.tables.names import check_names
+from shoal.tables.dataframes import check_names
+from shoal.tables.files import kind_of, readable, refuse_endless
 from shoal.tables.storage import Kind
 
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
@@ -138,7 +138,8 @@ def open_source(path: Path, csv: Csv | None) -> Source:
 
     kind = readable_kind(path)
     if kind == "csv":
-        return open_csv(path, csv or Csv())
+        with readable(path):
+            return open_csv(path, csv or Csv())
     if csv is not None and csv != Csv():
         raise PlanError([("csv", "does not apply: the table is not a CSV file")])
     return open_parquet(path) if kind == "parquet" else open_arrow(path)

@@ -20,9 +20,8 @@ from lxml import etree
 
 from shoal.errors import DataError, FileError, MissingExtra, ShoalError
 from shoal.tables.arrow import Array
-from shoal.tables.dataframes import column_of
+from shoal.tables.dataframes import check_names, column_of
 from shoal.tables.excel.writing import MOST_CHARACTERS, PARTS, SHEET, cells_of, sheet_text
-from shoal.tables.names import check_names
 from shoal.tables.text_values import decoded, one_chunk
 
 MOST_ROWS = 1_048_576

@@ -12,8 +12,8 @@ from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
 from shoal.tables.dtypes import is_number, is_text
-from shoal.tables.markup import NO_CHARACTER, escaped
 from shoal.tables.text_values import all_text, first_where, joined, render
+from shoal.tables.xml import NO_CHARACTER, escaped
 
 _DAY = 86_400_000  # milliseconds, which is what Excel tells apart
 _EPOCH = 25_569  # 1970-01-01, counted as Excel does
