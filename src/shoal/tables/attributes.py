@@ -13,7 +13,6 @@ from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.decode import decode_numbers
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import to_floats, what_it_is
 from shoal.tables.stat.labels import Labels, user_missing
@@ -63,16 +62,32 @@ class Attribute:
         return np.isnan(self.codes)
 
     def decode(self, codes: Codes, *, whole: bool = False) -> Array:
-        """Turn numbers back into a column of the table's own type; `whole` numbers are what integers stay."""
+        """Convert numbers to a column of the type that is published (see `published_type`); NaN is a missing value.
+
+        Raises
+        ------
+        DataError
+            If integers leave the range of their type.
+        """
         if self.levels is not None:
             return self._categories(codes, self.levels)
         if self.type == "continuous":
-            rounded = np.rint(codes) if whole and pa.types.is_integer(self.stored) else codes
-            return decode_numbers(rounded, published_type(self, whole=whole))
+            return self._numbers(codes, published_type(self, whole=whole))
         # Of the moments that are no whole ticks, the nearest that the column can hold.
         missing = np.isnan(codes)
         after = np.rint(np.where(missing, 0.0, codes) * self.tick).astype(np.int64)
         return cast("Array", pa.array(after + self.origin, mask=missing).cast(_carrier(self.stored)).view(self.stored))
+
+    def _numbers(self, codes: Codes, kind: pa.DataType) -> Array:
+        if not pa.types.is_integer(kind):
+            return pa.array(codes, mask=np.isnan(codes)).cast(kind, safe=False)
+        try:
+            return pa.array(np.rint(codes), mask=np.isnan(codes)).cast(kind)
+        except pa.ArrowInvalid:
+            raise DataError(
+                f"published values of '{self.name}' leave the range of its type, {kind}. Store the column in a wider "
+                "type, or leave out --round."
+            ) from None
 
     def _categories(self, codes: Codes, levels: Array) -> Array:
         missing = np.isnan(codes)
