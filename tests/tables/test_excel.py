@@ -21,7 +21,8 @@ from openpyxl.formatting.rule import CellIsRule
 from openpyxl.workbook.protection import WorkbookProtection
 
 from shoal.errors import DataError, FileError, MissingExtra
-from shoal.tables.excel.reading import MOST_COLUMNS, MOST_ROWS, read_excel, write_excel
+from shoal.tables.excel.reading import read_excel
+from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS, write_excel
 from shoal.tables.numbers import find_odd
 
 SHEET, STRINGS, TYPES = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "[Content_Types].xml"

@@ -215,7 +215,7 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
         elif kind == "arrow":
             _write_arrow(table.to_arrow(), path)
         elif kind == "excel":
-            from shoal.tables.excel.reading import write_excel
+            from shoal.tables.excel.writing import write_excel
 
             write_excel(table.to_arrow(), path)
         elif kind == "xml":
