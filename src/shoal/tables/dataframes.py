@@ -89,7 +89,7 @@ def _eager(source: Any) -> Any:
 
 
 def column_of(native: Any, name: str) -> Array:
-    """Give a column of a dataframe as an Arrow array.
+    """Return a column of a dataframe as an Arrow array.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def first_odd_object(native: Any, name: str) -> int | None:
 
 
 def to_arrow(native: Any) -> pa.Table:
-    """Give a dataframe as a PyArrow table; an index of pandas stays behind.
+    """Return a dataframe as a PyArrow table; an index of pandas stays behind.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def to_arrow(native: Any) -> pa.Table:
 def rebuild(
     native: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None = None
 ) -> Any:
-    """Give a new dataframe of the same kind with some records, columns replaced in their place, and columns gone."""
+    """Return a new dataframe of the same kind with some records, columns replaced in their place, and columns gone."""
     if keep is not None and keep.all():
         keep = None
     if isinstance(native, pa.Table):
@@ -177,7 +177,7 @@ def rebuild(
 
 
 def _in_own_levels(new: nw.Series[Any], old: nw.dtypes.DType) -> nw.Series[Any]:
-    """Give categories the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
+    """Cast categories to the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
     return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
 
 
@@ -238,7 +238,7 @@ def _rebuild_pandas(
 
 
 def _family(frame: Any, name: str) -> Callable[[pa.DataType], Any]:
-    """Give what finds the dtype of pandas for a type of Arrow in a column's family: Arrow's, nullable or NumPy's."""
+    """Return what maps types of Arrow to dtypes of pandas in the family of a column: Arrow's, nullable or NumPy's."""
     pd = nw.get_native_namespace(frame)
     dtype = frame[name].dtype
     if isinstance(dtype, pd.ArrowDtype):

@@ -1,7 +1,7 @@
 """Where tables come from and go to: a path or a dataframe in, a file out. The kind of a file follows from its name."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind:
-    """Tell the kind of a file from the ending of its name.
+    """Find the kind of a file from the ending of its name.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
 
 
 def writable_kind(path: str | os.PathLike[str]) -> Kind:
-    """Tell the kind of a file that is to be written from the ending of its name.
+    """Find the kind of a file that is to be written from the ending of its name.
 
     Raises
     ------
@@ -120,6 +120,20 @@ def readable(path: Path) -> Iterator[None]:
         raise FileError(f"'{path}' cannot be read: {in_words(error)}") from None
 
 
+@contextmanager
+def undamaged(path: Path, kind: str) -> Iterator[None]:
+    """Explain in one sentence what is wrong with a file whose bytes are not of its kind."""
+    with readable(path):
+        try:
+            yield
+        except (FileError, DataError, MemoryError, PermissionError):
+            raise
+        except (pa.ArrowException, OSError, ValueError):
+            raise FileError(
+                f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind"
+            ) from None
+
+
 def _read(path: Path, kind: Kind) -> pa.Table:
     if kind in STATISTICS:
         return read_apart(path, kind)
@@ -164,26 +178,20 @@ def refuse_endless(path: Path) -> None:
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    with path.open("rb") as file:
-        return _undamaged(lambda: pq.ParquetFile(file, page_checksum_verification=True).read(), path, "Parquet")
+    with path.open("rb") as file, undamaged(path, "Parquet"):
+        return _valid(pq.ParquetFile(file, page_checksum_verification=True).read())
 
 
 def _read_arrow(path: Path) -> pa.Table:
     """Read Arrow's file format, which Feather is a name for, or else its stream format."""
     data = path.read_bytes()
-    is_file = data.startswith(b"ARROW1")
-    opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
-    return _undamaged(lambda: opener(pa.py_buffer(data)).read_all(), path, "Arrow")
+    opener = pa.ipc.open_file if data.startswith(b"ARROW1") else pa.ipc.open_stream
+    with undamaged(path, "Arrow"):
+        return _valid(opener(pa.py_buffer(data)).read_all())
 
 
-def _undamaged(read: Callable[[], pa.Table], path: Path, kind: str) -> pa.Table:
-    try:
-        table = read()
-        table.validate(full=True)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind") from None
+def _valid(table: pa.Table) -> pa.Table:
+    table.validate(full=True)
     return table
 
 

@@ -78,7 +78,7 @@ def _column(native: Any, name: str) -> Array | None:
 
 
 def _as_text(column: Array) -> Array | None:
-    """Give text, of categories and of bytes too, or nothing for all else."""
+    """Return text, of categories and of bytes too, or nothing for all else."""
     column = decoded(column)
     kind = column.type
     if not (is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
@@ -90,7 +90,7 @@ def _as_text(column: Array) -> Array | None:
 
 
 def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.float64]:
-    """Give columns of a dataframe as an (n, d) matrix in C order.
+    """Return columns of a dataframe as an (n, d) matrix in C order.
 
     Parameters
     ----------
@@ -126,13 +126,13 @@ def _complete(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
 
 
 def misses(name: str, record: int | None, count: int) -> str:
-    """Say that a column misses values, `count` in all and the first in `record`, if that is known."""
+    """Explain that a column misses values, `count` in all and the first in `record`, if that is known."""
     where = f"a value in record {record}{_in_all(count)}" if record is not None else f"{count} values"
     return f"column '{name}' misses {where}; {_FILL}"
 
 
 def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
-    """Give a column as floats, NaN where a value is missing.
+    """Return a column as floats, NaN where a value is missing.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
 
 
 def what_it_is(column: Array, name: str, decimal: str) -> str:
-    """Say why a column is not one of numbers."""
+    """Explain why a column is not one of numbers."""
     kind = column.type
     if column.null_count == len(column):
         return f"column '{name}' is empty: no record has a value"

@@ -154,17 +154,17 @@ def without_words(cells: Array, words: Sequence[str]) -> Array:
 
 
 def looks_missing(cell: str) -> bool:
-    """Tell whether a cell says in words that there is no value."""
+    """Whether a cell says in words that there is no value."""
     return re.match(_MISSING, cell.strip()) is not None
 
 
 def looks_infinite(cell: str) -> bool:
-    """Tell whether a cell says in words that the value is infinite."""
+    """Whether a cell says in words that the value is infinite."""
     return re.match(_INFINITE, cell.strip()) is not None
 
 
 def is_like_name(values: Array, name: str, decimal: str) -> bool:
-    """Tell whether a column holds what its name looks like, so that a header could be taken for a record or be one.
+    """Whether a column holds what its name looks like, so that a header could be taken for a record or be one.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def render(values: Array, decimal: str) -> Array:
 
 
 def coarsest(values: Array) -> Array:
-    """Give moments in the coarsest unit that holds all of them; other columns stay as they are.
+    """Return moments in the coarsest unit that holds all of them; other columns stay as they are.
 
     To be called with a whole column: parts of it may need less.
     """
@@ -253,14 +253,14 @@ def coarsest(values: Array) -> Array:
 
 
 def decoded(values: Array) -> Array:
-    """Give the values behind a dictionary or run lengths, one a record."""
+    """Return the values behind a dictionary or run lengths, one a record."""
     if isinstance(values, pa.DictionaryArray):
         return decoded(without_views(values.dictionary).take(values.indices))
     return decoded(pc.run_end_decode(values)) if pa.types.is_run_end_encoded(values.type) else values
 
 
 def without_views(values: Array) -> Array:
-    """Give texts that are views as what they look at, in dictionaries too: Arrow can do little with views."""
+    """Return texts that are views as what they look at, in dictionaries too: Arrow can do little with views."""
     if isinstance(values, pa.DictionaryArray):
         whole = without_views(values.dictionary)
         return pa.DictionaryArray.from_arrays(values.indices, whole, ordered=values.type.ordered)
@@ -278,7 +278,7 @@ def joined(*parts: Array | str, by: str = "") -> Array:
 
 
 def all_text(lines: Array) -> memoryview:
-    """Give the texts of a column of wide text without nulls as one: they lie one behind the other in memory."""
+    """Return the texts of a column of wide text without nulls as one: they lie one behind the other in memory."""
     _, offsets, text = (memoryview(buffer or b"") for buffer in lines.buffers())
     ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
     return text[int(ends[0]) : int(ends[-1])]

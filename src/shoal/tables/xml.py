@@ -169,7 +169,7 @@ class _Reader:
             cells.clear()
 
     def table(self) -> pa.Table:
-        """Give the table, once the file has been read."""
+        """Return the table, once the file has been read."""
         if not self._tags:
             raise DataError(f"'{self._path}' holds no records")
         rest = self._records % _CHUNK

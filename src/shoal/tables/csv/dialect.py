@@ -54,7 +54,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
 
     def as_csv(self) -> Csv:
-        """Give the options that make `open_table` read what `write_table` wrote in this dialect."""
+        """Return the options that make `open_table` read what `write_table` wrote in this dialect."""
         return Csv(
             delimiter=self.delimiter,
             quote=self.quote,
@@ -158,7 +158,7 @@ def _sniff(sample: bytes, csv: Csv) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _nameless(content: bytes) -> Iterator[str]:
-    """Give a path to read the content from that is in no folder, so that nothing of it stays behind after a crash.
+    """Yield a path to read the content from that is in no folder, so that nothing of it stays behind after a crash.
 
     Systems other than Linux have no such files; there it lies in a temporary folder for as long as it is read.
     """
@@ -207,7 +207,7 @@ def _quotes_a_line_end(data: bytes, delimiter: str, quote: str) -> bool:
 
 
 def _is_even(text: str, delimiter: str, quote: str) -> bool:
-    """Tell whether all rows have as many cells as the first."""
+    """Whether all rows have as many cells as the first."""
     try:
         rows = pycsv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
         return len({len(row) for row in rows if row}) == 1

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,11 +15,11 @@ import pyarrow.csv as pacsv
 
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
-from shoal.tables.arrow import Array
+from shoal.tables.arrow import Array, ChunkedArray
 from shoal.tables.atomic import in_words
 from shoal.tables.csv.dialect import Dialect, check_options, find_dialect
 from shoal.tables.csv.encoding import find_encoding, utf8_blocks
-from shoal.tables.csv.inference import look, together
+from shoal.tables.csv.inference import Look, look, together
 from shoal.tables.csv.rows import (
     HINT,
     cutting,
@@ -88,7 +88,8 @@ class CsvSource:
 
     def texts(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read some columns as they are spelt: a cell with nothing in it is null, one with two quotes an empty text."""
-        parsed = self.parsed([self.names.index(name) for name in names], _PIECE)
+        places = {name: i for i, name in enumerate(self.names)}
+        parsed = self.parsed([places[name] for name in names], _PIECE)
         below = chain([next(parsed).slice(1)], parsed)
         yield from in_rows((piece.rename_columns(list(names)) for piece in below), rows)
 
@@ -187,25 +188,30 @@ def read_csv(path: Path, csv: Csv) -> Table:
     source = open_csv(path, csv)
     dialect = source.dialect
     texts = pa.concat_tables(source.texts(source.names, _ROWS))
-    columns, values, spoiled = {}, {}, {}
-    for name in source.names:
-        chunks = texts.column(name).chunks
-        starts = (sum(map(len, chunks[:i])) for i in range(len(chunks)))
-        present = (without_words(chunk, dialect.missing) for chunk in chunks)
-        found = together(look(cells, dialect.decimal, start) for cells, start in zip(present, starts, strict=True))
-        if found.type is not None and found.type != pa.string():
-            source = replace(source, types={**source.types, name: found.type})
-        if found.is_spoiled:
-            spoiled[name] = found.first_text or 1
-        columns[name] = one_chunk(texts.column(name))
-        values[name] = source.typed(columns[name], name)
-    # integers without a sign or zeros in front are spelt in one way only; keeping others costs less than comparing
-    spelling = {name: columns[name] for name in columns if not _is_plain(values[name], columns[name], dialect)}
-    return Table(pa.table(values), dialect, spelling, spoiled)
+    looks = {name: _look(texts.column(name), dialect) for name in source.names}
+    types = {name: found.type for name, found in looks.items() if found.type not in (None, pa.string())}
+    source = replace(source, types=types)
+    columns = {name: one_chunk(texts.column(name)) for name in source.names}
+    values = {name: source.typed(cells, name) for name, cells in columns.items()}
+    return Table(
+        native=pa.table(values),
+        dialect=dialect,
+        # integers without a sign or zeros in front are spelt in one way only; keeping others costs less than comparing
+        spelling={name: cells for name, cells in columns.items() if not _is_plain(values[name], cells, dialect)},
+        spoiled={name: found.first_text or 1 for name, found in looks.items() if found.is_spoiled},
+    )
+
+
+def _look(column: ChunkedArray, dialect: Dialect) -> Look:
+    starts = accumulate(map(len, column.chunks), initial=0)
+    pieces = (
+        (start, without_words(cells, dialect.missing)) for start, cells in zip(starts, column.chunks, strict=False)
+    )
+    return together(look(cells, dialect.decimal, start) for start, cells in pieces)
 
 
 def _is_plain(values: Array, cells: Array, dialect: Dialect) -> bool:
-    """Tell whether the text of the cells follows from their values."""
+    """Whether the text of the cells follows from their values."""
     if dialect.missing and values.null_count:
         return False  # a missing value may be a word or an empty cell
     return values is cells or (pa.types.is_integer(values.type) and values.cast(cells.type).equals(cells))

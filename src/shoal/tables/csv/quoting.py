@@ -61,7 +61,7 @@ def _is_escaped(data: bytes, at: int, escape: int) -> bool:
 
 
 def _alternate(raw: NDArray[np.uint8], quotes: NDArray[np.intp], ends: NDArray[np.uint8]) -> bool:
-    """Tell whether opening and closing quotes take turns, each at a cell's edge or in a doubled pair: all is well."""
+    """Whether opening and closing quotes take turns, each at a cell's edge or in a doubled pair: all is well."""
     if len(quotes) % 2:
         return False
     if not len(quotes):

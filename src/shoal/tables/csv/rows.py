@@ -31,7 +31,7 @@ def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
 
 
 def cutting(dialect: Dialect, width: int) -> tuple[pacsv.ParseOptions, list[pacsv.InvalidRow]]:
-    """Say how Arrow cuts text into cells, and give the list that it puts rows of another width into."""
+    """Describe how Arrow cuts text into cells, with the list that it puts rows of another width into."""
     ragged: list[pacsv.InvalidRow] = []
 
     def note(row: pacsv.InvalidRow) -> Literal["skip"]:
@@ -52,7 +52,7 @@ def cutting(dialect: Dialect, width: int) -> tuple[pacsv.ParseOptions, list[pacs
 
 
 def header_of(lines: Iterable[str], dialect: Dialect, path: Path) -> list[str]:
-    """Give the first row that is not empty."""
+    """Return the first row that is not empty."""
     try:
         return next(row for row in rows_of(lines, dialect) if row)
     except (pycsv.Error, StopIteration):

@@ -10,7 +10,6 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +43,6 @@ class _Cell(NamedTuple):
     is_timed: bool = False
 
 
-@dataclass
-class _Columns:
-    """The cells below the header by column, and the columns whose format shows the time of day."""
-
-    cells: list[list[Any]]
-    timed: set[int] = field(default_factory=set)
-
-
 def read_excel(path: Path) -> pa.Table:
     """Read the one sheet of a workbook that holds data.
 
@@ -82,12 +73,12 @@ def read_excel(path: Path) -> pa.Table:
         rows = book.rows(_only_sheet(book, path))
         first = next(rows, (1, []))
         names = _names(first[1] if first[0] == 1 else [], path)
-        columns = _columns(rows, names)
-    names += [""] * (len(columns.cells) - len(names))
+        columns, timed = _columns(rows, names)
+    names += [""] * (len(columns) - len(names))
     check_names(names, f"'{path}'")
-    if not columns.cells[0]:
+    if not columns[0]:
         raise DataError(f"'{path}' holds no records, only a header")
-    return pa.table({name: _typed(columns.cells[i], i in columns.timed) for i, name in enumerate(names)})
+    return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -293,28 +284,30 @@ def _names(header: list[_Cell], path: Path) -> list[Any]:
     return names
 
 
-def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> _Columns:
-    """Gather the cells below the header, up to the last row and the last column that have any."""
-    columns, records = _Columns([[] for _ in names]), 0
+def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> tuple[list[list[Any]], set[int]]:
+    """Cells below the header by column, up to the last row that has any, and the columns that show the time of day."""
+    columns: list[list[Any]] = [[] for _ in names]
+    timed, records = set(), 0
     for number, row in rows:
         for cell in row:
-            name = _column(names, cell.column)
             if cell.is_error:
-                raise DataError(f"{name} has an error in record {number - 1}; put that right in Excel")
+                raise DataError(
+                    f"{_column(names, cell.column)} has an error in record {number - 1}; put that right in Excel"
+                )
             if cell.is_unsaved:
                 raise DataError(
-                    f"{name} has a formula in record {number - 1} whose value was not saved; open the file in Excel "
-                    "and save it again"
+                    f"{_column(names, cell.column)} has a formula in record {number - 1} whose value was not saved; "
+                    "open the file in Excel and save it again"
                 )
-            columns.cells += [[] for _ in range(len(columns.cells), cell.column + 1)]
-            cells = columns.cells[cell.column]
-            cells += [None] * (number - 2 - len(cells))
-            cells.append(cell.value)
-            columns.timed |= {cell.column} if cell.is_timed else set()
+            columns += [[] for _ in range(len(columns), cell.column + 1)]
+            columns[cell.column] += [None] * (number - 2 - len(columns[cell.column]))
+            columns[cell.column].append(cell.value)
+            if cell.is_timed:
+                timed.add(cell.column)
             records = number - 1
-    for cells in columns.cells:
+    for cells in columns:
         cells += [None] * (records - len(cells))
-    return columns
+    return columns, timed
 
 
 def _column(names: list[Any], at: int) -> str:

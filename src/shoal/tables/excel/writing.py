@@ -162,7 +162,7 @@ def cells_of(values: Array, name: str) -> Cells:
 
 
 def sheet_text(columns: Mapping[str, Cells], records: int) -> Iterator[memoryview | bytes]:
-    """Give the text of a sheet piece by piece: the names in its first row, a record in each row below."""
+    """Yield the text of a sheet piece by piece: the names in its first row, a record in each row below."""
     yield f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'.encode()
     yield _rows([_texts(pa.array([name], pa.large_string()), name) for name in columns], 1)
     step = max(1, _BATCH // len(columns))

@@ -118,7 +118,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
 
 
 def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
-    """Give the type that a column has after it was written to a file of this kind and read again.
+    """Return the type that a column has after it was written to a file of this kind and read again.
 
     Raises
     ------
@@ -142,12 +142,12 @@ def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
 
 
 def _is_coded(type_: pa.DataType, kind: StatisticsKind) -> bool:
-    """Tell whether categories are written as numbers with labels."""
+    """Whether categories are written as numbers with labels."""
     return kind != "xpt" and pa.types.is_dictionary(type_)
 
 
 def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
-    """Give a table as it is found again in a file of this kind: types, values and labels.
+    """Return a table as it is found again in a file of this kind: types, values and labels.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
 
 
 def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
-    """Say which labels and letters of missing values a file of this kind has no place for."""
+    """List which labels and letters of missing values a file of this kind has no place for."""
     title = HOLDERS[kind].title
     lost: dict[str, list[str]] = {
         f"{title} cannot hold, so they are left out or shortened, labels of": [],
@@ -212,7 +212,7 @@ def _refuse_names(names: list[str], holder: Holder) -> None:
 
 
 def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, Labels]:
-    """Give a column its type in the file, and the labels that tell what was in it."""
+    """Convert a column to its type in the file, with the labels that tell what was in it."""
     type_: Any = column.type
     final = held_type(kind, type_)
     if is_text(inner(type_)) and _is_coded(type_, kind):
@@ -227,7 +227,7 @@ def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, L
 
 
 def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labels]:
-    """Give categories numbers from 1 in their order."""
+    """Replace categories by numbers from 1 in their order."""
     codes = pc.add(column.indices.cast(final), pa.scalar(1, final))
     codes = pc.if_else(decoded(column).is_null(), pa.scalar(None, final), codes)
     values: dict[Code, str] = {
@@ -287,7 +287,7 @@ def _refuse(bad: Array, what: str, rule: str, kind: StatisticsKind) -> None:
 
 
 def _fitted(labels: Labels, type_: pa.DataType, kind: StatisticsKind) -> Labels:
-    """Give the labels that a file of this kind has a place for."""
+    """Return the labels that a file of this kind has a place for."""
     holder = HOLDERS[kind]
     fits: Callable[[Code], bool] = _label_test(type_, kind)
     values = {code: text for code, text in labels.values.items() if fits(code)}
@@ -302,7 +302,7 @@ def _fitted(labels: Labels, type_: pa.DataType, kind: StatisticsKind) -> Labels:
 
 
 def _label_test(type_: pa.DataType, kind: StatisticsKind) -> Callable[[Code], bool]:
-    """Give what tells whether a code of a column of this type can have a label."""
+    """Return a test of whether a code of a column of this type can have a label."""
     if kind == "xpt":
         return lambda code: False
     if kind == "dta":
