@@ -118,7 +118,7 @@ def test_bad_rows_are_named(tmp_path, at, row, options, error, words):
         ("utf-16", {}),
         ("utf-8-sig", {}),
         ("cp1252", {"encoding": "cp1252"}),
-        ("utf-16-be", "utf-16-be"),
+        ("utf-16-be", {"encoding": "utf-16-be"}),
     ],
 )
 def test_any_encoding_is_read_in_pieces(tmp_path, encoding, csv):
