@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.backends.file.run import protect_file
-from shoal.errors import DataError, FileError
+from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.tables.csv import pieces as csv_source
 
@@ -41,8 +41,6 @@ def protect(tmp_path, rows, output="out.csv", newline="\r\n", **options):
 def _pieces(request, monkeypatch):
     monkeypatch.setattr(csv_source, "_PIECE", request.param)
     monkeypatch.setattr(csv_source, "_HEAD", min(request.param, 1 << 22))
-    parsed = csv_source._parsed
-    monkeypatch.setattr(csv_source, "_parsed", lambda *args, piece=request.param: parsed(*args, piece=request.param))
 
 
 @pytest.mark.usefixtures("_pieces")
@@ -100,9 +98,8 @@ def test_a_number_late_in_the_file_makes_floats(tmp_path, monkeypatch):
         (350, "x;old;3,0;Ulm;2015-01-01;", {}, DataError, "column 'age' is not a number in record 351"),
         (350, "x;old;3,0;Ulm;2015-01-01;", {"quasi": None}, DataError, "record 351 holds text"),
         (350, "x;;3,0;Ulm;2015-01-01;", {}, DataError, "column 'age' misses a value in record 351"),
-        (350, "x;3;3,0;Köln;2015-01-01;", {"encoding": "latin-1"}, FileError, "must be written in UTF-8"),
-        (350, "x;3;3,0;Ulm;2015-01-01;", {"encoding": "utf-16"}, FileError, "must be written in UTF-8"),
-        (350, "x;3;3,0;Ulm;2015-01-01;", {"csv": {"encoding": "cp1252"}}, FileError, "must be written in UTF-8"),
+        (350, "x;3;3,0;Köln;2015-01-01;", {"csv": {"encoding": "ascii"}}, DataError, "not written in ascii"),
+        (350, "x;3;3,0;\0;2015-01-01;", {}, DataError, "holds NUL bytes"),
     ],
 )
 def test_bad_rows_are_named(tmp_path, at, row, options, error, words):
@@ -111,3 +108,24 @@ def test_bad_rows_are_named(tmp_path, at, row, options, error, words):
     with pytest.raises(error, match=words):
         protect(tmp_path, rows, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+@pytest.mark.usefixtures("_pieces")
+@pytest.mark.parametrize(
+    ("encoding", "csv"),
+    [
+        ("latin-1", {}),
+        ("utf-16", {}),
+        ("utf-8-sig", {}),
+        ("cp1252", {"encoding": "cp1252"}),
+        ("utf-16-be", {"encoding": "utf-16-be"}),
+    ],
+)
+def test_any_encoding_is_read_in_pieces(tmp_path, encoding, csv):
+    rows = [row.replace(";Ulm;", ";Köln;") for row in lines()]
+    protect(tmp_path, rows)
+    found = (tmp_path / "out.csv").read_bytes()
+    for path in tmp_path.glob("out*"):
+        path.unlink()
+    protect(tmp_path, rows, encoding=encoding, csv=csv)
+    assert (tmp_path / "out.csv").read_bytes() == found

@@ -63,11 +63,11 @@ def test_a_file_that_may_not_be_read(file):
 
 
 def test_a_file_that_the_system_refuses(file, monkeypatch):
-    def refuse(self):
+    def refuse(self, mode):
         raise PermissionError(13, "Permission denied")
 
     path = file("a,b\n1,2\n")
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("pathlib.Path.open", refuse)
     assert "permission" in refusal(path, error=FileError)
 
 

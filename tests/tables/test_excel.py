@@ -21,8 +21,9 @@ from openpyxl.formatting.rule import CellIsRule
 from openpyxl.workbook.protection import WorkbookProtection
 
 from shoal.errors import DataError, FileError, MissingExtra
-from shoal.tables.excel.reading import MOST_COLUMNS, MOST_ROWS, read_excel, write_excel
-from shoal.tables.numbers import find_spoiled
+from shoal.tables.excel.reading import read_excel
+from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS, write_excel
+from shoal.tables.numbers import find_odd
 
 SHEET, STRINGS, TYPES = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "[Content_Types].xml"
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -262,7 +263,7 @@ def test_a_number_among_texts_makes_text_and_a_text_among_numbers_is_found(saved
         "a": ["1", "2.5", "true", "n.a.", "3"],
         "b": ["x", "3", "y", "2020-01-01", None],
     }
-    assert find_spoiled(table) == {"a": 3}
+    assert find_odd(table) == ({"a": 3}, [])
 
 
 def test_a_blank_text_in_a_column_of_numbers_is_missing(saved):

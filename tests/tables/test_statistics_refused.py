@@ -115,29 +115,30 @@ def test_names_that_differ_by_capitals_only_are_refused(tmp_path, kind):
         write_table(Table(pa.table({"AB": [1.0], "aB": [1.0]})), tmp_path / "t", kind)
 
 
+NUMBER = "holds a number in record 2 that an? (SPSS|Stata|SAS transport) file cannot hold"
 FAR = dt.datetime(2020, 1, 1, 0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
     ("kind", "column", "what"),
     [
-        ("sav", pa.array([1, 2**53 + 1]), "an integer that is too large for the file in record 2"),
-        ("sav", pa.array([1, 2**64 - 1], pa.uint64()), "an integer that is too large for the file in record 2"),
-        ("dta", pa.array([1, 2**31 - 1], pa.int32()), "an integer that is too large for the file in record 2"),
-        ("sav", pa.array([1.0, math.inf]), "is infinite, or too large or too small for the file in record 2"),
-        ("dta", pa.array([1.0, 9e307]), "is infinite, or too large or too small for the file in record 2"),
-        ("xpt", pa.array([1.0, 1e76]), "is infinite, or too large or too small for the file in record 2"),
-        ("xpt", pa.array([1.0, 1e-80]), "is infinite, or too large or too small for the file in record 2"),
+        ("sav", pa.array([1, 2**53 + 1]), NUMBER),
+        ("sav", pa.array([1, 2**64 - 1], pa.uint64()), NUMBER),
+        ("dta", pa.array([1, 2**31 - 1], pa.int32()), NUMBER),
+        ("sav", pa.array([1.0, math.inf]), NUMBER),
+        ("dta", pa.array([1.0, 9e307]), NUMBER),
+        ("xpt", pa.array([1.0, 1e76]), NUMBER),
+        ("xpt", pa.array([1.0, 1e-80]), NUMBER),
         ("sav", pa.array([[1], [2]]), "is of type list"),
         ("sav", pa.array([b"1", b"2"]), "is of type binary"),
-        ("dta", pa.array([FAR, FAR], pa.timestamp("us")), "finer than the file's unit of time in record 1"),
+        ("dta", pa.array([FAR, FAR], pa.timestamp("us")), r"a date or time in record 1 .* as timestamp\[ms\]"),
         ("sav", pa.array([FAR, FAR], pa.timestamp("us", "UTC")), r"is of type timestamp\[us, tz=UTC\]"),
-        ("sav", pa.array([0, 2**48], pa.timestamp("ms")), "a moment outside the years 1 to 9999 in record 2"),
-        ("sav", pa.array(["a", "b\0"]), "holds a NUL character in record 2"),
-        ("sav", pa.array(["a", "b" * 32_768]), "a text of more than 32767 bytes in record 2"),
-        ("por", pa.array(["a", "é"]), "a character that portable files do not have in record 2"),
-        ("por", pa.array(["a", "b" * 256]), "a text of more than 255 bytes in record 2"),
-        ("sav", pa.array(["0.1234567890123456789"] * 2).cast(pa.decimal128(30, 19)), "has more digits than a float64"),
+        ("sav", pa.array([0, 2**48], pa.timestamp("ms")), "a date or time in record 2 .*the years 1 to 9999"),
+        ("sav", pa.array(["a", "b\0"]), r"holds a text in record 2 that an SPSS file cannot hold \(.* no NUL"),
+        ("sav", pa.array(["a", "b" * 32_768]), r"a text in record 2 that an SPSS file .*at most 32767 bytes"),
+        ("por", pa.array(["a", "é"]), "holds a text in record 2 that an SPSS portable file cannot hold"),
+        ("por", pa.array(["a", "b" * 256]), "a text in record 2 that an SPSS portable file .*at most 255 bytes"),
+        ("sav", pa.array(["0.1234567890123456789"] * 2).cast(pa.decimal128(30, 19)), "holds a number in record 1 that"),
     ],
 )  # fmt: skip
 def test_a_value_that_the_file_cannot_hold_is_refused(tmp_path, kind, column, what):

@@ -73,7 +73,7 @@ def _on_types(plan: Plan, table: Table, types: Mapping[str, pa.DataType]) -> lis
         stored = table.column(name).type
         if kind != stored and not pa.types.is_dictionary(kind):
             how = "constraints = 'integer'" if plan.draws and name in plan.confidential else "round = true"
-            hint = f", values not being whole ({how} keeps integers)" if pa.types.is_integer(stored) else ""
+            hint = f" ({how} keeps integers)" if pa.types.is_integer(stored) else ""
             changed.setdefault(f"now of type {kind}{hint}", []).append(name)
     return [f"{what}: {', '.join(names)}" for what, names in changed.items()]
 

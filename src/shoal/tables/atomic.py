@@ -24,7 +24,7 @@ _MODE = 0o666 & ~_umask()
 
 
 def refuse_unwritable(path: Path, overwrite: bool) -> None:
-    """Say what stands in the way of writing `path`, before any work is done."""
+    """Explain what stands in the way of writing `path`, before any work is done."""
     if "\0" in path.name or len(os.fsencode(path.name)) > _LONGEST:
         raise FileError("the name of the output is too long, or holds a NUL character; choose another")
     if path.is_dir():
@@ -39,7 +39,7 @@ def refuse_unwritable(path: Path, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
-    """Give a private name beside `path` to write to; on success it becomes `path`, otherwise it is gone.
+    """Yield a private name beside `path` to write to; on success it becomes `path`, otherwise it is gone.
 
     The private file is readable by its owner only, and what it holds is on the disk before it gets its final name:
     whoever finds a file under that name finds all of it, also after a crash. What a run that was killed has left under
@@ -51,7 +51,7 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Path]]:
-    """Give private names for several files of one folder, as `written_whole` does: all get their names, or none.
+    """Yield private names for several files of one folder, as `written_whole` does: all get their names, or none.
 
     The first gets its name last: whoever finds it finds the others too.
     """
@@ -73,7 +73,7 @@ def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Pa
 
 
 def in_words(error: OSError) -> str:
-    """Say what the system says of an error, and nothing else: libraries put paths and more into theirs."""
+    """Return what the system says of an error, and nothing else: libraries put paths and more into theirs."""
     return os.strerror(error.errno) if error.errno else "the disk gave an error"
 
 
@@ -93,7 +93,7 @@ def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
 
 
 def put_in_place(files: Sequence[tuple[Path, Path]], overwrite: bool) -> None:
-    """Give complete files of one folder their final names, on the same disk, once all of them are on that disk.
+    """Rename complete files of one folder to their final names, on the same disk, once all of them are on that disk.
 
     The first gets its name last. If one cannot have its name, those that have theirs are removed again, unless they
     have replaced others.
@@ -134,7 +134,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _private(path: Path) -> Iterator[Path]:
-    """Give an empty file beside `path` that only its owner can read; it is gone afterwards."""
+    """Yield an empty file beside `path` that only its owner can read; it is gone afterwards."""
     _remove_abandoned(path)
     partial, handle = _created(path)
     try:

@@ -13,7 +13,6 @@ from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.decode import decode_numbers
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import to_floats, what_it_is
 from shoal.tables.stat.labels import Labels, user_missing
@@ -63,16 +62,32 @@ class Attribute:
         return np.isnan(self.codes)
 
     def decode(self, codes: Codes, *, whole: bool = False) -> Array:
-        """Turn numbers back into a column of the table's own type; `whole` numbers are what integers stay."""
+        """Convert numbers to a column of the type that is published (see `published_type`); NaN is a missing value.
+
+        Raises
+        ------
+        DataError
+            If integers leave the range of their type.
+        """
         if self.levels is not None:
             return self._categories(codes, self.levels)
         if self.type == "continuous":
-            rounded = np.rint(codes) if whole and pa.types.is_integer(self.stored) else codes
-            return decode_numbers(rounded, published_type(self, whole=whole))
+            return self._numbers(codes, published_type(self, whole=whole))
         # Of the moments that are no whole ticks, the nearest that the column can hold.
         missing = np.isnan(codes)
         after = np.rint(np.where(missing, 0.0, codes) * self.tick).astype(np.int64)
         return cast("Array", pa.array(after + self.origin, mask=missing).cast(_carrier(self.stored)).view(self.stored))
+
+    def _numbers(self, codes: Codes, kind: pa.DataType) -> Array:
+        if not pa.types.is_integer(kind):
+            return pa.array(codes, mask=np.isnan(codes)).cast(kind, safe=False)
+        try:
+            return pa.array(np.rint(codes), mask=np.isnan(codes)).cast(kind)
+        except pa.ArrowInvalid:
+            raise DataError(
+                f"published values of '{self.name}' leave the range of its type, {kind}. Store the column in a wider "
+                "type, or leave out --round."
+            ) from None
 
     def _categories(self, codes: Codes, levels: Array) -> Array:
         missing = np.isnan(codes)
@@ -92,7 +107,7 @@ class Attribute:
         return pa.DictionaryArray.from_arrays(indices, used, ordered=self.stored.ordered)
 
     def read(self, column: Array) -> Codes:
-        """Give the numbers of a column that was published for this attribute, with these levels and ticks.
+        """Return the numbers of a column that was published for this attribute, with these levels and ticks.
 
         A value that is no level of the attribute, or cannot be read as its type, comes out as infinite.
         """
@@ -111,7 +126,7 @@ class Attribute:
         return np.where(missing, np.nan, np.where(np.isnan(codes), np.inf, codes))
 
     def rows(self, which: NDArray[Any]) -> "Attribute":
-        """Give the attribute of some of the records."""
+        """Return the attribute of some of the records."""
         return replace(self, codes=self.codes[which])
 
 
@@ -127,7 +142,7 @@ def published_type(attribute: Attribute, *, whole: bool) -> pa.DataType:
 
 
 def without_declared(table: Table, name: str) -> Array:
-    """Give a column in which NaN, and values that the file declares to be missing, are missing."""
+    """Return a column in which NaN, and values that the file declares to be missing, are missing."""
     column = without_views(table.column(name))
     declared = user_missing(column, table.labels(name))
     if declared.any():
@@ -138,7 +153,7 @@ def without_declared(table: Table, name: str) -> Array:
 
 
 def plain_values(column: Array) -> Array:
-    """Give the values of a column such that equal ones are equal: zero has no sign, and dictionaries are looked up."""
+    """Return the values of a column such that equal ones are equal: zero has no sign, dictionaries are looked up."""
     values = decoded(column)
     if pa.types.is_floating(values.type):
         wide = values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
@@ -189,7 +204,7 @@ def infer_type(table: Table, name: str) -> AttributeType:
 
 
 def _is_labelled(table: Table, name: str) -> bool:
-    """Tell whether a statistics package has a label for every number of a column: codes, then, and no quantities."""
+    """Whether a statistics package has a label for every number of a column: codes, then, and no quantities."""
     labels = table.labels(name)
     column = without_declared(table, name)
     if labels.measure == "scale" or not labels.values or not is_number(column.type):
@@ -220,12 +235,12 @@ def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level
 
 
 def moments_of(column: Array) -> Array:
-    """Give dates or moments as integers, in units of the column."""
+    """Return dates or moments as integers, in units of the column."""
     return column.view(_carrier(column.type)).cast(pa.int64())
 
 
 def _carrier(kind: pa.DataType) -> pa.DataType:
-    """Give the integers behind moments."""
+    """Return the integers behind moments."""
     return pa.int32() if pa.types.is_date32(kind) else pa.int64()
 
 
@@ -334,7 +349,7 @@ def _in_levels(
 
 
 def has_categories(kind: pa.DataType) -> bool:
-    """Tell whether values of a type can be told apart as categories."""
+    """Whether values of a type can be told apart as categories."""
     return is_text(kind) or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)
 
 

@@ -16,7 +16,6 @@ from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.dtypes import is_text
 from shoal.tables.levels import keep_in_arrow, keep_in_pandas, keep_in_polars
-from shoal.tables.names import check_names
 from shoal.tables.stat.labels import labels_of, with_labels
 from shoal.tables.text_values import decoded, one_chunk
 
@@ -47,6 +46,35 @@ def adopt(source: Any) -> Any:
     return native
 
 
+def check_names(names: Sequence[Any], table: str) -> None:
+    """Refuse names by which columns cannot be told apart.
+
+    Parameters
+    ----------
+    names
+        The names in order, as the table has them.
+    table
+        What to call the table in a message.
+
+    Raises
+    ------
+    DataError
+        If there is no column, or a name is not a text, empty, or there twice.
+    """
+    if not names:
+        raise DataError(f"{table} has no columns")
+    for position, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            kind = type(name).__name__
+            raise DataError(f"{table}: the name of column {position} is of type {kind}; name columns with text")
+        if not name.strip():
+            raise DataError(f"{table}: column {position} has no name; give every column one")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        quoted = ", ".join(f"'{name}'" for name in twice)
+        raise DataError(f"{table} has more than one column named {quoted}; give each its own name")
+
+
 def _eager(source: Any) -> Any:
     try:
         return nw.from_native(source, eager_only=True).to_native()
@@ -61,7 +89,7 @@ def _eager(source: Any) -> Any:
 
 
 def column_of(native: Any, name: str) -> Array:
-    """Give a column of a dataframe as an Arrow array.
+    """Return a column of a dataframe as an Arrow array.
 
     Raises
     ------
@@ -107,7 +135,7 @@ def first_odd_object(native: Any, name: str) -> int | None:
 
 
 def to_arrow(native: Any) -> pa.Table:
-    """Give a dataframe as a PyArrow table; an index of pandas stays behind.
+    """Return a dataframe as a PyArrow table; an index of pandas stays behind.
 
     Raises
     ------
@@ -128,7 +156,7 @@ def to_arrow(native: Any) -> pa.Table:
 def rebuild(
     native: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None = None
 ) -> Any:
-    """Give a new dataframe of the same kind with some records, columns replaced in their place, and columns gone."""
+    """Return a new dataframe of the same kind with some records, columns replaced in their place, and columns gone."""
     if keep is not None and keep.all():
         keep = None
     if isinstance(native, pa.Table):
@@ -149,7 +177,7 @@ def rebuild(
 
 
 def _in_own_levels(new: nw.Series[Any], old: nw.dtypes.DType) -> nw.Series[Any]:
-    """Give categories the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
+    """Cast categories to the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
     return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
 
 
@@ -210,7 +238,7 @@ def _rebuild_pandas(
 
 
 def _family(frame: Any, name: str) -> Callable[[pa.DataType], Any]:
-    """Give what finds the dtype of pandas for a type of Arrow in a column's family: Arrow's, nullable or NumPy's."""
+    """Return what maps types of Arrow to dtypes of pandas in the family of a column: Arrow's, nullable or NumPy's."""
     pd = nw.get_native_namespace(frame)
     dtype = frame[name].dtype
     if isinstance(dtype, pd.ArrowDtype):

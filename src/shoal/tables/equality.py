@@ -12,7 +12,7 @@ _BITS = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 
 
 def same_values(one: Array, two: Array) -> bool:
-    """Tell whether two columns hold the same values, floats to the bit; not a number equals itself here.
+    """Whether two columns hold the same values, floats to the bit; not a number equals itself here.
 
     Dictionaries and run lengths are looked through, units of time and widths of offsets do not matter.
     """
@@ -38,7 +38,7 @@ def _are_same(one: Any, two: Any) -> bool:
 
 
 def _as_number(values: Any, other: pa.DataType) -> Any:
-    """Give a decimal as the number that files without decimals have for it: the integer, or the nearest float."""
+    """Return a decimal as the number that files without decimals have for it: the integer, or the nearest float."""
     if not pa.types.is_decimal(values.type) or not (pa.types.is_integer(other) or pa.types.is_float64(other)):
         return values
     try:
@@ -49,7 +49,7 @@ def _as_number(values: Any, other: pa.DataType) -> Any:
 
 
 def _plain(values: Array) -> Any:
-    """Give the values without what depends on where they are kept."""
+    """Return the values without what depends on where they are kept."""
     kind: Any = values.type
     if isinstance(values, pa.ExtensionArray):
         return _plain(values.storage)

@@ -1,7 +1,8 @@
 """Where tables come from and go to: a path or a dataframe in, a file out. The kind of a file follows from its name."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,9 @@ import pyarrow.parquet as pq
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
 from shoal.tables.atomic import in_words
-from shoal.tables.csv.reading import read_csv
 from shoal.tables.csv.writing import write_csv
 from shoal.tables.dataframes import adopt
-from shoal.tables.numbers import find_disguised, find_spoiled
+from shoal.tables.numbers import find_odd
 from shoal.tables.stat.subprocess import read_apart
 from shoal.tables.stat.writing import write_statistics
 from shoal.tables.storage import STATISTICS, Kind, plain_dictionaries
@@ -40,7 +40,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind:
-    """Tell the kind of a file from the ending of its name.
+    """Find the kind of a file from the ending of its name.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
 
 
 def writable_kind(path: str | os.PathLike[str]) -> Kind:
-    """Tell the kind of a file that is to be written from the ending of its name.
+    """Find the kind of a file that is to be written from the ending of its name.
 
     Raises
     ------
@@ -97,18 +97,41 @@ def open_table(source: Any, csv: Csv | None = None) -> Table:
 
 
 def _open_file(path: Path, csv: Csv) -> Table:
-    try:
+    with readable(path):
         kind = _readable(path)
         if kind == "csv":
+            from shoal.tables.csv.pieces import read_csv
+
             return read_csv(path, csv)
         _refuse(csv)
         return _adopted(_read(path, kind))
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Explain in one sentence what stands in the way of reading a file."""
+    try:
+        yield
     except FileError:
         raise
     except PermissionError:
         raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
     except OSError as error:
         raise FileError(f"'{path}' cannot be read: {in_words(error)}") from None
+
+
+@contextmanager
+def undamaged(path: Path, kind: str) -> Iterator[None]:
+    """Explain in one sentence what is wrong with a file whose bytes are not of its kind."""
+    with readable(path):
+        try:
+            yield
+        except (FileError, DataError, MemoryError, PermissionError):
+            raise
+        except (pa.ArrowException, OSError, ValueError):
+            raise FileError(
+                f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind"
+            ) from None
 
 
 def _read(path: Path, kind: Kind) -> pa.Table:
@@ -127,7 +150,8 @@ def _read(path: Path, kind: Kind) -> pa.Table:
 
 def _adopted(source: Any) -> Table:
     native = adopt(source)
-    return Table(native, spoiled=find_spoiled(native), disguised=find_disguised(native))
+    spoiled, disguised = find_odd(native)
+    return Table(native, spoiled=spoiled, disguised=disguised)
 
 
 def _refuse(csv: Csv) -> None:
@@ -154,26 +178,20 @@ def refuse_endless(path: Path) -> None:
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    with path.open("rb") as file:
-        return _undamaged(lambda: pq.ParquetFile(file, page_checksum_verification=True).read(), path, "Parquet")
+    with path.open("rb") as file, undamaged(path, "Parquet"):
+        return _valid(pq.ParquetFile(file, page_checksum_verification=True).read())
 
 
 def _read_arrow(path: Path) -> pa.Table:
     """Read Arrow's file format, which Feather is a name for, or else its stream format."""
     data = path.read_bytes()
-    is_file = data.startswith(b"ARROW1")
-    opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
-    return _undamaged(lambda: opener(pa.py_buffer(data)).read_all(), path, "Arrow")
+    opener = pa.ipc.open_file if data.startswith(b"ARROW1") else pa.ipc.open_stream
+    with undamaged(path, "Arrow"):
+        return _valid(opener(pa.py_buffer(data)).read_all())
 
 
-def _undamaged(read: Callable[[], pa.Table], path: Path, kind: str) -> pa.Table:
-    try:
-        table = read()
-        table.validate(full=True)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind") from None
+def _valid(table: pa.Table) -> pa.Table:
+    table.validate(full=True)
     return table
 
 
@@ -205,7 +223,7 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
         elif kind == "arrow":
             _write_arrow(table.to_arrow(), path)
         elif kind == "excel":
-            from shoal.tables.excel.reading import write_excel
+            from shoal.tables.excel.writing import write_excel
 
             write_excel(table.to_arrow(), path)
         elif kind == "xml":

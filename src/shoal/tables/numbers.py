@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
+from shoal.tables.csv.inference import look
 from shoal.tables.dataframes import column_of, first_odd_object
 from shoal.tables.dtypes import is_number, is_text
 from shoal.tables.text_values import (
     count_numbers,
     decoded,
     first_not_number,
-    first_text,
-    is_all_numbers,
     looks_infinite,
     looks_missing,
 )
@@ -45,59 +44,30 @@ def _holds_numbers(native: Any, name: str, dtype: nw.dtypes.DType) -> bool:
         return False
 
 
-def find_spoiled(native: Any, decimal: str = ".") -> dict[str, int]:
-    """Find the columns in which at least half of the cells are numbers, written as text or not, and others are text.
-
-    Parameters
-    ----------
-    native
-        The dataframe.
-    decimal
-        The decimal sign of numbers that are written as text.
+def find_odd(native: Any) -> tuple[dict[str, int], list[str]]:
+    """Find the columns of a dataframe that should not be taken for text without a word.
 
     Returns
     -------
-    dict
-        The first record (from 1) that is text, by column.
+    spoiled
+        Columns in which at least half of the cells are numbers, written as text or not, and others are text: the first
+        record (from 1) that is text, by column.
+    disguised
+        Columns of nothing but numbers, stored as text or as categories; codes are no numbers.
     """
-    records = {}
+    spoiled: dict[str, int] = {}
+    disguised: list[str] = []
     for name, dtype in nw.from_native(native, eager_only=True).schema.items():
-        record = first_odd_object(native, name)
-        if record is None and dtype in _TEXTS:
-            record = _first_text(native, name, decimal)
-        if record is not None:
-            records[name] = record
-    return records
-
-
-def find_disguised(native: Any, decimal: str = ".") -> list[str]:
-    """Name the columns that hold nothing but numbers, stored as text or as categories; codes are no numbers.
-
-    Parameters
-    ----------
-    native
-        The dataframe.
-    decimal
-        The decimal sign of numbers that are written as text.
-    """
-    frame = nw.from_native(native, eager_only=True)
-    return [name for name, dtype in frame.schema.items() if _is_disguised(native, name, dtype, decimal)]
-
-
-def _is_disguised(native: Any, name: str, dtype: nw.dtypes.DType, decimal: str) -> bool:
-    column = _column(native, name) if dtype in _TEXTS else None
-    if column is None:
-        return False
-    if isinstance(column, pa.DictionaryArray) and is_number(column.type.value_type):
-        return column.null_count < len(column)
-    text = _as_text(column)
-    return text is not None and is_all_numbers(text, decimal)
-
-
-def _first_text(native: Any, name: str, decimal: str) -> int | None:
-    column = _column(native, name)
-    text = None if column is None else _as_text(column)
-    return None if text is None else first_text(text, decimal)
+        if (record := first_odd_object(native, name)) is not None:
+            spoiled[name] = record
+        elif dtype in _TEXTS and (column := _column(native, name)) is not None:
+            if isinstance(column, pa.DictionaryArray) and is_number(column.type.value_type):
+                disguised += [name] if column.null_count < len(column) else []
+            elif (text := _as_text(column)) is not None:
+                seen = look(text, ".", 0)
+                spoiled |= {name: seen.first_text or 1} if seen.is_spoiled else {}
+                disguised += [name] if seen.is_disguised else []
+    return spoiled, disguised
 
 
 def _column(native: Any, name: str) -> Array | None:
@@ -108,7 +78,7 @@ def _column(native: Any, name: str) -> Array | None:
 
 
 def _as_text(column: Array) -> Array | None:
-    """Give text, of categories and of bytes too, or nothing for all else."""
+    """Return text, of categories and of bytes too, or nothing for all else."""
     column = decoded(column)
     kind = column.type
     if not (is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
@@ -120,7 +90,7 @@ def _as_text(column: Array) -> Array | None:
 
 
 def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.float64]:
-    """Give columns of a dataframe as an (n, d) matrix in C order.
+    """Return columns of a dataframe as an (n, d) matrix in C order.
 
     Parameters
     ----------
@@ -156,13 +126,13 @@ def _complete(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
 
 
 def misses(name: str, record: int | None, count: int) -> str:
-    """Say that a column misses values, `count` in all and the first in `record`, if that is known."""
+    """Explain that a column misses values, `count` in all and the first in `record`, if that is known."""
     where = f"a value in record {record}{_in_all(count)}" if record is not None else f"{count} values"
     return f"column '{name}' misses {where}; {_FILL}"
 
 
 def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
-    """Give a column as floats, NaN where a value is missing.
+    """Return a column as floats, NaN where a value is missing.
 
     Raises
     ------
@@ -205,7 +175,7 @@ def first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
 
 
 def what_it_is(column: Array, name: str, decimal: str) -> str:
-    """Say why a column is not one of numbers."""
+    """Explain why a column is not one of numbers."""
     kind = column.type
     if column.null_count == len(column):
         return f"column '{name}' is empty: no record has a value"

@@ -18,7 +18,7 @@ _TITLES: dict[Kind, str] = {"csv": "a CSV file", "excel": "an Excel workbook", "
 
 
 def stored_type(kind: Kind, type_: pa.DataType) -> pa.DataType:
-    """Give the type that a column has after it was written to a file of this kind and read again.
+    """Return the type that a column has after it was written to a file of this kind and read again.
 
     Of the kinds that hold text only, CSV and XML, this is the type that the text of such values is taken for.
 
@@ -61,7 +61,7 @@ def plain_dictionaries(table: pa.Table) -> pa.Table:
 
 
 def _in_cells(kind: Kind, type_: pa.DataType) -> pa.DataType:
-    """Give the type of the cells of a CSV file, a workbook or an XML file."""
+    """Return the type of the cells of a CSV file, a workbook or an XML file."""
     if pa.types.is_integer(type_):
         return pa.int64()
     if is_number(type_):
@@ -80,7 +80,7 @@ def _in_cells(kind: Kind, type_: pa.DataType) -> pa.DataType:
 
 
 def stored(table: pa.Table, kind: Kind) -> pa.Table:
-    """Give a table with the values that a file of this kind has for them, to compare a file with.
+    """Return a table with the values that a file of this kind has for them, to compare a file with.
 
     Statistics packages have numbers for booleans and categories and no empty texts, for example. Other kinds of files
     give the values themselves, or their text.
@@ -94,7 +94,7 @@ def stored(table: pa.Table, kind: Kind) -> pa.Table:
 
 
 def unkept(table: pa.Table, kind: Kind) -> list[str]:
-    """Say what a file of this kind cannot keep of what statistics packages note on columns, a sentence for each."""
+    """List what a file of this kind cannot keep of what statistics packages note on columns, a sentence for each."""
     if kind in STATISTICS:
         return unkept_labels(table, kind)
     if kind in ("parquet", "arrow"):

@@ -1,7 +1,6 @@
 """Where the records come from: a Parquet file, a folder of them, an Arrow file; read in pieces, again and again."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,8 +10,8 @@ import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.files import kind_of, refuse_endless
-from shoal.tables.names import check_names
+from shoal.tables.dataframes import check_names
+from shoal.tables.files import kind_of, readable, refuse_endless, undamaged
 from shoal.tables.storage import Kind
 
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
@@ -108,7 +107,7 @@ def _in_folder(path: Path) -> list[Path]:
 
 
 def readable_kind(path: Path) -> Kind:
-    """Tell the kind of an input that can be read in pieces."""
+    """Find the kind of an input that can be read in pieces."""
     if not path.exists():
         raise FileError(f"there is no file '{path}'")
     kind = "parquet" if path.is_dir() else kind_of(path)
@@ -138,23 +137,11 @@ def open_source(path: Path, csv: Csv | None) -> Source:
 
     kind = readable_kind(path)
     if kind == "csv":
-        return open_csv(path, csv or Csv())
+        with readable(path):
+            return open_csv(path, csv or Csv())
     if csv is not None and csv != Csv():
         raise PlanError([("csv", "does not apply: the table is not a CSV file")])
     return open_parquet(path) if kind == "parquet" else open_arrow(path)
-
-
-@contextmanager
-def undamaged(path: Path, kind: str) -> Iterator[None]:
-    """Say in one sentence what is wrong with a file that cannot be read."""
-    try:
-        yield
-    except (FileError, DataError, MemoryError):
-        raise
-    except PermissionError:
-        raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
-    except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind") from None
 
 
 def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
@@ -193,7 +180,7 @@ def in_rows(batches: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 def counted_off(pieces: Iterable[pa.Table], seen: Callable[[int], None]) -> Iterator[tuple[int, pa.Table]]:
-    """Give pieces with the number of records before each, and tell how many were dealt with."""
+    """Yield pieces with the number of records before each, and report how many are done."""
     before = 0
     for piece in pieces:
         yield before, piece

@@ -70,11 +70,11 @@ class Table:
         return is_pandas_dataframe(self.native) and type(self.native.index).__name__ != "RangeIndex"
 
     def column(self, name: str) -> Array:
-        """Give a column as an Arrow array."""
+        """Return a column as an Arrow array."""
         return column_of(self.native, name)
 
     def labels(self, name: str) -> Labels:
-        """Give what a statistics package notes on a column; empty where nothing is noted."""
+        """Return what a statistics package notes on a column; empty where nothing is noted."""
         return labels_of(self.native.schema.field(name)) if isinstance(self.native, pa.Table) else Labels()
 
     @property
@@ -83,7 +83,7 @@ class Table:
         return self.dialect.decimal if self.dialect else "."
 
     def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Give columns as an (n, d) matrix.
+        """Return columns as an (n, d) matrix.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Table:
         return to_matrix(self.native, names, self.decimal)
 
     def same_column(self, other: "Table", name: str) -> bool:
-        """Tell whether a column holds the same in two tables: the same values or, with CSV, the same text."""
+        """Whether a column holds the same in two tables: the same values or, with CSV, the same text."""
         try:
             one, two = self.column(name), other.column(name)
         except DataError:  # objects of Python that Arrow has no type for
@@ -105,7 +105,7 @@ class Table:
         return has_text(one.type) and has_text(two.type) and self._text(name).equals(other._text(name))
 
     def _text(self, name: str) -> Array:
-        """Give a column as CSV has it, or would have it."""
+        """Return a column as CSV has it, or would have it."""
         if name in self.spelling:
             return self.spelling[name].cast(pa.large_string())
         return render(coarsest(self.column(name)), self.decimal)
@@ -116,7 +116,7 @@ class Table:
         drop: Sequence[str] = (),
         keep: NDArray[np.bool_] | None = None,
     ) -> "Table":
-        """Give the table as it will be published; what is neither replaced nor dropped stays exactly as it is.
+        """Return the table as it will be published; what is neither replaced nor dropped stays exactly as it is.
 
         Where records are left out, levels of categories that nobody has any more go with them. Metadata of Arrow's
         schema stays, but for what pandas noted on columns that are gone and the free notes of pandas (`attrs`).
@@ -140,5 +140,5 @@ class Table:
         return Table(rebuild(self.native, arrays, drop, keep), self.dialect, spelling)
 
     def to_arrow(self) -> pa.Table:
-        """Give the whole table as a PyArrow table; an index of pandas is no column and stays behind."""
+        """Return the whole table as a PyArrow table; an index of pandas is no column and stays behind."""
         return to_arrow(self.native)

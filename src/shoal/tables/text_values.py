@@ -1,7 +1,7 @@
 """Between the text of a cell and its value, whole columns at a time, in both directions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from shoal.tables.arrow import compute as pc
 from shoal.tables.dtypes import is_number, is_text
 
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
-_WHOLE_KINDS = (pa.int64(), pa.uint64(), pa.decimal128(38, 0))
+_DECIMAL = r"^-?[0-9]{1,38}$"
 _NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # a leading zero makes a code, such as a post code, and no number
 _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
@@ -25,63 +25,102 @@ _MISSING = r"^(?i:nan|na|n/a|n\.a\.|#n/a|null|none|missing|\?|-|\.{1,2})$"
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
 _SAMPLE = 1000
 
+# the types of cells, the first that holds all of a column is its own
+_NUMBERS = (pa.int64(), pa.uint64(), pa.decimal128(38, 0), pa.float64())
+_MOMENTS = (pa.date32(), *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns")))
+_WHOLE_TYPES: frozenset[pa.DataType] = frozenset(_NUMBERS)
 
-def infer(cells: Array, decimal: str) -> Array:
-    """Give a column of text its type: integers, floats, booleans, ISO dates and times, or the text as it is.
 
-    The type holds for every record; cells without a character, and blank ones, are missing values.
+def types_of(cells: Array, decimal: str) -> frozenset[pa.DataType] | None:
+    """Types, other than text, that hold every cell of a text column; None if all cells are blank.
+
+    Whether a type holds a cell depends on that cell alone: the types of a column are those that all its pieces have.
 
     Parameters
     ----------
     cells
-        The text of a column.
+        The text of a column. Cells without a character, and blank ones, are missing values.
     decimal
         The decimal sign.
     """
     whole = _cast(cells, pa.int64())
     if whole is not None and whole.null_count < len(whole) and whole.cast(cells.type).equals(cells):
-        return whole
+        return _WHOLE_TYPES if pc.min(whole).as_py() >= 0 else _WHOLE_TYPES - {pa.uint64()}
     plain = _without_blanks(cells)
     if plain.null_count == len(plain):
-        return cells
-    for found in (_numbers(plain, decimal), _booleans(plain)):
-        if found is not None:
-            return found
-    for kind in (pa.date32(), *(pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns"))):
-        moments = _cast(plain, kind)
-        if moments is not None:
-            return moments
-    return cells
+        return None
+    pointed = _pointed(plain, decimal)
+    if _all_match(pointed, _NUMBER):
+        return frozenset([pa.float64(), *_whole_types(pointed)])
+    if _all_match(plain, _BOOLEAN):
+        return frozenset({pa.bool_()})
+    return frozenset(kind for kind in _MOMENTS if _cast(plain, kind) is not None)
 
 
-def find_decimal(columns: list[Array], delimiter: str) -> Literal[".", ","]:
-    """Find the decimal sign: a comma where the delimiter is another and some column is made of numbers with commas.
+def _whole_types(pointed: Array) -> Iterator[pa.DataType]:
+    if _all_match(pointed, _WHOLE):
+        bare = pc.utf8_ltrim(pointed, "+")
+        # whole numbers that no integer can hold are decimals, which keep every digit
+        if pc.all(pc.match_substring_regex(bare, _DECIMAL)).as_py():  # Arrow cuts longer ones without a word
+            yield pa.decimal128(38, 0)
+        yield from (kind for kind in (pa.int64(), pa.uint64()) if _cast(bare, kind) is not None)
+
+
+def narrowest(types: Collection[pa.DataType]) -> pa.DataType | None:
+    """Type that a column is read as, of those that hold all its cells; None if it is text."""
+    return next((kind for kind in (*_NUMBERS, pa.bool_(), *_MOMENTS) if kind in types), None)
+
+
+def as_type(cells: Array, kind: pa.DataType, decimal: str) -> Array:
+    """Convert the text of cells to a type that holds them all; blank cells are missing values."""
+    if (kind == pa.int64() or (kind == pa.float64() and decimal == ".")) and (found := _cast(cells, kind)) is not None:
+        return found
+    plain = _without_blanks(cells)
+    if pa.types.is_boolean(kind):
+        return cast("Array", pc.equal(pc.utf8_lower(plain), "true"))
+    if is_number(kind):
+        pointed = _pointed(plain, decimal)
+        plain = pointed if pa.types.is_floating(kind) else pc.utf8_ltrim(pointed, "+")
+    return plain.cast(kind)
+
+
+def infer(cells: Array, decimal: str) -> Array:
+    """Convert a text column to the type that holds for every record, or return the text as it is."""
+    kind = narrowest(types_of(cells, decimal) or ())
+    return cells if kind is None else as_type(cells, kind, decimal)
+
+
+def find_decimal(pieces: Iterable[pa.Table]) -> Literal[".", ","]:
+    """Find the decimal sign: a comma where some column of text is made of numbers with commas, in all its pieces.
 
     Commas that could all stand between thousands prove nothing.
     """
-    if delimiter != ",":
-        for column in columns:
-            if pc.any(pc.match_substring(column, ",")).as_py() and _is_decimal_comma(_without_blanks(column)):
-                return ","
-    return "."
-
-
-def first_text(cells: Array, decimal: str) -> int | None:
-    """Find the first record (from 1) of a text column that is text where at least half of its cells are numbers.
-
-    A column of digits in which some start with a zero holds codes, and is none.
-    """
-    return first_not_number(cells, decimal, codes=True) if _is_mostly_figures(cells, codes=False) else None
+    is_proven: dict[str, bool] | None = None
+    for piece in pieces:
+        is_proven = dict.fromkeys(piece.column_names, False) if is_proven is None else is_proven
+        for name in list(is_proven):
+            plain = _without_blanks(one_chunk(piece.column(name)))
+            if not _all_match(_pointed(plain, ","), _NUMBER):
+                del is_proven[name]
+            elif not is_proven[name]:
+                grouped = pc.or_(pc.match_substring_regex(plain, _THOUSANDS), pc.invert(pc.match_substring(plain, ",")))
+                is_proven[name] = not pc.all(grouped).as_py()
+        if not is_proven:
+            break
+    return "," if any((is_proven or {}).values()) else "."
 
 
 def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int | None:
     """Find the first record (from 1) of a text column that is not a number, nor a code where `codes` lets them pass."""
-    plain = _without_blanks(cells)
-    good = pc.match_substring_regex(_pointed(plain, decimal), _NUMBER)
-    if codes:
-        good = pc.or_(good, pc.match_substring_regex(plain, _CODE))
-    at = pc.index(good, pa.scalar(False)).as_py()
-    return None if at < 0 else at + 1
+    for some in (cells.slice(0, _SAMPLE), cells):  # text shows at once
+        plain = _without_blanks(some)
+        good = pc.match_substring_regex(_pointed(plain, decimal), _NUMBER)
+        if codes:
+            good = pc.or_(good, pc.match_substring_regex(plain, _CODE))
+        at = pc.index(good, pa.scalar(False)).as_py()
+        if at >= 0:
+            return int(at) + 1
+    return None
 
 
 def first_where(flags: Array) -> int | None:
@@ -100,12 +139,6 @@ def first_not_date(cells: Array) -> int | None:
     return None if at < 0 else at + 1
 
 
-def is_all_numbers(cells: Array, decimal: str) -> bool:
-    """Tell whether a text column holds nothing but numbers, and at least one; a code is none."""
-    plain = _without_blanks(cells)
-    return plain.null_count < len(plain) and _all_match(_pointed(plain, decimal), _NUMBER)
-
-
 def without_words(cells: Array, words: Sequence[str]) -> Array:
     """Make null of the cells of a text column that are one of some words; blanks around a cell do not count.
 
@@ -121,17 +154,17 @@ def without_words(cells: Array, words: Sequence[str]) -> Array:
 
 
 def looks_missing(cell: str) -> bool:
-    """Tell whether a cell says in words that there is no value."""
+    """Whether a cell says in words that there is no value."""
     return re.match(_MISSING, cell.strip()) is not None
 
 
 def looks_infinite(cell: str) -> bool:
-    """Tell whether a cell says in words that the value is infinite."""
+    """Whether a cell says in words that the value is infinite."""
     return re.match(_INFINITE, cell.strip()) is not None
 
 
 def is_like_name(values: Array, name: str, decimal: str) -> bool:
-    """Tell whether a column holds what its name looks like, so that a header could be taken for a record or be one.
+    """Whether a column holds what its name looks like, so that a header could be taken for a record or be one.
 
     Parameters
     ----------
@@ -145,7 +178,8 @@ def is_like_name(values: Array, name: str, decimal: str) -> bool:
     head = pa.array([name], pa.large_string())
     if pc.match_substring_regex(_without_blanks(head), _FIGURE)[0].as_py():
         if is_text(values.type):
-            return _is_mostly_figures(values.cast(pa.large_string()), codes=True)
+            cells = values.cast(pa.large_string())
+            return 2 * count_figures(cells, codes=True) >= max(1, count_present(cells))
         return is_number(values.type)
     kind = infer(head, decimal).type
     if is_text(kind):
@@ -153,15 +187,19 @@ def is_like_name(values: Array, name: str, decimal: str) -> bool:
     return bool((infer(values, decimal) if is_text(values.type) else values).type.id == kind.id)
 
 
-def _is_mostly_figures(cells: Array, *, codes: bool) -> bool:
-    """Tell whether at least half of the cells that are not blank are figures; codes count where `codes` says so."""
+def count_figures(cells: Array, *, codes: bool = False) -> int:
+    """Count the cells that a person would take for numbers; codes count where `codes` says so."""
     values = pc.value_counts(cells)  # text repeats itself: look at each cell once
     plain, counts = _without_blanks(values.field("values")), values.field("counts")
     figures = pc.match_substring_regex(plain, _FIGURE)
     if not codes:
         figures = pc.and_(figures, pc.invert(pc.match_substring_regex(plain, _CODE)))
-    numbers = pc.sum(counts.filter(figures)).as_py() or 0
-    return bool(numbers and 2 * numbers >= pc.sum(counts.filter(plain.is_valid())).as_py())
+    return int(pc.sum(counts.filter(figures)).as_py() or 0)
+
+
+def count_present(cells: Array) -> int:
+    """Count the cells of a text column that are not blank."""
+    return int(pc.sum(pc.not_equal(pc.utf8_trim_whitespace(cells), "")).as_py() or 0)
 
 
 def count_numbers(cells: Array, decimal: str) -> int:
@@ -199,7 +237,7 @@ def render(values: Array, decimal: str) -> Array:
 
 
 def coarsest(values: Array) -> Array:
-    """Give moments in the coarsest unit that holds all of them; other columns stay as they are.
+    """Return moments in the coarsest unit that holds all of them; other columns stay as they are.
 
     To be called with a whole column: parts of it may need less.
     """
@@ -215,14 +253,14 @@ def coarsest(values: Array) -> Array:
 
 
 def decoded(values: Array) -> Array:
-    """Give the values behind a dictionary or run lengths, one a record."""
+    """Return the values behind a dictionary or run lengths, one a record."""
     if isinstance(values, pa.DictionaryArray):
         return decoded(without_views(values.dictionary).take(values.indices))
     return decoded(pc.run_end_decode(values)) if pa.types.is_run_end_encoded(values.type) else values
 
 
 def without_views(values: Array) -> Array:
-    """Give texts that are views as what they look at, in dictionaries too: Arrow can do little with views."""
+    """Return texts that are views as what they look at, in dictionaries too: Arrow can do little with views."""
     if isinstance(values, pa.DictionaryArray):
         whole = without_views(values.dictionary)
         return pa.DictionaryArray.from_arrays(values.indices, whole, ordered=values.type.ordered)
@@ -240,7 +278,7 @@ def joined(*parts: Array | str, by: str = "") -> Array:
 
 
 def all_text(lines: Array) -> memoryview:
-    """Give the texts of a column of wide text without nulls as one: they lie one behind the other in memory."""
+    """Return the texts of a column of wide text without nulls as one: they lie one behind the other in memory."""
     _, offsets, text = (memoryview(buffer or b"") for buffer in lines.buffers())
     ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
     return text[int(ends[0]) : int(ends[-1])]
@@ -268,32 +306,6 @@ def _pointed(plain: Array, decimal: str) -> Array:
         return plain
     pointed: Array = pc.replace_substring(pc.replace_substring(plain, ".", "?"), decimal, ".")
     return pointed
-
-
-def _numbers(plain: Array, decimal: str) -> Array | None:
-    pointed = _pointed(plain, decimal)
-    if not _all_match(pointed, _NUMBER):
-        return None
-    # whole numbers that no integer can hold are decimals, which keep every digit
-    for kind in _WHOLE_KINDS if _all_match(pointed, _WHOLE) else ():
-        whole = _cast(pc.utf8_ltrim(pointed, "+"), kind)
-        if whole is not None:
-            return whole
-    return _cast(pointed, pa.float64())
-
-
-def _booleans(plain: Array) -> Array | None:
-    if not _all_match(plain, _BOOLEAN):
-        return None
-    truth: Array = pc.equal(pc.utf8_lower(plain), "true")
-    return truth
-
-
-def _is_decimal_comma(plain: Array) -> bool:
-    if not _all_match(_pointed(plain, ","), _NUMBER):
-        return False
-    grouped = pc.or_(pc.match_substring_regex(plain, _THOUSANDS), pc.invert(pc.match_substring(plain, ",")))
-    return not pc.all(grouped).as_py()
 
 
 def _all_match(plain: Array, pattern: str) -> bool:

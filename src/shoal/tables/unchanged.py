@@ -9,7 +9,7 @@ from shoal.errors import FileError
 
 @contextlib.contextmanager
 def steady(paths: Sequence[Path]) -> Iterator[Callable[[], None]]:
-    """Give what refuses to go on once one of the files has another size, time or place on the disk than at first.
+    """Yield a check that raises once one of the files has another size, time or place on the disk than at first.
 
     An error on the way is put down to such a change, if there is one.
     """

@@ -23,10 +23,8 @@ from lxml import etree
 from shoal.errors import DataError, FileError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
-from shoal.tables.dataframes import column_of
+from shoal.tables.dataframes import check_names, column_of
 from shoal.tables.dtypes import has_text, inner, is_text
-from shoal.tables.markup import NO_CHARACTER, escaped
-from shoal.tables.names import check_names
 from shoal.tables.text_values import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render
 
 _KEY = b"shoal.xml"
@@ -39,6 +37,9 @@ _START = (
 )
 # a name of XML without a colon, which would make a namespace of its first half
 _NAME = re.compile(f"[{_START}][{_START}.0-9\xb7\u0300-\u036f\u203f-\u2040-]*")
+# control characters but for the tab and the ends of lines, and the two that are no characters
+NO_CHARACTER = r"[\x{0}-\x{8}\x{B}\x{C}\x{E}-\x{1F}\x{FFFE}\x{FFFF}]"
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
 class Tags(NamedTuple):
@@ -168,7 +169,7 @@ class _Reader:
             cells.clear()
 
     def table(self) -> pa.Table:
-        """Give the table, once the file has been read."""
+        """Return the table, once the file has been read."""
         if not self._tags:
             raise DataError(f"'{self._path}' holds no records")
         rest = self._records % _CHUNK
@@ -255,6 +256,14 @@ def _elements(values: Array, name: str) -> Array:
         return escaped(text)
     if pa.types.is_floating(kind) and (record := first_where(pc.is_inf(values.cast(pa.float64())))):
         raise DataError(f"column '{name}' is infinite in record {record}, which would be read as text; write Parquet")
+    return text
+
+
+def escaped(text: Array) -> Array:
+    """Write text so that an XML parser gives it back; a carriage return would come back as a line feed otherwise."""
+    text = text.cast(pa.large_string())
+    for character, entity in _ENTITIES.items():
+        text = pc.replace_substring(text, character, entity)
     return text
 
 

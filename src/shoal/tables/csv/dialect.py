@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ import duckdb
 
 from shoal.errors import PlanError
 from shoal.plan import Csv
-from shoal.tables.csv.quoting import first_stray_quote
+from shoal.tables.csv.quoting import in_records
 from shoal.tables.duck import cursor
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -54,7 +54,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
 
     def as_csv(self) -> Csv:
-        """Give the options that make `open_table` read what `write_table` wrote in this dialect."""
+        """Return the options that make `open_table` read what `write_table` wrote in this dialect."""
         return Csv(
             delimiter=self.delimiter,
             quote=self.quote,
@@ -100,25 +100,28 @@ def _wrong_words(words: list[str]) -> Iterator[str]:
         yield f"names '{word}' more than once"
 
 
-def find_dialect(data: bytes, csv: Csv) -> Dialect:
+def find_dialect(head: bytes, csv: Csv, blocks: Callable[[], Iterable[bytes]]) -> Dialect:
     """Find how a CSV file is written; DuckDB looks, the options overrule, the header has the last word.
 
     The decimal sign is left at its default: it shows in the cells, not in the structure.
 
     Parameters
     ----------
-    data
-        The file's text in UTF-8.
+    head
+        The start of the file's text in UTF-8.
     csv
         What is known already.
+    blocks
+        Gives the whole text, block by block; what must hold for every record is looked for there.
     """
-    sample = _sample(data)
+    sample = _sample(head)
     bare = re.sub(rb'"[^"]*"', b"", sample).lstrip(b"\r\n").decode(errors="replace")
     header = re.split(r"[\r\n]", bare, maxsplit=1)[0]
     sniffed = _sniff(sample, csv)
     delimiter = csv.delimiter or _delimiter(sniffed.get("Delimiter", ","), header)
-    quote = csv.quote or _quote(sniffed.get("Quote", '"'), data, sample, delimiter)
-    if sniffed.get("Escape") != _BACKSLASH or first_stray_quote(data, delimiter, quote, None) is None:
+    quote = csv.quote or _quote(sniffed.get("Quote", '"'), blocks, sample, delimiter)
+    is_escaped = sniffed.get("Escape") == _BACKSLASH
+    if not is_escaped or not any(stray for _, stray in in_records(blocks(), delimiter, quote, None)):
         return Dialect(delimiter, quote, newline=_newline(bare), missing=tuple(csv.missing))
     return Dialect(delimiter, quote, _BACKSLASH, newline=_newline(bare), missing=tuple(csv.missing))
 
@@ -155,7 +158,7 @@ def _sniff(sample: bytes, csv: Csv) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _nameless(content: bytes) -> Iterator[str]:
-    """Give a path to read the content from that is in no folder, so that nothing of it stays behind after a crash.
+    """Yield a path to read the content from that is in no folder, so that nothing of it stays behind after a crash.
 
     Systems other than Linux have no such files; there it lies in a temporary folder for as long as it is read.
     """
@@ -179,12 +182,15 @@ def _delimiter(sniffed: str, header: str) -> str:
     return best if best in header else sniffed
 
 
-def _quote(sniffed: str, data: bytes, sample: bytes, delimiter: str) -> str:
+def _quote(sniffed: str, blocks: Callable[[], Iterable[bytes]], sample: bytes, delimiter: str) -> str:
     """Take an apostrophe for a quote only where all names have it or rows come apart without it.
 
     It may be part of a text, as in 's-Gravenhage or dogs', and must never join two records: no line may end within.
     """
-    if sniffed == '"' or _quotes_a_line_end(data, delimiter, sniffed):
+    if sniffed == '"':
+        return '"'
+    pieces = in_records(blocks(), delimiter, sniffed, None)
+    if any(_quotes_a_line_end(piece, delimiter, sniffed) for piece, _ in pieces):
         return '"'
     text = sample.decode(errors="replace")
     header = re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0]
@@ -201,7 +207,7 @@ def _quotes_a_line_end(data: bytes, delimiter: str, quote: str) -> bool:
 
 
 def _is_even(text: str, delimiter: str, quote: str) -> bool:
-    """Tell whether all rows have as many cells as the first."""
+    """Whether all rows have as many cells as the first."""
     try:
         rows = pycsv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
         return len({len(row) for row in rows if row}) == 1

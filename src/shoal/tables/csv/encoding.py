@@ -1,7 +1,9 @@
-"""The bytes of a text file as UTF-8, whatever encoding they were written in."""
+"""The text of a file in UTF-8, block by block, whatever encoding it was written in."""
 
 import codecs
 import re
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 from shoal.errors import DataError, PlanError
@@ -15,19 +17,18 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x19\x1b-\x1f]")
+_BLOCK = 1 << 24
 
 
-def to_utf8(data: bytes, path: Path, encoding: str | None = None) -> bytes:
-    """Turn the bytes of a text file into UTF-8 without a byte order mark.
+def find_encoding(path: Path, given: str | None = None) -> str:
+    """Name of the encoding of a text file.
 
     Parameters
     ----------
-    data
-        What the file holds.
     path
-        Where it came from, for messages.
-    encoding
-        The name of the encoding; when left out a byte order mark decides, then whether the bytes are valid UTF-8, and
+        The file.
+    given
+        The encoding, if it is known. Otherwise a byte order mark decides, then whether the bytes are valid UTF-8, and
         what is left is taken to be Windows-1252 or Latin-1.
 
     Raises
@@ -35,49 +36,67 @@ def to_utf8(data: bytes, path: Path, encoding: str | None = None) -> bytes:
     PlanError
         If there is no encoding of that name.
     DataError
-        If the bytes are not text, or not in the given encoding.
+        If the file is not text.
     """
-    encoding = _known(encoding) if encoding else _marked(data)
-    text = _given(data, path, encoding) if encoding else _guessed(data, path)
-    if b"\0" in text:
-        raise DataError(
-            f"'{path}' holds NUL bytes, so it is not a text file; if it is UTF-16, name that as the encoding in csv"
-        )
-    return text
+    if given:
+        return _known(given)
+    with path.open("rb") as file:
+        start = file.read(4)
+    marked = next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
+    if marked or _is_valid(path, "utf-8"):
+        return marked or "utf-8"
+    with path.open("rb") as file:
+        if any(_CONTROL.search(block) for block in iter(lambda: file.read(_BLOCK), b"")):
+            raise DataError(
+                f"'{path}' is not a text file; is it a compressed file or a spreadsheet under another name?"
+            )
+    return "cp1252" if _is_valid(path, "cp1252") else "latin-1"
+
+
+def utf8_blocks(path: Path, encoding: str, size: int = _BLOCK) -> Iterator[bytes]:
+    """Read the text of a file in UTF-8, without a byte order mark, about `size` bytes at a time.
+
+    Raises
+    ------
+    DataError
+        If the bytes are not in this encoding, or not text.
+    """
+    for block in _recoded(path, encoding, size):
+        if b"\0" in block:
+            raise DataError(
+                f"'{path}' holds NUL bytes, so it is not a text file; if it is UTF-16, name that as the encoding in csv"
+            )
+        yield block
+
+
+def _recoded(path: Path, encoding: str, size: int) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    done, raw = 0, b"-"
+    with path.open("rb") as file:
+        while raw:
+            raw = file.read(size)
+            start = done - len(decoder.getstate()[0])  # of what is decoded now: a character may lie in two blocks
+            try:
+                text = decoder.decode(raw, final=not raw)
+                yield (text if done else text.removeprefix("\ufeff")).encode()
+            except UnicodeError as error:
+                where = f" (at byte {start + error.start + 1})" if isinstance(error, UnicodeDecodeError) else ""
+                raise DataError(f"'{path}' is not written in {encoding}{where}; name its encoding in csv") from None
+            done += len(raw)
 
 
 def _known(encoding: str) -> str:
     try:
-        codecs.lookup(encoding)
+        codecs.getincrementaldecoder(encoding)
         "a".encode(encoding)
     except (LookupError, ValueError):
         raise PlanError([("csv.encoding", "there is no text encoding of that name; try utf-8 or cp1252")]) from None
     return encoding
 
 
-def _marked(data: bytes) -> str | None:
-    return next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
-
-
-def _given(data: bytes, path: Path, encoding: str) -> bytes:
+def _is_valid(path: Path, encoding: str) -> bool:
     try:
-        return data.decode(encoding).removeprefix("\ufeff").encode()
-    except UnicodeError as error:
-        where = f" (at byte {error.start + 1})" if isinstance(error, UnicodeDecodeError) else ""
-        raise DataError(f"'{path}' is not written in {encoding}{where}; name its encoding in csv") from None
-
-
-def _guessed(data: bytes, path: Path) -> bytes:
-    if _is_valid(data, "utf-8"):
-        return data
-    if _CONTROL.search(data):
-        raise DataError(f"'{path}' is not a text file; is it a compressed file or a spreadsheet under another name?")
-    return data.decode("cp1252" if _is_valid(data, "cp1252") else "latin-1").encode()
-
-
-def _is_valid(data: bytes, encoding: str) -> bool:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
+        deque(_recoded(path, encoding, _BLOCK), maxlen=0)
+    except DataError:
         return False
     return True

@@ -1,9 +1,13 @@
-"""A CSV file read in pieces: every cell is text, and a column has the type that all its cells allow."""
+"""CSV files in: read in pieces, every cell as text, and a column has the type that all its cells allow.
+
+Reading a whole file is reading all of its pieces.
+"""
 
 import io
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate, chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,25 +15,28 @@ import pyarrow.csv as pacsv
 
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
-from shoal.tables.arrow import Array
+from shoal.tables.arrow import Array, ChunkedArray
+from shoal.tables.atomic import in_words
 from shoal.tables.csv.dialect import Dialect, check_options, find_dialect
-from shoal.tables.csv.quoting import first_stray_quote
+from shoal.tables.csv.encoding import find_encoding, utf8_blocks
+from shoal.tables.csv.inference import Look, look, together
 from shoal.tables.csv.rows import (
     HINT,
     cutting,
     header_of,
     refuse_ragged,
     refuse_record_as_header,
-    refuse_stray_quote,
-    rows_of,
+    refuse_stray_quotes,
 )
-from shoal.tables.names import check_names
+from shoal.tables.dataframes import check_names
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
-from shoal.tables.text_values import find_decimal, infer, one_chunk, without_words
+from shoal.tables.table import Table
+from shoal.tables.text_values import as_type, find_decimal, infer, one_chunk, without_words
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
-_PIECE = 1 << 24  # bytes that are parsed at a time; no record may be longer
+_PIECE = 1 << 24  # bytes that are parsed at a time
+_ROWS = 1 << 18  # records whose types are found at a time
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class CsvSource:
         About how many there are, from the length of the first ones.
     types
         Of the columns that are not taken for text: see `typed`.
+    encoding
+        Of the file.
     """
 
     path: Path
@@ -54,6 +63,7 @@ class CsvSource:
     records: int
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     kind: Kind = "csv"
+    encoding: str = "utf-8"
 
     @property
     def files(self) -> list[Path]:
@@ -71,72 +81,86 @@ class CsvSource:
             yield pa.table({name: self.typed(one_chunk(piece.column(name)), name) for name in names})
 
     def typed(self, cells: Array, name: str) -> Array:
-        """Give some cells of a column the type of the column; a word for a missing value is one."""
+        """Convert some cells of a column to the type of the column; a word for a missing value is one."""
         present = without_words(cells, self.dialect.missing)
         kind = self.types.get(name)
-        if kind is None:
-            return present
-        values = infer(present, self.dialect.decimal)
-        if values is present:  # nothing but blanks
-            return pa.array([None] * len(cells), kind)
-        return values.cast(kind)
+        return present if kind is None else as_type(present, kind, self.dialect.decimal)
 
     def texts(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read some columns as they are spelt: a cell with nothing in it is null, one with two quotes an empty text."""
-        yield from in_rows(_parsed(self.path, self.dialect, self.names, list(names)), rows)
+        places = {name: i for i, name in enumerate(self.names)}
+        parsed = self.parsed([places[name] for name in names], _PIECE)
+        below = chain([next(parsed).slice(1)], parsed)
+        yield from in_rows((piece.rename_columns(list(names)) for piece in below), rows)
 
-    def check_quotes(self) -> None:
-        """Refuse a file with a quote that does not close, or closes within a cell: records would be swallowed."""
-        done, carried = 0, b""
-        with self.path.open("rb") as file:
-            while block := file.read(_PIECE):
-                carried += block
-                piece = carried[: carried.rfind(b"\n") + 1]
-                stray = first_stray_quote(piece, self.dialect.delimiter, self.dialect.quote, self.dialect.escape)
-                if stray is None:
-                    done, carried = done + len(piece), carried[len(piece) :]
-                elif stray.closes or len(carried) > 4 * _PIECE:  # else the quote may close in the next piece
-                    break
-        stray = first_stray_quote(carried, self.dialect.delimiter, self.dialect.quote, self.dialect.escape)
-        if stray is not None:
-            refuse_stray_quote(stray, _rows(self.path, done, self.dialect), self.path)
+    def parsed(self, columns: Sequence[int], block: int) -> Iterator[pa.Table]:
+        """Parse some columns block by block, header and all; the columns are named by their places."""
+        width, done = len(self.names), 0
+        places = [str(i) for i in range(width)]
+        parsing, ragged = cutting(self.dialect, width)
+        converting = pacsv.ConvertOptions(
+            column_types=dict.fromkeys(places, pa.string()),
+            include_columns=[places[i] for i in columns],
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        # without threads, rows of another width come with their number
+        reading = pacsv.ReadOptions(column_names=places, use_threads=False, block_size=block, encoding=self.encoding)
+        try:
+            with self.path.open("rb") as file:
+                for batch in pacsv.open_csv(file, reading, parsing, converting):
+                    refuse_ragged(ragged, self.path, width)
+                    yield pa.Table.from_batches([batch])
+                    done += batch.num_rows
+        except pa.ArrowInvalid:
+            refuse_ragged(ragged, self.path, width)
+            if block > 4 * self.path.stat().st_size:  # of UTF-8, at most so many bytes
+                raise FileError(f"'{self.path}' cannot be cut into cells; {HINT}") from None
+        except OSError as error:
+            raise FileError(f"'{self.path}' cannot be read: {in_words(error)}") from None
+        else:
+            refuse_ragged(ragged, self.path, width)
+            return
+        for piece in self.parsed(columns, 8 * block):  # a record is longer than a block
+            yield piece.slice(done)
+            done = max(0, done - piece.num_rows)
 
 
 def open_csv(path: Path, csv: Csv) -> CsvSource:
     """Open a CSV file; how it is written shows in its first four megabytes, unless it is given."""
     check_options(csv)
-    if csv.encoding is not None and csv.encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig"):
-        raise FileError(f"'{path}': {_not_utf8('a file that is read in pieces')}")
-    head = _head(path)
-    dialect = find_dialect(head, csv)
-    names = _header(head, dialect, path)
+    encoding = find_encoding(path, csv.encoding)
+    blocks = partial(utf8_blocks, path, encoding)
+    head = _head(path, encoding)
+    dialect = find_dialect(head, csv, blocks)
+    refuse_stray_quotes(blocks, dialect, path)
+    width = len(header_of(io.TextIOWrapper(io.BytesIO(head), encoding="utf-8", newline=""), dialect, path))
+    records = max(1, path.stat().st_size * max(1, head.count(b"\n") - 1) // len(head))
+    source = CsvSource(path, dialect, [""] * width, records, encoding=encoding)
+    parsed = source.parsed(range(width), _HEAD)
+    first = next(parsed)
+    names = [column[0].as_py() or "" for column in first.columns]
     check_names(names, f"'{path}'")
-    lines = max(1, head.count(b"\n") - 1)
-    source = CsvSource(path, dialect, names, max(1, path.stat().st_size * lines // max(1, len(head))))
-    source.check_quotes()
-    first = next(_parsed(path, dialect, names, names, piece=_HEAD), None)
-    if first is None or not first.num_rows:
+    first = first.slice(1) if first.num_rows > 1 else next(parsed, first.slice(1))
+    if not first.num_rows:
         raise DataError(f"'{path}' holds no records, only a header")
-    cells = {name: without_words(one_chunk(first.column(name)), csv.missing) for name in names}
-    decimal = csv.decimal or find_decimal(list(cells.values()), dialect.delimiter)
-    refuse_record_as_header(((name, infer(cells[name], decimal)) for name in names), decimal, path)
+    source = replace(source, names=names)
+    decimal = csv.decimal or "."
+    if csv.decimal is None and dialect.delimiter != "," and any(b"," in block for block in blocks()):
+        decimal = find_decimal(source.pieces(names, _ROWS))
+    cells = (without_words(one_chunk(column), csv.missing) for column in first.columns)
+    values = (infer(column, decimal) for column in cells)
+    refuse_record_as_header(zip(names, values, strict=True), decimal, path)
     return replace(source, dialect=replace(dialect, decimal=decimal))
 
 
-def _not_utf8(what: str) -> str:
-    return f"{what} must be written in UTF-8; convert it first, for instance with iconv"
-
-
-def _head(path: Path) -> bytes:
+def _head(path: Path, encoding: str) -> bytes:
     """Read the start of a file, cut between records as far as that can be seen."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
+    head = next(utf8_blocks(path, encoding, _HEAD))
     if not head.strip():
         raise DataError(f"'{path}' is empty")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in head:
-        raise FileError(f"'{path}': {_not_utf8('a file that is read in pieces')}")
-    head = head.removeprefix(b"\xef\xbb\xbf")
-    if len(head) < _HEAD - 3:
+    if path.stat().st_size <= _HEAD:
         return head
     end = head.rfind(b"\n") + 1
     while end and head.count(b'"', 0, end) % 2:
@@ -144,46 +168,50 @@ def _head(path: Path) -> bytes:
     return head[: end or len(head)]
 
 
-def _header(head: bytes, dialect: Dialect, path: Path) -> list[str]:
-    lines = io.TextIOWrapper(io.BytesIO(head), encoding="utf-8", errors="replace", newline="")
-    return header_of(lines, dialect, path)
+def read_csv(path: Path, csv: Csv) -> Table:
+    """Read a CSV file whose first row is the header.
 
+    Parameters
+    ----------
+    path
+        The file.
+    csv
+        How it is written, as far as that is known. Cells that are one of the words of `missing`, letter by letter, are
+        missing values like cells with nothing in them, in quotes or not; blanks around a cell do not count.
 
-def _rows(path: Path, end: int, dialect: Dialect) -> int:
-    """Count the rows in the first bytes of a file, for a message."""
-    with path.open("rb") as file:
-        lines = io.TextIOWrapper(io.BytesIO(file.read(end)), encoding="utf-8", errors="replace", newline="")
-        return sum(1 for row in rows_of(lines, dialect) if row)
-
-
-def _parsed(
-    path: Path, dialect: Dialect, header: list[str], names: list[str], piece: int = _PIECE
-) -> Iterator[pa.Table]:
-    """Parse a file piece by piece; the header is no record."""
-    parsing, ragged = cutting(dialect, len(header))
-    converting = pacsv.ConvertOptions(
-        column_types=dict.fromkeys(header, pa.string()),
-        include_columns=names,
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
+    Returns
+    -------
+    Table
+        A PyArrow table with its dialect, the spelling of the columns whose text does not follow from their values, and
+        the columns of numbers that are spoiled by text.
+    """
+    source = open_csv(path, csv)
+    dialect = source.dialect
+    texts = pa.concat_tables(source.texts(source.names, _ROWS))
+    looks = {name: _look(texts.column(name), dialect) for name in source.names}
+    types = {name: found.type for name, found in looks.items() if found.type not in (None, pa.string())}
+    source = replace(source, types=types)
+    columns = {name: one_chunk(texts.column(name)) for name in source.names}
+    values = {name: source.typed(cells, name) for name, cells in columns.items()}
+    return Table(
+        native=pa.table(values),
+        dialect=dialect,
+        # integers without a sign or zeros in front are spelt in one way only; keeping others costs less than comparing
+        spelling={name: cells for name, cells in columns.items() if not _is_plain(values[name], cells, dialect)},
+        spoiled={name: found.first_text or 1 for name, found in looks.items() if found.is_spoiled},
     )
-    # without threads, rows of another width come with their number
-    reading = pacsv.ReadOptions(column_names=header, use_threads=False, block_size=piece)
-    try:
-        with path.open("rb") as file:
-            is_first = True
-            for batch in pacsv.open_csv(file, reading, parsing, converting):
-                refuse_ragged(ragged, path, len(header))
-                yield pa.Table.from_batches([batch.slice(1) if is_first else batch])
-                is_first = False
-    except pa.ArrowInvalid as error:
-        refuse_ragged(ragged, path, len(header))
-        if "UTF8" in str(error):
-            raise FileError(f"'{path}': {_not_utf8('a file that is read in pieces')}") from None
-        raise FileError(
-            f"'{path}' cannot be read in pieces of {_PIECE >> 20} MB; is a record longer? If not, {HINT}"
-        ) from None
-    except OSError as error:
-        raise FileError(f"'{path}' cannot be read: {error.strerror or os.strerror(5)}") from None
-    refuse_ragged(ragged, path, len(header))
+
+
+def _look(column: ChunkedArray, dialect: Dialect) -> Look:
+    starts = accumulate(map(len, column.chunks), initial=0)
+    pieces = (
+        (start, without_words(cells, dialect.missing)) for start, cells in zip(starts, column.chunks, strict=False)
+    )
+    return together(look(cells, dialect.decimal, start) for start, cells in pieces)
+
+
+def _is_plain(values: Array, cells: Array, dialect: Dialect) -> bool:
+    """Whether the text of the cells follows from their values."""
+    if dialect.missing and values.null_count:
+        return False  # a missing value may be a word or an empty cell
+    return values is cells or (pa.types.is_integer(values.type) and values.cast(cells.type).equals(cells))

@@ -1,10 +1,12 @@
 """Quotes that do not close, or close in the middle of a cell: parsers swallow records over them without a word."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+_LONGEST = 1 << 28  # bytes that are searched for the end of a quoted cell
 
 
 class StrayQuote(NamedTuple):
@@ -12,6 +14,21 @@ class StrayQuote(NamedTuple):
 
     record: int
     closes: bool
+
+
+def in_records(
+    blocks: Iterable[bytes], delimiter: str, quote: str, escape: str | None
+) -> Iterator[tuple[bytes, StrayQuote | None]]:
+    """Cut the text of a file between records; each piece comes with its first stray quote."""
+    carried = b""
+    for block in blocks:
+        carried += block
+        piece = carried[: carried.rfind(b"\n") + 1]
+        stray = first_stray_quote(piece, delimiter, quote, escape)
+        if stray is None or stray.closes or len(carried) > _LONGEST:  # else the quote may close in the next block
+            yield piece, stray
+            carried = carried[len(piece) :]
+    yield carried, first_stray_quote(carried, delimiter, quote, escape)
 
 
 def first_stray_quote(data: bytes, delimiter: str, quote: str, escape: str | None) -> StrayQuote | None:
@@ -44,7 +61,7 @@ def _is_escaped(data: bytes, at: int, escape: int) -> bool:
 
 
 def _alternate(raw: NDArray[np.uint8], quotes: NDArray[np.intp], ends: NDArray[np.uint8]) -> bool:
-    """Tell whether opening and closing quotes take turns, each at a cell's edge or in a doubled pair: all is well."""
+    """Whether opening and closing quotes take turns, each at a cell's edge or in a doubled pair: all is well."""
     if len(quotes) % 2:
         return False
     if not len(quotes):

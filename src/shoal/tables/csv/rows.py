@@ -1,16 +1,18 @@
-"""Rows of a CSV file, read whole or piece by piece: how they are cut into cells, and which are refused."""
+"""Rows of a CSV file: how they are cut into cells, and which are refused."""
 
 import csv as pycsv
-from collections.abc import Iterable, Iterator
+import io
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal
 
 import pyarrow.csv as pacsv
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
-from shoal.tables.csv.quoting import StrayQuote
+from shoal.tables.csv.quoting import in_records
 from shoal.tables.text_values import is_like_name
 from shoal.text import counted
 
@@ -29,7 +31,7 @@ def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
 
 
 def cutting(dialect: Dialect, width: int) -> tuple[pacsv.ParseOptions, list[pacsv.InvalidRow]]:
-    """Say how Arrow cuts text into cells, and give the list that it puts rows of another width into."""
+    """Describe how Arrow cuts text into cells, with the list that it puts rows of another width into."""
     ragged: list[pacsv.InvalidRow] = []
 
     def note(row: pacsv.InvalidRow) -> Literal["skip"]:
@@ -50,19 +52,29 @@ def cutting(dialect: Dialect, width: int) -> tuple[pacsv.ParseOptions, list[pacs
 
 
 def header_of(lines: Iterable[str], dialect: Dialect, path: Path) -> list[str]:
-    """Give the first row that is not empty."""
+    """Return the first row that is not empty."""
     try:
         return next(row for row in rows_of(lines, dialect) if row)
     except (pycsv.Error, StopIteration):
         raise DataError(f"'{path}': the header cannot be read; {HINT}") from None
 
 
-def refuse_stray_quote(stray: StrayQuote, before: int, path: Path) -> NoReturn:
-    """Say where a quote does not close, or closes within a cell, after so many rows `before`: it swallows records."""
-    record = stray.record + before
-    where = f"record {record}" if record else "the header"
-    what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
-    raise DataError(f"'{path}': {where} {what}; double the quotes inside a cell, or {HINT}")
+def refuse_stray_quotes(blocks: Callable[[], Iterable[bytes]], dialect: Dialect, path: Path) -> None:
+    """Refuse a file with a quote that does not close, or closes within a cell: records would be swallowed."""
+    how = dialect.delimiter, dialect.quote, dialect.escape
+    found = ((at, stray) for at, (_, stray) in enumerate(in_records(blocks(), *how)) if stray)
+    at, stray = next(found, (0, None))
+    if stray is not None:
+        record = stray.record + sum(_count(piece, dialect) for piece, _ in islice(in_records(blocks(), *how), at))
+        where = f"record {record}" if record else "the header"
+        what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
+        raise DataError(f"'{path}': {where} {what}; double the quotes inside a cell, or {HINT}")
+
+
+def _count(piece: bytes, dialect: Dialect) -> int:
+    """Count the rows of a piece of text."""
+    lines = io.TextIOWrapper(io.BytesIO(piece), encoding="utf-8", newline="")
+    return sum(1 for row in rows_of(lines, dialect) if row)
 
 
 def refuse_ragged(ragged: list[pacsv.InvalidRow], path: Path, width: int) -> None:

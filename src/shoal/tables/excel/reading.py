@@ -1,60 +1,46 @@
-"""Excel workbooks (.xlsx): one sheet, the names of the columns in its first row, a record in each row below.
+"""Excel workbooks (.xlsx) in: one sheet, the names of the columns in its first row, a record in each row below.
 
-What Excel cannot hold is refused, never bent. The writer makes the few parts of a workbook itself: openpyxl rounds
-floats to 16 digits, drops empty texts, cuts long ones, takes a text that starts with '=' for a formula, writes the time
-of day into the file, and leaves what it writes in a temporary file after a crash.
+The parts of a workbook are XML and are read as such. openpyxl knows what the formats of cells mean and counts days as
+Excel does; its cells are not used, because they lose parts of texts and do not tell which values are formulas' own.
 """
 
 import contextlib
 import datetime as dt
+import posixpath
 import re
-import warnings
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from lxml import etree
 
 from shoal.errors import DataError, FileError, MissingExtra, ShoalError
 from shoal.tables.arrow import Array
-from shoal.tables.dataframes import column_of
-from shoal.tables.excel.writing import MOST_CHARACTERS, PARTS, SHEET, cells_of, sheet_text
-from shoal.tables.names import check_names
-from shoal.tables.text_values import decoded, one_chunk
-
-MOST_ROWS = 1_048_576
-MOST_COLUMNS = 16_384
+from shoal.tables.dataframes import check_names
+from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS
+from shoal.tables.text_values import one_chunk
 
 _MOST_BYTES = 1 << 32
-_MOST_IN_PART = (1 << 31) - 1  # beyond it zip files have another form, which Excel complains of
 _BLOCK = 1 << 20
-_OVERLAP = 256  # more than any of the marks is long
 _OLE = b"\xd0\xcf\x11\xe0"  # what files start with that hold an .xls workbook or an encrypted one
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _ESCAPE = re.compile(r"_x((?![Dd][89A-Fa-f])[0-9A-Fa-f]{4})_")  # ST_Xstring; no halves of a character
-_TAG = rb"<(?:[\w.-]+:)?"
-_MARKS = {
-    "data": re.compile(_TAG + rb"(?:v|f|is)[\s/>]"),
-    "formulas": re.compile(_TAG + rb"f[\s/>]"),
-    "underscores": re.compile(rb"x005F_"),
-    "merged": re.compile(_TAG + rb"mergeCell\s"),
-    "declarations": re.compile(rb"<!(?:DOCTYPE|ENTITY)"),
-}
+_DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
+_PLACE = re.compile(r"([A-Z]{1,3})[0-9]+")
 # what is between these in the format of a cell is shown as it is
 _NOT_IN_FORMATS = re.compile(r'\[[^\]]*\]|"[^"]*"')
 
-Row = tuple[Any, ...]  # of openpyxl's cells
 
+class _Cell(NamedTuple):
+    """A cell that is not empty: its value, and whether that is an error, a missing result or shows the time of day."""
 
-@dataclass(frozen=True)
-class _Columns:
-    """The cells below the header by column, and the columns whose format shows the time of day."""
-
-    cells: list[list[Any]]
-    timed: set[int]
+    column: int
+    value: Any
+    is_error: bool = False
+    is_unsaved: bool = False
+    is_timed: bool = False
 
 
 def read_excel(path: Path) -> pa.Table:
@@ -81,22 +67,18 @@ def read_excel(path: Path) -> pa.Table:
         If openpyxl is not installed.
     """
     _refuse_other_kinds(path)
-    with _undamaged(path), warnings.catch_warnings():
-        # openpyxl warns of what it leaves out of the styles, and of dates that it turns into errors
-        warnings.simplefilter("ignore")
-        marks = _marks(path)
-        with _workbook(path, data_only=True) as book:
-            sheet = _only_sheet(book, marks, path)
-            if any("underscores" in found for found in marks.values()):
-                sheet._shared_strings = _shared_texts(book)
-            rows = _rows_with_formulas(sheet, path) if "formulas" in marks[_part(sheet)] else _rows(sheet)
-            names = _names(next(rows)[0], path)
-            columns = _columns(rows, names)
-    names += [""] * (len(columns.cells) - len(names))
+    with _undamaged(path), zipfile.ZipFile(path) as archive:
+        _refuse_harmful(archive, path)
+        book = _Book(archive)
+        rows = book.rows(_only_sheet(book, path))
+        first = next(rows, (1, []))
+        names = _names(first[1] if first[0] == 1 else [], path)
+        columns, timed = _columns(rows, names)
+    names += [""] * (len(columns) - len(names))
     check_names(names, f"'{path}'")
-    if not columns.cells[0]:
+    if not columns[0]:
         raise DataError(f"'{path}' holds no records, only a header")
-    return pa.table({name: _typed(columns.cells[i], i in columns.timed) for i, name in enumerate(names)})
+    return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -112,7 +94,7 @@ def _refuse_other_kinds(path: Path) -> None:
 
 @contextlib.contextmanager
 def _undamaged(path: Path) -> Iterator[None]:
-    """Make one sentence of whatever zipfile, expat, lxml and openpyxl raise for a file that is not whole."""
+    """Make one sentence of whatever zipfile and lxml raise for a file that is not whole."""
     try:
         yield
     except (ShoalError, MemoryError):
@@ -123,129 +105,209 @@ def _undamaged(path: Path) -> Iterator[None]:
         raise FileError(f"'{path}' is not a whole Excel file: it is damaged, cut off, or of another kind") from None
 
 
-def _marks(path: Path) -> dict[str, set[str]]:
-    """Look through every part of a workbook for what openpyxl does not tell, and check that the part is whole."""
-    with zipfile.ZipFile(path) as archive:
-        # zipfile unpacks no more of a part than its size here says
-        if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
-            raise FileError(f"'{path}' unpacks to more than 4 GiB; save the table as CSV or Parquet")
-        found = {part.filename: _marks_of(archive, part) for part in archive.infolist()}
-    if any("declarations" in marks for marks in found.values()):
-        raise FileError(f"'{path}' declares XML entities, which no Excel file needs and which may do harm")
-    return found
-
-
-def _marks_of(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> set[str]:
-    found: set[str] = set()
-    with archive.open(part) as file:
+def _refuse_harmful(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse what unpacks to too much or declares entities; reading each part shows that it is whole, too."""
+    # zipfile unpacks no more of a part than its size here says
+    if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
+        raise FileError(f"'{path}' unpacks to more than 4 GiB; save the table as CSV or Parquet")
+    for part in archive.infolist():
         tail = b""
-        while block := file.read(_BLOCK):
-            text = tail + block
-            found |= {name for name, mark in _MARKS.items() if name not in found and mark.search(text)}
-            tail = text[-_OVERLAP:]
-    return found if part.filename.lower().endswith((".xml", ".rels")) else set()
+        with archive.open(part) as file:
+            while block := file.read(_BLOCK):
+                if part.filename.lower().endswith((".xml", ".rels")) and _DECLARATION.search(tail + block):
+                    raise FileError(f"'{path}' declares XML entities, which no Excel file needs and which may do harm")
+                tail = block[-len("<!DOCTYPE") :]
 
 
-@contextlib.contextmanager
-def _workbook(path: Path, *, data_only: bool) -> Iterator[Any]:
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise MissingExtra("reading Excel files", "stat") from None
-    with path.open("rb") as file:  # not by its name, because openpyxl insists on certain endings
-        book = load_workbook(file, read_only=True, data_only=data_only, keep_links=False)
-        with contextlib.closing(book):
-            yield book
+class _Book:
+    """The parts of a workbook that matter: its sheets, the texts that cells share, and the formats of dates."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        try:
+            from openpyxl.styles import numbers
+            from openpyxl.utils import datetime as serial
+        except ImportError:
+            raise MissingExtra("reading Excel files", "stat") from None
+        self._archive = archive
+        self._from_serial: Callable[..., Any] = serial.from_excel
+        self._from_iso: Callable[[str], Any] = serial.from_ISO8601
+        (book,) = (part for kind, part in self._related("").values() if kind == "officeDocument")
+        related = self._related(book)
+        tree = self._tree(book)
+        if etree.QName(tree).localname != "workbook":
+            raise ValueError("no workbook")
+        refs = [next(value for key, value in sheet.items() if key.endswith("}id")) for sheet in tree.iter("{*}sheet")]
+        titles = [sheet.get("name", "") for sheet in tree.iter("{*}sheet")]
+        self.sheets: dict[str, str] = {
+            title: related[ref][1] for title, ref in zip(titles, refs, strict=True) if related[ref][0] == "worksheet"
+        }
+        from_1904 = any(each.get("date1904") in ("1", "true") for each in tree.iter("{*}workbookPr"))
+        self._epoch = serial.MAC_EPOCH if from_1904 else serial.WINDOWS_EPOCH
+        overrides = self._tree("[Content_Types].xml").iter("{*}Override")
+        parts = {
+            each.get("ContentType", "").rpartition(".")[2].removesuffix("+xml"): each.get("PartName", "").lstrip("/")
+            for each in overrides
+        }
+        self._texts = [*map(_text, self.elements(parts["sharedStrings"], "si"))] if "sharedStrings" in parts else []
+        codes = {**numbers.BUILTIN_FORMATS}
+        styles = self._tree(parts["styles"]) if "styles" in parts else etree.Element("none")
+        codes |= {int(each.get("numFmtId", "")): each.get("formatCode", "") for each in styles.iter("{*}numFmt")}
+        formats = [codes.get(int(each.get("numFmtId", "0")), "") for each in styles.iterfind("{*}cellXfs/{*}xf")]
+        self._dates = {at: code for at, code in enumerate(formats) if numbers.is_date_format(code)}
+        self._durations = {at for at, code in enumerate(formats) if numbers.is_timedelta_format(code)}
+
+    def _related(self, part: str) -> dict[str, tuple[str, str]]:
+        """Kinds and names of the parts that a part refers to, by their references."""
+        folder, name = posixpath.split(part)
+        links = self._tree(posixpath.join(folder, "_rels", f"{name}.rels")).iter("{*}Relationship")
+        return {
+            link.get("Id", ""): (
+                posixpath.basename(link.get("Type", "")),
+                posixpath.normpath(posixpath.join("/", folder, link.get("Target", ""))).lstrip("/"),
+            )
+            for link in links
+        }
+
+    def _tree(self, part: str) -> Any:
+        return etree.fromstring(self._archive.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
+
+    def elements(self, part: str, *tags: str) -> Iterator[Any]:
+        """Elements of a part, each gone from memory once the next is asked for."""
+        with self._archive.open(part) as file:
+            # rows go too: a sheet may be larger than memory as a tree
+            names = [f"{{*}}{tag}" for tag in {*tags, "row"}]
+            for _, element in etree.iterparse(file, tag=names, resolve_entities=False):
+                if etree.QName(element).localname in tags:
+                    yield element
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+
+    def has(self, part: str, *tags: str) -> bool:
+        """Whether a part has one of some elements."""
+        return next(self.elements(part, *tags), None) is not None
+
+    def rows(self, sheet: str) -> Iterator[tuple[int, list[_Cell]]]:
+        """Rows of a sheet that have cells, with their numbers from 1."""
+        number = 0
+        for row in self.elements(self.sheets[sheet], "row"):
+            before, number = number, int(row.get("r", number + 1))
+            if not before < number <= MOST_ROWS:
+                raise ValueError("no such row")
+            yield number, [*self._cells(row)]
+
+    def _cells(self, row: Any) -> Iterator[_Cell]:
+        column = -1
+        for cell in row.iterfind("{*}c"):
+            place = _PLACE.fullmatch(cell.get("r", ""))
+            before, column = column, _index(place[1]) if place else column + 1
+            if not before < column < MOST_COLUMNS:
+                raise ValueError("no such column")
+            kind, style = cell.get("t", "n"), int(cell.get("s", "0"))
+            found = self._value(cell, kind, style)
+            if found is ValueError:
+                yield _Cell(column, None, is_error=True)
+            elif found is not None:
+                is_date = isinstance(found, dt.date | dt.time | dt.timedelta)
+                yield _Cell(column, found, is_timed=is_date and _shows_time(found, self._dates.get(style, "")))
+            elif kind != "str" and cell.find("{*}f") is not None:  # of that type, it gave an empty text
+                yield _Cell(column, None, is_unsaved=True)
+
+    def _value(self, cell: Any, kind: str, style: int) -> Any:
+        """Value of a cell: None if there is none, and `ValueError` if it is an error."""
+        if kind == "inlineStr":
+            return next(map(_text, cell.iterfind("{*}is")), None)
+        raw = cell.findtext("{*}v")
+        if not raw:
+            return ValueError if kind == "e" else None
+        if kind == "n":
+            number = float(raw) if {".", "e", "E"} & {*raw} else int(raw)
+            return number if style not in self._dates else self._moment(number, style)
+        if kind == "s":
+            return self._texts[int(raw)]
+        if kind == "str":
+            return _ESCAPE.sub(_character, raw)
+        if kind == "b":
+            return bool(int(raw))
+        if kind == "d":
+            return self._from_iso(raw)
+        return ValueError
+
+    def _moment(self, number: float, style: int) -> Any:
+        try:
+            return self._from_serial(number, self._epoch, timedelta=style in self._durations)
+        except (OverflowError, ValueError):
+            return ValueError  # no such date
 
 
-def _only_sheet(book: Any, marks: dict[str, set[str]], path: Path) -> Any:
-    filled = [sheet for sheet in book.worksheets if "data" in marks[_part(sheet)]]
+def _text(element: Any) -> str:
+    """Join a text, or runs of formatted text; how it is pronounced is left out."""
+    runs = (run.text or "" for path in ("{*}t", "{*}r/{*}t") for run in element.iterfind(path))
+    return _ESCAPE.sub(_character, "".join(runs))
+
+
+def _character(found: re.Match[str]) -> str:
+    """Return a character that Excel spells by its number."""
+    return chr(int(found[1], 16))
+
+
+def _index(letters: str) -> int:
+    index = 0
+    for letter in letters:
+        index = 26 * index + ord(letter) - ord("A") + 1
+    return index - 1
+
+
+def _only_sheet(book: _Book, path: Path) -> str:
+    filled = [
+        title for title, part in book.sheets.items() if next(book.elements(part, "v", "f", "is"), None) is not None
+    ]
     if not filled:
         raise DataError(f"'{path}' is empty: no sheet holds data")
     if len(filled) > 1:
-        titles = ", ".join(f"'{sheet.title}'" for sheet in filled)
+        titles = ", ".join(f"'{title}'" for title in filled)
         raise DataError(f"'{path}' has more than one sheet with data ({titles}, hidden ones included); keep one")
-    if "merged" in marks[_part(filled[0])]:
-        raise DataError(
-            f"'{path}' has merged cells in sheet '{filled[0].title}'; unmerge them and give every cell its value"
-        )
+    if book.has(book.sheets[filled[0]], "mergeCell"):
+        raise DataError(f"'{path}' has merged cells in sheet '{filled[0]}'; unmerge them and give every cell its value")
     return filled[0]
 
 
-def _shared_texts(book: Any) -> list[str]:
-    """Read the texts that cells share once more, because openpyxl takes every 'x005F_' out of them."""
-    types = etree.fromstring(book._archive.read("[Content_Types].xml"))
-    parts = [node.get("PartName", "") for node in types if node.get("ContentType", "").endswith("sharedStrings+xml")]
-    texts = []
-    for part in parts:
-        with book._archive.open(part.removeprefix("/")) as file:
-            for _, item in etree.iterparse(file, tag="{*}si", resolve_entities=False):
-                # a text, or runs of formatted text; how it is pronounced is left out
-                texts.append("".join(t.text or "" for path in ("{*}t", "{*}r/{*}t") for t in item.iterfind(path)))
-                item.clear()
-    return texts
-
-
-def _part(sheet: Any) -> str:
-    return str(sheet._worksheet_path)
-
-
-def _rows(sheet: Any) -> Iterator[tuple[Row, Row]]:
-    """Give the rows of a sheet, each beside that of its formulas: here there are none."""
-    sheet.reset_dimensions()  # what the file says of its size may be wrong, and openpyxl would stop there
-    for number, row in enumerate(sheet.iter_rows(), start=1):
-        if number > MOST_ROWS:
-            raise ValueError("more rows than a sheet has")
-        yield row, ()
-
-
-def _rows_with_formulas(sheet: Any, path: Path) -> Iterator[tuple[Row, Row]]:
-    with _workbook(path, data_only=False) as book:
-        for (row, _), (formulas, _) in zip(_rows(sheet), _rows(book[sheet.title]), strict=True):
-            yield row, formulas
-
-
-def _names(header: Row, path: Path) -> list[Any]:
-    """Give what the first row holds, up to its last cell that is not empty."""
-    width = max((at for at, cell in enumerate(header, start=1) if cell.value is not None), default=0)
-    if not width:
+def _names(header: list[_Cell], path: Path) -> list[Any]:
+    """Values of the first row, up to its last cell that is not empty."""
+    if not header:
         raise DataError(f"'{path}': the first row is empty; it must name the columns")
-    for position, cell in enumerate(header, start=1):
-        if cell.data_type == "e":
-            raise DataError(f"'{path}': the name of column {position} is an error; put that right")
-    return ["" if cell.value is None else _value(cell) for cell in header[:width]]
+    names = [""] * (header[-1].column + 1)
+    for cell in header:
+        if cell.is_error:
+            raise DataError(f"'{path}': the name of column {cell.column + 1} is an error; put that right")
+        names[cell.column] = "" if cell.value is None else cell.value
+    return names
 
 
-def _columns(rows: Iterator[tuple[Row, Row]], names: list[Any]) -> _Columns:
-    """Gather the cells below the header, up to the last row and the last column that have any."""
+def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> tuple[list[list[Any]], set[int]]:
+    """Cells below the header by column, up to the last row that has any, and the columns that show the time of day."""
     columns: list[list[Any]] = [[] for _ in names]
     timed, records = set(), 0
-    for record, (row, formulas) in enumerate(rows, start=1):
-        values = [_value(cell) for cell in row]
-        for at, (cell, value) in enumerate(zip(row, values, strict=True)):
-            if cell.data_type == "e":
-                raise DataError(f"{_column(names, at)} has an error in record {record}; put that right in Excel")
-            if value is None:
-                _refuse_unsaved(cell, formulas, names, at, record)
-            elif cell.data_type == "d" and at not in timed and _shows_time(cell):
-                timed.add(at)
-            if value is not None:
-                columns += [[] for _ in range(len(columns), at + 1)]
-                columns[at] += [None] * (record - 1 - len(columns[at]))
-                columns[at].append(value)
-                records = record
+    for number, row in rows:
+        for cell in row:
+            if cell.is_error:
+                raise DataError(
+                    f"{_column(names, cell.column)} has an error in record {number - 1}; put that right in Excel"
+                )
+            if cell.is_unsaved:
+                raise DataError(
+                    f"{_column(names, cell.column)} has a formula in record {number - 1} whose value was not saved; "
+                    "open the file in Excel and save it again"
+                )
+            columns += [[] for _ in range(len(columns), cell.column + 1)]
+            columns[cell.column] += [None] * (number - 2 - len(columns[cell.column]))
+            columns[cell.column].append(cell.value)
+            if cell.is_timed:
+                timed.add(cell.column)
+            records = number - 1
     for cells in columns:
         cells += [None] * (records - len(cells))
-    return _Columns(columns, timed)
-
-
-def _refuse_unsaved(cell: Any, formulas: Row, names: list[Any], at: int, record: int) -> None:
-    # a formula that gave an empty text has the type 'str' and no value
-    if at < len(formulas) and formulas[at].data_type == "f" and cell.data_type != "str":
-        raise DataError(
-            f"{_column(names, at)} has a formula in record {record} whose value was not saved; open the file in Excel "
-            "and save it again"
-        )
+    return columns, timed
 
 
 def _column(names: list[Any], at: int) -> str:
@@ -253,17 +315,10 @@ def _column(names: list[Any], at: int) -> str:
     return f"column '{name}'" if isinstance(name, str) and name else f"column {at + 1}"
 
 
-def _value(cell: Any) -> Any:
-    """Give the value of a cell, with the characters that Excel spells as numbers put back."""
-    if cell.value is None or cell.data_type != "s":
-        return cell.value
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), str(cell.value))
-
-
-def _shows_time(cell: Any) -> bool:
-    if isinstance(cell.value, dt.datetime) and cell.value.time() != dt.time():
+def _shows_time(value: Any, code: str) -> bool:
+    if isinstance(value, dt.datetime) and value.time() != dt.time():
         return True
-    return not {"h", "s"}.isdisjoint(_NOT_IN_FORMATS.sub("", cell.number_format or "").lower())
+    return not {"h", "s"}.isdisjoint(_NOT_IN_FORMATS.sub("", code).lower())
 
 
 def _typed(cells: list[Any], timed: bool) -> Array:
@@ -290,51 +345,3 @@ def _spelt(value: Any, timed: bool) -> str:
     if isinstance(value, dt.datetime) and not timed:
         return str(value.date())
     return str(value)
-
-
-def write_excel(table: pa.Table, path: Path) -> None:
-    """Write a table as a workbook of one sheet; the same table gives the same bytes.
-
-    Floats come back to the bit, and text as text, whatever it starts with. A missing value, which NaN is too, is an
-    empty cell.
-
-    Parameters
-    ----------
-    table
-        What to write.
-    path
-        The file, whatever its ending says; what it held before is lost.
-
-    Raises
-    ------
-    DataError
-        If a sheet is too small for the table or cannot hold a value exactly.
-    """
-    if any(len(name) > MOST_CHARACTERS for name in table.column_names):
-        raise DataError(f"a column has a name of more than {MOST_CHARACTERS} characters; Excel needs a shorter one")
-    if table.num_rows >= MOST_ROWS or table.num_columns > MOST_COLUMNS:
-        raise DataError(
-            f"the table has {table.num_rows} records and {table.num_columns} columns; Excel holds {MOST_ROWS - 1} and "
-            f"{MOST_COLUMNS}, CSV and Parquet hold all"
-        )
-    columns = {name: cells_of(decoded(column_of(table, name)), name) for name in table.column_names}
-    if table.num_rows and not any(cells.inside[-1].is_valid for cells in columns.values()):
-        raise DataError("the last record has no value at all, which no sheet shows; leave it out or write Parquet")
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in PARTS.items():
-            archive.writestr(_entry(name), text)
-        with archive.open(_entry(SHEET), "w") as file:
-            size = 0
-            for lines in sheet_text(columns, table.num_rows):
-                size += len(lines)
-                if size > _MOST_IN_PART:
-                    raise DataError("the table needs more than 2 GiB in Excel's format; write CSV or Parquet")
-                file.write(lines)
-
-
-def _entry(name: str) -> zipfile.ZipInfo:
-    """Describe a part of the archive by what does not depend on the time and the machine."""
-    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system = 0
-    return entry

@@ -1,8 +1,15 @@
-"""What a workbook of one sheet is made of: its parts, and the cells of each column as Excel spells them."""
+"""Excel workbooks (.xlsx) out: a workbook of one sheet, its parts, and the cells of each column as Excel spells them.
 
+What Excel cannot hold is refused, never bent. The few parts of a workbook are made here: openpyxl rounds floats to 16
+digits, drops empty texts, cuts long ones, takes a text that starts with '=' for a formula, writes the time of day into
+the file, and leaves what it writes in a temporary file after a crash.
+"""
+
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,14 +18,18 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
+from shoal.tables.dataframes import column_of
 from shoal.tables.dtypes import is_number, is_text
-from shoal.tables.markup import NO_CHARACTER, escaped
-from shoal.tables.text_values import all_text, first_where, joined, render
+from shoal.tables.text_values import all_text, decoded, first_where, joined, render
+from shoal.tables.xml import NO_CHARACTER, escaped
 
 _DAY = 86_400_000  # milliseconds, which is what Excel tells apart
 _EPOCH = 25_569  # 1970-01-01, counted as Excel does
 _FIRST, _LAST = (int(np.datetime64(day, "ms").astype(np.int64)) for day in ("1900-01-01", "9999-12-31T23:59:59.999"))
 MOST_CHARACTERS = 32_767
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
+_MOST_IN_PART = (1 << 31) - 1  # beyond it zip files have another form, which Excel complains of
 _LOOKS_ESCAPED = r"_x[0-9A-Fa-f]{4}_"
 _SPELT = [*map(chr, range(32)), "\ufffe", "\uffff"]
 _MOST_DAYS = 100_000  # of a duration; openpyxl reads longer ones wrong by a second
@@ -65,6 +76,54 @@ PARTS = {
 }
 
 
+def write_excel(table: pa.Table, path: Path) -> None:
+    """Write a table as a workbook of one sheet; the same table gives the same bytes.
+
+    Floats come back to the bit, and text as text, whatever it starts with. A missing value, which NaN is too, is an
+    empty cell.
+
+    Parameters
+    ----------
+    table
+        What to write.
+    path
+        The file, whatever its ending says; what it held before is lost.
+
+    Raises
+    ------
+    DataError
+        If a sheet is too small for the table or cannot hold a value exactly.
+    """
+    if any(len(name) > MOST_CHARACTERS for name in table.column_names):
+        raise DataError(f"a column has a name of more than {MOST_CHARACTERS} characters; Excel needs a shorter one")
+    if table.num_rows >= MOST_ROWS or table.num_columns > MOST_COLUMNS:
+        raise DataError(
+            f"the table has {table.num_rows} records and {table.num_columns} columns; Excel holds {MOST_ROWS - 1} and "
+            f"{MOST_COLUMNS}, CSV and Parquet hold all"
+        )
+    columns = {name: cells_of(decoded(column_of(table, name)), name) for name in table.column_names}
+    if table.num_rows and not any(cells.inside[-1].is_valid for cells in columns.values()):
+        raise DataError("the last record has no value at all, which no sheet shows; leave it out or write Parquet")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in PARTS.items():
+            archive.writestr(_entry(name), text)
+        with archive.open(_entry(SHEET), "w") as file:
+            size = 0
+            for lines in sheet_text(columns, table.num_rows):
+                size += len(lines)
+                if size > _MOST_IN_PART:
+                    raise DataError("the table needs more than 2 GiB in Excel's format; write CSV or Parquet")
+                file.write(lines)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Describe a part of the archive by what does not depend on the time and the machine."""
+    entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 0
+    return entry
+
+
 @dataclass(frozen=True)
 class Cells:
     """A column as Excel spells it: the attributes of its cells and what is inside of each, null for an empty one."""
@@ -103,7 +162,7 @@ def cells_of(values: Array, name: str) -> Cells:
 
 
 def sheet_text(columns: Mapping[str, Cells], records: int) -> Iterator[memoryview | bytes]:
-    """Give the text of a sheet piece by piece: the names in its first row, a record in each row below."""
+    """Yield the text of a sheet piece by piece: the names in its first row, a record in each row below."""
     yield f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'.encode()
     yield _rows([_texts(pa.array([name], pa.large_string()), name) for name in columns], 1)
     step = max(1, _BATCH // len(columns))

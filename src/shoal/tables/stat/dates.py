@@ -59,7 +59,7 @@ _FORMATS: dict[tuple[Package, Moment], str] = {
 
 
 def moment_of(display: str | None, package: Package) -> Moment | None:
-    """Tell what a display format of a package makes of a number, if it is a date or a time."""
+    """Find what a display format of a package makes of a number, if it is a date or a time."""
     for (owner, moment), pattern in _FORMATS.items():
         if owner == package and display is not None and re.fullmatch(pattern, display):
             return moment
@@ -67,7 +67,7 @@ def moment_of(display: str | None, package: Package) -> Moment | None:
 
 
 def type_moment(kind: pa.DataType) -> Moment | None:
-    """Tell which moments an Arrow type holds, in any unit."""
+    """Find which moments an Arrow type holds, in any unit."""
     if pa.types.is_date(kind):
         return "date"
     if pa.types.is_timestamp(kind):
@@ -92,7 +92,7 @@ def _origin(moment: Moment, package: Package) -> int:
 
 
 def moments(raw: NDArray[np.float64], moment: Moment, package: Package) -> Array | None:
-    """Give a package's numbers as Arrow's moments, NaN as null, or nothing where one has no place in the type."""
+    """Return a package's numbers as Arrow's moments, NaN as null, or nothing where one has no place in the type."""
     with np.errstate(over="ignore"):  # what is too large does not fit
         exact = to_arrow_numbers(raw, moment, package)
     absent = np.isnan(exact)
@@ -108,7 +108,7 @@ def moments(raw: NDArray[np.float64], moment: Moment, package: Package) -> Array
 
 
 def arrow_numbers(column: Array) -> NDArray[np.float64]:
-    """Give numbers, or the numbers that Arrow stores for moments, as float64; null is NaN."""
+    """Return numbers, or the numbers that Arrow stores for moments, as float64; null is NaN."""
     moment = type_moment(column.type)
     if moment is not None:
         column = column.cast(TYPES[moment], safe=False).cast(pa.int32() if moment == "date" else pa.int64())

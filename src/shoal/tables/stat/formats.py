@@ -28,7 +28,7 @@ _WIDEST = 32  # characters of a number, in all packages
 
 
 def is_whole(display: str | None, package: Package) -> bool:
-    """Tell whether a format shows whole numbers only."""
+    """Whether a format shows whole numbers only."""
     return display is not None and re.fullmatch(_WHOLE[package], display) is not None
 
 

@@ -68,7 +68,7 @@ class Labels:
 
 
 def labels_of(field: "pa.Field[Any]") -> Labels:
-    """Give the labels of an Arrow field; a field that has none gives empty ones.
+    """Return the labels of an Arrow field; a field that has none gives empty ones.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def labels_of(field: "pa.Field[Any]") -> Labels:
 
 
 def with_labels(field: "pa.Field[Any]", labels: Labels) -> "pa.Field[Any]":
-    """Give an Arrow field these labels instead of those that it has; other metadata stays."""
+    """Replace the labels of an Arrow field; other metadata stays."""
     said: dict[str, Any] = {
         name: value
         for name in ("label", "measure", "format", "width", "package")
@@ -118,19 +118,19 @@ def _finite(code: Code) -> Code | None:
 
 
 def file_label_of(schema: pa.Schema) -> str | None:
-    """Give what a file says that it is about."""
+    """Return the label of a file."""
     text = (schema.metadata or {}).get(_FILE_LABEL)
     return None if text is None else text.decode(errors="replace")
 
 
 def with_file_label(schema: pa.Schema, label: str | None) -> pa.Schema:
-    """Say what a file is about; other metadata stays."""
+    """Note what a file is about; other metadata stays."""
     rest = {key: value for key, value in (schema.metadata or {}).items() if key != _FILE_LABEL}
     return schema.with_metadata({**rest, _FILE_LABEL: label.encode()} if label else rest)
 
 
 def user_missing(column: Array, labels: Labels) -> NDArray[np.bool_]:
-    """Tell which records hold a value that is declared to be missing: a code in a missing range, or an extended one.
+    """Find which records hold a value that is declared to be missing: a code in a missing range, or an extended one.
 
     Plain missing values, null in Arrow, are not among them.
 
@@ -163,6 +163,6 @@ def tagged(values: Iterable[Any]) -> NDArray[np.float64]:
 
 
 def letters_of(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Give the letter, as a byte, of each extended missing value, and 0 for all else."""
+    """Return the letter, as a byte, of each extended missing value, and 0 for all else."""
     bits = np.ascontiguousarray(values).view(np.uint64)
     return np.where((bits & ~_LOWEST_BYTE) == _NAN, bits & _LOWEST_BYTE, 0).astype(np.uint8)

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
@@ -30,7 +29,7 @@ from shoal.tables.stat.labels import (
     with_file_label,
     with_labels,
 )
-from shoal.tables.text_values import decoded, one_chunk
+from shoal.tables.text_values import decoded, first_where, one_chunk
 
 StatisticsKind = Literal["sav", "zsav", "por", "dta", "xpt", "sas7bdat"]
 
@@ -54,6 +53,7 @@ class Holder:
     file_label: int
     largest: float
     smallest: float = 0.0  # of numbers other than zero
+    characters: str = r"^[^\x00]*$"  # of texts
     has_missing_ranges: bool = False
     has_letters: bool = False
     case_matters: bool = False
@@ -85,6 +85,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
         label=255,
         value_label=60,
         file_label=20,
+        characters=_PORTABLE,
     ),
     "dta": Holder(
         title="a Stata file",
@@ -117,7 +118,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
 
 
 def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
-    """Give the type that a column has after it was written to a file of this kind and read again.
+    """Return the type that a column has after it was written to a file of this kind and read again.
 
     Raises
     ------
@@ -141,12 +142,12 @@ def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
 
 
 def _is_coded(type_: pa.DataType, kind: StatisticsKind) -> bool:
-    """Tell whether categories are written as numbers with labels."""
+    """Whether categories are written as numbers with labels."""
     return kind != "xpt" and pa.types.is_dictionary(type_)
 
 
 def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
-    """Give a table as it is found again in a file of this kind: types, values and labels.
+    """Return a table as it is found again in a file of this kind: types, values and labels.
 
     Raises
     ------
@@ -168,7 +169,7 @@ def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
 
 
 def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
-    """Say which labels and letters of missing values a file of this kind has no place for."""
+    """List which labels and letters of missing values a file of this kind has no place for."""
     title = HOLDERS[kind].title
     lost: dict[str, list[str]] = {
         f"{title} cannot hold, so they are left out or shortened, labels of": [],
@@ -211,7 +212,7 @@ def _refuse_names(names: list[str], holder: Holder) -> None:
 
 
 def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, Labels]:
-    """Give a column its type in the file, and the labels that tell what was in it."""
+    """Convert a column to its type in the file, with the labels that tell what was in it."""
     type_: Any = column.type
     final = held_type(kind, type_)
     if is_text(inner(type_)) and _is_coded(type_, kind):
@@ -221,14 +222,12 @@ def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, L
         return values.cast(final), replace(labels, values=labels.values or {0.0: "false", 1.0: "true"})
     if is_text(values.type):
         return _text(values, kind), labels
-    if pa.types.is_integer(values.type):
-        return _integers(values, final), labels
     moment = type_moment(final)
-    return (_floats(values, kind) if moment is None else _moments(values, moment)), labels
+    return (_numbers(values, final, kind) if moment is None else _moments(values, moment, kind)), labels
 
 
 def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labels]:
-    """Give categories numbers from 1 in their order."""
+    """Replace categories by numbers from 1 in their order."""
     codes = pc.add(column.indices.cast(final), pa.scalar(1, final))
     codes = pc.if_else(decoded(column).is_null(), pa.scalar(None, final), codes)
     values: dict[Code, str] = {
@@ -239,73 +238,56 @@ def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labe
 
 
 def _text(values: Array, kind: StatisticsKind) -> Array:
-    text: Array = values.cast(pa.string())
-    _refuse(pc.match_substring(text, "\0"), "holds a NUL character", "take it out")
-    if kind == "por":
-        strange = pc.invert(pc.match_substring_regex(text, _PORTABLE))
-        _refuse(strange, "holds a character that portable files do not have", "write a .sav file")
+    holder, text = HOLDERS[kind], values.cast(pa.string())
     if kind != "dta":
         text = pc.utf8_rtrim(text, " ")
-    most = HOLDERS[kind].text
-    too_long = pc.greater(pc.binary_length(text), most)
-    _refuse(too_long, f"holds a text of more than {most} bytes", f"which is all that {HOLDERS[kind].title} holds")
+    strange = pc.invert(pc.match_substring_regex(text, holder.characters))
+    rule = f"at most {holder.text} bytes, {'of the portable characters' if kind == 'por' else 'no NUL'}"
+    _refuse(pc.or_(strange, pc.greater(pc.binary_length(text), holder.text)), "text", rule, kind)
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)  # type: ignore[no-any-return]
 
 
-def _integers(values: Array, final: pa.DataType) -> Array:
-    low, high = _LONG if pa.types.is_int32(final) else (-_EXACT, _EXACT)
-    wide = values if pa.types.is_uint64(values.type) else values.cast(pa.int64())
-    outside = pc.greater(wide, pa.scalar(high, wide.type))
-    if not pa.types.is_uint64(wide.type):
-        outside = pc.or_(outside, pc.less(wide, pa.scalar(low, wide.type)))
-    remedy = "make the column int64" if pa.types.is_int32(final) else "divide the numbers or make them text"
-    _refuse(outside, "holds an integer that is too large for the file", remedy)
-    return wide.cast(final)
-
-
-def _floats(values: Array, kind: StatisticsKind) -> Array:
-    holder = HOLDERS[kind]
-    floats = values.cast(pa.float64(), safe=False)
-    if pa.types.is_decimal(values.type):
-        back = floats.cast(values.type, safe=False)
-        _refuse(pc.not_equal(back, values), "has more digits than a float64", "round it or make it text")
-    size = np.abs(floats.to_numpy(zero_copy_only=False))
-    too_large = (size > holder.largest) | ((size > 0) & (size < holder.smallest))
-    _refuse(pa.array(too_large), "is infinite, or too large or too small for the file", "replace the number")
-    numbers = floats.to_numpy(zero_copy_only=False)
+def _numbers(values: Array, final: pa.DataType, kind: StatisticsKind) -> Array:
+    holder, is_whole = HOLDERS[kind], pa.types.is_integer(final)
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    low, high = _LONG if pa.types.is_int32(final) else (-_EXACT, _EXACT) if is_whole else (-np.inf, holder.largest)
+    bad = (numbers > high) | (numbers < max(low, -holder.largest))
+    bad |= (numbers != 0) & (np.abs(numbers) < holder.smallest)
+    if is_whole or pa.types.is_decimal(values.type):
+        back = pa.array(np.where(bad, 0, numbers), mask=np.isnan(numbers)).cast(values.type, safe=False)
+        bad |= pc.fill_null(pc.not_equal(back, values), False).to_numpy(zero_copy_only=False)
+    _refuse(pa.array(bad), "number", f"integers from {low} to {high}" if is_whole else "finite float64s", kind)
+    if is_whole:
+        return values.cast(final)
     letters = letters_of(numbers) if holder.has_letters else np.zeros(len(numbers), np.uint8)
-    stata = _as_in_stata(letters)
-    absent = np.isnan(numbers) & (stata == 0)
-    numbers = np.where(stata > 0, tagged(chr(byte) if byte else None for byte in stata), numbers)
+    small = letters | 0x20  # SAS has capital letters, and an underscore, which Stata does not have
+    letters = np.where((small >= ord("a")) & (small <= ord("z")), small, 0).astype(np.uint8)
+    absent = np.isnan(numbers) & (letters == 0)
+    numbers = np.where(letters > 0, tagged(chr(byte) if byte else None for byte in letters), numbers)
     return pa.array(numbers + 0.0 if holder.package == "sas" else numbers, mask=absent)  # SAS has no negative zero
 
 
-def _as_in_stata(letters: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Make small letters of SAS's capital ones; the underscore has none."""
-    small = letters | 0x20
-    return np.where((small >= ord("a")) & (small <= ord("z")), small, 0).astype(np.uint8)
-
-
-def _moments(values: Array, moment: Moment) -> Array:
+def _moments(values: Array, moment: Moment, kind: StatisticsKind) -> Array:
     final = TYPES[moment]
     coarse = values.cast(final, safe=False)
+    numbers, (low, high) = arrow_numbers(coarse), LIMITS[moment]
+    bad = pa.array((numbers < low) | (numbers > high))
     if not pa.types.is_date(final):
-        finer = pc.not_equal(coarse.cast(values.type), values)
-        _refuse(finer, "holds a moment that is finer than the file's unit of time", f"round it to {final}")
-    low, high = LIMITS[moment]
-    numbers = arrow_numbers(coarse)
-    _refuse(pa.array((numbers < low) | (numbers > high)), "holds a moment outside the years 1 to 9999", "replace it")
+        bad = pc.or_(bad, pc.fill_null(pc.not_equal(coarse.cast(values.type), values), False))
+    _refuse(bad, "date or time", f"the years 1 to 9999, as {final}", kind)
     return coarse
 
 
-def _refuse(bad: Array, what: str, remedy: str) -> None:
-    at = pc.index(bad, pa.scalar(True)).as_py()
-    if at >= 0:
-        raise DataError(f"{what} in record {at + 1}; {remedy}")
+def _refuse(bad: Array, what: str, rule: str, kind: StatisticsKind) -> None:
+    if (record := first_where(bad)) is not None:
+        raise DataError(
+            f"holds a {what} in record {record} that {HOLDERS[kind].title} cannot hold ({rule}). Change it, or write "
+            "Parquet."
+        )
 
 
 def _fitted(labels: Labels, type_: pa.DataType, kind: StatisticsKind) -> Labels:
-    """Give the labels that a file of this kind has a place for."""
+    """Return the labels that a file of this kind has a place for."""
     holder = HOLDERS[kind]
     fits: Callable[[Code], bool] = _label_test(type_, kind)
     values = {code: text for code, text in labels.values.items() if fits(code)}
@@ -320,7 +302,7 @@ def _fitted(labels: Labels, type_: pa.DataType, kind: StatisticsKind) -> Labels:
 
 
 def _label_test(type_: pa.DataType, kind: StatisticsKind) -> Callable[[Code], bool]:
-    """Give what tells whether a code of a column of this type can have a label."""
+    """Return a test of whether a code of a column of this type can have a label."""
     if kind == "xpt":
         return lambda code: False
     if kind == "dta":

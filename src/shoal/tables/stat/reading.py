@@ -82,7 +82,7 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
 
 
 def _table(path: Path, data: bytes, kind: StatisticsKind) -> pa.Table | None:
-    """Give what is in the file, or nothing if it is not complete."""
+    """Return the table in the file, or nothing if it is not complete."""
     _, said = _parsed(path, kind, metadataonly=True)
     if (said.number_rows or 0) > len(data) * _DENSEST:  # the parser would take the memory for them first
         return None
@@ -96,7 +96,7 @@ def _table(path: Path, data: bytes, kind: StatisticsKind) -> pa.Table | None:
 
 
 def _parsed(path: Path, kind: StatisticsKind, *, metadataonly: bool = False) -> tuple[dict[str, list[Any]], Any]:
-    """Give the values by column, numbers for moments, and the metadata."""
+    """Return the values by column, numbers for moments, and the metadata."""
     try:
         # the public functions are this one; but of SAS transport files they lose the letters of missing values
         from pyreadstat._readstat_parser import parser_entry_point
@@ -114,7 +114,7 @@ def _parsed(path: Path, kind: StatisticsKind, *, metadataonly: bool = False) -> 
 
 
 def _is_complete(data: bytes, kind: StatisticsKind, said: Any) -> bool:
-    """Tell whether a file is complete where the parser would give fewer rows, or no labels, without a word."""
+    """Whether a file is complete where the parser would give fewer rows, or no labels, without a word."""
     if kind == "dta" and data.startswith(b"<stata_dta>"):
         return data.endswith(b"</stata_dta>")  # behind the data come the labels
     if kind == "xpt":
@@ -123,7 +123,7 @@ def _is_complete(data: bytes, kind: StatisticsKind, said: Any) -> bool:
 
 
 def _is_whole_xpt(data: bytes, rows: int, width: int) -> bool:
-    """Tell whether a transport file ends as one does: with blanks behind its last row, up to a full record.
+    """Whether a transport file ends as one does: with blanks behind its last row, up to a full record.
 
     Version 8 says how many rows there are. Version 5 does not: a file that is cut off between two rows is whole.
     """

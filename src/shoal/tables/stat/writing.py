@@ -114,7 +114,7 @@ def _options(ready: pa.Table, package: Package) -> dict[str, dict[str, Any]]:
 
 
 def _raw(code: Code, column: Array, package: Package) -> int | float | str:
-    """Give a code as the package stores it."""
+    """Return a code as the package stores it."""
     moment = type_moment(column.type)
     if isinstance(code, str):
         return code
@@ -135,7 +135,7 @@ def _letters(column: Array, labels: Labels) -> list[str]:
 
 
 def _series(pl: Any, ready: pa.Table, name: str, is_lettered: bool, package: Package) -> Any:
-    """Give a column to the library: text, integers of 32 bits or floats, or objects where there may be letters."""
+    """Convert a column for the library: text, integers of 32 bits or floats, or objects where there may be letters."""
     column = one_chunk(ready.column(name))
     if is_text(column.type):
         return pl.Series(name, column.fill_null(""), dtype=pl.String)
