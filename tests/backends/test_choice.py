@@ -25,7 +25,9 @@ def test_a_file_goes_to_memory_while_it_fits(table, tmp_path):
     assert (
         engine_for(Plan(k=3, input=table, scale={"memory": "8MB"})) == "local"
     )  # as it will be in memory, not on disk
-    assert engine_for(Plan(k=3, input=table, scale={"engine": "spark"})) == "spark"
+    assert engine_for(Plan(k=3, input=table, engine="spark")) == "spark"
+    assert engine_for(Plan(k=3, input=table, engine="file")) == "local"
+    assert engine_for(Plan(k=3, input=table, engine="memory", scale={"memory": "8MB"})) == "memory"
     assert engine_for(Plan(k=3, input=tmp_path)) == "local"
     assert engine_for(Plan(k=3, input=tmp_path / "nothing.csv")) == "memory"
 

@@ -11,10 +11,11 @@ import typer
 from rich.text import Text
 from typer.exceptions import TyperException
 
+from shoal import __version__
 from shoal.cli.app import app as app_command
 from shoal.cli.check import assess_command, check_command
 from shoal.cli.edits import edits_command
-from shoal.cli.options import Json
+from shoal.cli.options import PlanCommand, help_of
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.cli.protect import protect_command
 from shoal.cli.sweep import sweep_command
@@ -22,8 +23,6 @@ from shoal.errors import CheckFailed, ShoalError
 
 app = typer.Typer(
     name="shoal",
-    help="Makes microdata safe to publish: records are put into groups of at least k similar ones, and each group "
-    "publishes one representative.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -32,26 +31,43 @@ app = typer.Typer(
 )
 
 
-app.command(
-    name="protect",
-    epilog="Example:  shoal protect data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
-)(protect_command)
-app.command(name="sweep", epilog="Example:  shoal sweep data.csv -k 3-10 --quasi age,income")(sweep_command)
+for name, command, example in (
+    ("protect", protect_command, "data.csv -k 5 --quasi age,income --identifiers name -o masked.csv"),
+    ("sweep", sweep_command, "data.csv -k 3-10 --quasi age,income"),
+    ("edits", edits_command, "data.csv rules.sch --quasi age,income"),
+    ("check", check_command, "masked.csv -k 5 --quasi age,income --edits rules.sch"),
+    ("assess", assess_command, "data.csv masked.csv --quasi age,income --confidential illness"),
+):
+    app.command(name=name, cls=PlanCommand, epilog=f"Example:  shoal {name} {example}")(command)
 app.command(name="app", epilog="Example:  shoal app data.csv")(app_command)
-app.command(name="edits", epilog="Example:  shoal edits data.csv rules.sch --quasi age,income")(edits_command)
-app.command(name="check", epilog="Example:  shoal check masked.csv -k 5 --quasi age,income --edits rules.sch")(
-    check_command
-)
-app.command(
-    name="assess", epilog="Example:  shoal assess data.csv masked.csv --quasi age,income --confidential illness"
-)(assess_command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        stdout().print(f"shoal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True, metavar=""
+        ),
+    ] = False,
+) -> None:
+    """Make microdata safe to publish.
+
+    Records are put into groups of at least k similar ones, and each group publishes one representative.
+    """
 
 
 @app.command(name="demo", epilog="Example:  shoal demo --folder try-shoal")
 def demo_command(
-    folder: Annotated[str, typer.Option(help="Where to put the files.")] = "shoal-demo",
-    k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")] = "5",
-    as_json: Json = False,
+    folder: Annotated[str, typer.Option(help="The folder to write to.", metavar="FOLDER")] = "shoal-demo",
+    k: Annotated[str, typer.Option("-k", help=help_of("k"), metavar="N")] = "5",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")] = False,
 ) -> None:
     """Protect a real survey: 6,366 women on their marriages and affairs (Redbook, 1974)."""
     from shoal.cli.demo import INTRODUCTION, run

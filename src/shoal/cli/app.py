@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.options import FILES
 from shoal.errors import FileError, PlanError
+from shoal.plan.fields import FILES
 
 
 def app(
