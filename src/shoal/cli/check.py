@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import PANELS, Json, takes_plan
+from shoal.cli.options import Json, own, takes_plan
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.errors import CheckFailed
 from shoal.plan.options import names
@@ -17,34 +17,26 @@ def check_command(
     masked: Annotated[str, typer.Argument(help="The file to check, made by any program.")],
     original: Annotated[
         str | None,
-        typer.Option(
-            help="The original file, for rules about values that occur there.",
-            metavar="FILE",
-            rich_help_panel=PANELS["rules"],
-        ),
+        own("rules", "The original file, for rules about values that occur there.", metavar="FILE"),
     ] = None,
     manifest: Annotated[
         str | None,
-        typer.Option(
-            help="The manifest of the release, which says what to check instead of -k.",
-            metavar="FILE",
-            rich_help_panel=PANELS["protection"],
-        ),
+        own("protection", "The manifest of the release, which says what to check instead of -k.", metavar="FILE"),
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An earlier release of the same data: do both together reveal more? Once for each release.",
+        own(
+            "protection",
+            "An earlier release of the same data: do both together reveal more? Once for each release.",
             metavar="FILE",
-            rich_help_panel=PANELS["protection"],
         ),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(
-            help="With --against: a column that identifies records, if rows are not in the same order.",
+        own(
+            "protection",
+            "With --against: a column that identifies records, if rows are not in the same order.",
             metavar="A",
-            rich_help_panel=PANELS["protection"],
         ),
     ] = None,
     as_json: Json = False,
@@ -108,25 +100,15 @@ def assess_command(
     masked: Annotated[str, typer.Argument(help="The masked file, made by any program: the same records.")],
     intruder: Annotated[
         list[str] | None,
-        typer.Option(
-            help="One scenario: the attributes that an intruder knows.",
-            metavar="A,B,...",
-            rich_help_panel=PANELS["roles"],
-        ),
+        own("roles", "One scenario: the attributes that an intruder knows.", metavar="A,B,..."),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(
-            help="A column that identifies records, if rows are not in the same order.",
-            metavar="A",
-            rich_help_panel=PANELS["roles"],
-        ),
+        own("roles", "A column that identifies records, if rows are not in the same order.", metavar="A"),
     ] = None,
     seed: Annotated[
         str,
-        typer.Option(
-            help="Seed of the samples that some measures take.", metavar="N", rich_help_panel=PANELS["method"]
-        ),
+        own("method", "Seed of the samples that some measures take.", metavar="N"),
     ] = "0",
     as_json: Json = False,
 ) -> None:

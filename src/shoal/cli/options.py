@@ -12,31 +12,23 @@ from shoal.plan import Plan
 from shoal.plan.fields import GROUPS
 from shoal.plan.options import Option, options_of, read
 
-PANELS = {group: group.capitalize() for group in GROUPS}
+PANELS: dict[str, str] = {group: group.capitalize() for group in GROUPS}
 OTHER = "Other"
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON, for machines.", rich_help_panel=OTHER, metavar="")
-]
+
+
+def own(group: str, text: str, *spellings: str, metavar: str = "") -> Any:
+    """Return an option of a command's own, in the panel of a group of fields or among the others."""
+    return typer.Option(*spellings, help=text, metavar=metavar, rich_help_panel=PANELS.get(group, OTHER))
+
+
+Json = Annotated[bool, own("other", "Print the result as JSON, for machines.", "--json")]
 Report = Annotated[
-    str | None,
-    typer.Option(
-        help="Also write a report: one HTML file to read offline or print.",
-        metavar="FILE",
-        rich_help_panel=PANELS["files"],
-    ),
+    str | None, own("files", "Also write a report: one HTML file to read offline or print.", metavar="FILE")
 ]
 PlanFile = Annotated[
-    str | None,
-    typer.Option(
-        help="A plan file; options on the command line take precedence.",
-        metavar="FILE",
-        rich_help_panel=PANELS["files"],
-    ),
+    str | None, own("files", "A plan file; options on the command line take precedence.", metavar="FILE")
 ]
-Overwrite = Annotated[
-    bool,
-    typer.Option("--overwrite", help="Replace files that already exist.", metavar="", rich_help_panel=PANELS["files"]),
-]
+Overwrite = Annotated[bool, own("files", "Replace files that already exist.", "--overwrite")]
 
 
 class PlanCommand(TyperCommand):

@@ -4,9 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from shoal.cli.options import PANELS, Json, Overwrite, PlanFile, Report, takes_plan
+from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.errors import PlanError
 from shoal.plan import Plan
@@ -20,20 +18,11 @@ def protect_command(
     overwrite: Overwrite = False,
     on_interrupt: Annotated[
         str,
-        typer.Option(
-            help="On Ctrl-C: stop, or keep the best groups so far and go on. One of: stop, keep.",
-            metavar="WORD",
-            rich_help_panel=PANELS["method"],
-        ),
+        own("method", "On Ctrl-C: stop, or keep the best groups so far and go on. One of: stop, keep.", metavar="WORD"),
     ] = "stop",
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            help="Continue a run on a large file that was killed.",
-            metavar="",
-            rich_help_panel=PANELS["scale"],
-        ),
+        own("scale", "Continue a run on a large file that was killed.", "--resume"),
     ] = False,
     as_json: Json = False,
 ) -> None:

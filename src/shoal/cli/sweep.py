@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import PANELS, Json, Overwrite, PlanFile, Report, takes_plan
+from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.errors import PlanError
 from shoal.plan.commands import SWEEP_FIELDS
@@ -20,18 +20,11 @@ def sweep_command(
     data: Annotated[str, typer.Argument(help=f"The file to look at ({FILES}).")],
     k: Annotated[
         str,
-        typer.Option(
-            "-k",
-            help="The minimum group sizes to compare, such as 3-10 or 3,5,10.",
-            metavar="N-M",
-            rich_help_panel=PANELS["protection"],
-        ),
+        own("protection", "The minimum group sizes to compare, such as 3-10 or 3,5,10.", "-k", metavar="N-M"),
     ] = "3-10",
     methods: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The methods to compare; tour if left out.", metavar="A,B,...", rich_help_panel=PANELS["method"]
-        ),
+        own("method", "The methods to compare; tour if left out.", metavar="A,B,..."),
     ] = None,
     plan: PlanFile = None,
     report: Report = None,

@@ -269,10 +269,7 @@ class Plan(BaseModel):
         public=True,
     )
     trim: Positive | None = option(
-        None,
-        "method",
-        "with `trimmed_mean`: records to leave out at each end of a group (1 if left out)",
-        public=True,
+        None, "method", "with `trimmed_mean`: records to leave out at each end of a group (1 if left out)", public=True
     )
     restore_variance: bool = option(
         False, "method", "rescale each attribute so that its variance is kept exactly", public=True

@@ -186,7 +186,7 @@ def _forms(annotation: Any) -> set[Form]:
     for part in _parts(annotation):
         inner = get_args(part)
         if get_origin(part) is dict:
-            found.add("pairs" if "text" in _forms(inner[1]) else "lists")
+            found.add("lists" if "items" in _forms(inner[1]) else "pairs")
         elif get_origin(part) is list:
             found.add("items of names" if get_origin(_parts(inner[0])[0]) is list else "items")
         else:
