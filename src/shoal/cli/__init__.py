@@ -84,18 +84,18 @@ def demo_command(
 
 
 def main() -> None:
-    """Run the command line: one clear sentence for whatever goes wrong, never a traceback."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # whoever is asked to end cleans up like after Ctrl-C
+    """Run the command line: a clear message for anything that goes wrong, never a traceback."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # to clean up as after Ctrl-C
         number = getattr(signal, name, signal.SIGTERM)  # Windows has two of them
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup asks for
             signal.signal(number, signal.default_int_handler)
     try:
-        # Not standalone: wrong options are to read like every other mistake.
+        # Not standalone: wrong options must read like every other mistake.
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
-            _fail("error", [f"{sentence}; see shoal --help"], 2)
+            _fail("error", [f"{sentence}. See shoal --help."], 2)
         raise SystemExit(2) from None
     except CheckFailed as failed:
         _fail("failed", failed.failures, 1)
@@ -113,9 +113,9 @@ def main() -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """Say what went wrong; the error's own text may carry values from the data, so it is not shown."""
+    """Explain an error without its own text, which may contain values from the data."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
-        return "there is not enough memory; free some, or let less be used at a time with --memory"
+        return "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
     if isinstance(error, OSError) and error.errno:
         return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
     return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
@@ -129,7 +129,7 @@ def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
         sys.stdout.flush()
     except OSError:  # Python would try again at the end, and say more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    with contextlib.suppress(OSError):  # nobody can be told, but for the exit code
+    with contextlib.suppress(OSError):  # only the exit code is left to tell
         for sentence in sentences:
             stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
     raise SystemExit(code)

@@ -176,7 +176,9 @@ def _mic1d(plan: "Plan") -> Iterator[Problem]:
 def _hybrid(plan: "Plan") -> Iterator[Problem]:
     """Hybrid data: the sensitive attributes get new values."""
     if not plan.draws:
-        yield from _unused(plan, ("mask_quasi", "alpha", "constraints"), ". Use --method hybrid or ms.")
+        yield from _unused(plan, ("mask_quasi",), ". Use --method hybrid.")
+        yield from _unused(plan, ("alpha",), ". Use --method ms.")
+        yield from _unused(plan, ("constraints",), ". Use --method hybrid or ms.")
         return
     if not plan.confidential:
         yield "confidential", f"Set confidential, the attributes that method '{plan.method}' gives new values."
