@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
@@ -10,7 +10,7 @@ import tomli_w
 
 from shoal.errors import PlanError
 from shoal.plan.model import PATHS, Plan
-from shoal.plan.options import Option, options_of, read, tables_of, write
+from shoal.plan.options import options_of, read, tables_of, write
 
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = ("quasi", "confidential", "identifiers", "budget", "aggregate", "types", "levels", "missing", "csv")
@@ -55,7 +55,12 @@ def arguments(plan: Plan, only: Iterable[str] | None = None) -> list[list[str]] 
     if plan.input is None or again != type(plan)(**fields):
         return None
     chosen = {*(order if only is None else only)} - {"input"}  # which is an argument
-    return [words for option in written if option.path[0] in chosen for words in _words(option, written[option])]
+    return [
+        [option.spelling, *([] if option.form == "switch" else [text])]
+        for option, texts in written.items()
+        if option.path[0] in chosen
+        for text in texts
+    ]
 
 
 def protect_code(plan: Plan) -> str:
@@ -91,17 +96,6 @@ def _given(plan: Plan) -> dict[str, Any]:
     options = {name: value for name, value in plan.options().items() if value != usual[name] and name != "seed"}
     parts = {name: getattr(plan, name) for name in tables_of(type(plan))}
     return options | {name: part.model_dump(exclude_defaults=True) for name, part in parts.items() if part is not None}
-
-
-def _words(option: Option, texts: list[str]) -> Iterator[list[str]]:
-    for text in texts:
-        if option.form == "switch":
-            yield [option.spelling]
-        # A value that begins with a dash would be taken for an option of its own.
-        elif text.startswith("-"):
-            yield [f"{option.spelling}={text}"]
-        else:
-            yield [option.spelling, text]
 
 
 def _joined(command: str, plan: Plan, options: list[list[str]]) -> str:
