@@ -116,16 +116,6 @@ def test_the_engine_is_a_field_of_the_plan_and_not_of_its_scale(tmp_path):
     assert problems(k=3, engine="local") == {"engine": "must be 'memory', 'file' or 'spark'."}
 
 
-@pytest.mark.parametrize("engine", ["file", "spark"])
-@pytest.mark.parametrize(
-    "options",
-    [{"method": "mic1d"}, {"method": "hybrid", "confidential": ["a"]}, {"epsilon": 1.0, "bounds": {"a": [0, 1]}}],
-)
-def test_an_engine_that_has_not_the_whole_file_does_not_do_everything(engine, options):
-    assert "Use --engine memory." in problems(k=3, quasi=["b"], engine=engine, **options)["engine"]
-    Plan(**{"k": 3, "engine": "memory", **options})
-
-
 def test_the_parts_of_csv_are_changed_one_by_one():
     plan = Plan(k=3, csv={"encoding": "cp437"}).updated(csv={"delimiter": ";"})
     assert (plan.csv.encoding, plan.csv.delimiter) == ("cp437", ";")
