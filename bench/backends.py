@@ -60,9 +60,10 @@ def main() -> None:
             path = written(Path(folder), n, options.d)
             for engine in options.engines:
                 module, function = ENGINES[engine]
-                scale = {"block_size": options.block, "engine": engine}
+                scale = {"block_size": options.block}
                 scale |= {"master": options.master} if engine == "spark" else {"memory": options.memory}
                 plan = {"k": options.k, "input": str(path), "output": f"{folder}/{n}-{engine}.parquet", "scale": scale}
+                plan["engine"] = "spark" if engine == "spark" else "file"
                 began = time.perf_counter()
                 command = [sys.executable, "-c", RUN.format(module=module, function=function), json.dumps(plan)]
                 answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

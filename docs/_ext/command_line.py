@@ -20,10 +20,16 @@ def described(name: str, command: Any) -> str:
     if command.epilog:
         example = command.epilog.removeprefix("Example:").strip()
         lines += ["Example:", "", f"    {example}", ""]
-    lines += ["| argument or option | meaning | if left out |", "|---|---|---|"]
-    lines += [_row(f"`{each.name.upper()}`", each) for each in arguments]
-    lines += [_row(_spelt(each), each) for each in options]
+    if arguments:
+        lines += [*_HEAD, *(_row(f"`{each.name.upper()}`", each) for each in arguments), ""]
+    for panel in dict.fromkeys(each.rich_help_panel for each in options):
+        title = [f"**{panel}**", ""] if panel else []
+        rows = [_row(_spelt(each), each) for each in options if each.rich_help_panel == panel]
+        lines += [*title, *_HEAD, *rows, ""]
     return "\n".join(lines)
+
+
+_HEAD = ("| argument or option | meaning | if left out |", "|---|---|---|")
 
 
 def _argument(argument: Any) -> str:

@@ -1,4 +1,4 @@
-"""The directive `plan-fields`: the fields of a plan, or of its tables `csv` and `scale`, read from the JSON Schema."""
+"""The directive `plan-fields`: the fields of a plan by group, or of its tables, read from the JSON Schema."""
 
 from typing import Any, ClassVar
 
@@ -8,19 +8,16 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
 from shoal.plan import Plan
+from shoal.plan.fields import GROUPS
+from shoal.plan.options import options_of
 
 Schema = dict[str, Any]
 WORDS = {"string": "text", "boolean": "true or false", "integer": "whole number", "number": "number"}
-LIMITS = {
-    "ge": "at least",
-    "minimum": "at least",
-    "exclusiveMinimum": "more than",
-    "maximum": "at most",
-}
+LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
 
 
 def in_words(schema: Schema) -> str:
-    """Say what may be given, as people would."""
+    """Describe what may be given."""
     if "$ref" in schema:
         return "a table, see below"
     if choices := schema.get("anyOf") or schema.get("oneOf"):
@@ -36,17 +33,31 @@ def in_words(schema: Schema) -> str:
     return ", ".join([WORDS[schema["type"]], *limits])
 
 
-def table(schema: Schema) -> str:
-    """Write the fields as a table, in Markdown."""
+def table(properties: dict[str, Schema], path: tuple[str, ...] = ()) -> str:
+    """Write fields as a table, in Markdown."""
     rows = [
-        f"| `{name}` | {field['description']} | {in_words(field)} | {_default(field.get('default'))} |"
-        for name, field in schema["properties"].items()
+        f"| `{name}` | {_spelled((*path, name))} | {field['description']} | {in_words(field)} | "
+        f"{_default(field.get('default'))} |"
+        for name, field in properties.items()
     ]
-    return "\n".join(["| field | meaning | may be | if left out |", "|---|---|---|---|", *rows])
+    return "\n".join(["| field | option | meaning | may be | if left out |", "|---|---|---|---|---|", *rows])
+
+
+def by_group(properties: dict[str, Schema]) -> str:
+    """Write a table for each group of fields."""
+    parts = []
+    for group in GROUPS:
+        fields = {name: field for name, field in properties.items() if field["x-group"] == group}
+        parts.append(f"**{group.capitalize()}**\n\n{table(fields)}")
+    return "\n\n".join(parts)
+
+
+def _spelled(path: tuple[str, ...]) -> str:
+    return ", ".join(f"`{spelling}`" for each in options_of(Plan) if each.path == path for spelling in each.spellings)
 
 
 def _default(value: Any) -> str:
-    if value in (None, [], {}, 0) and value is not False:  # 0 is the k of plans without groups, which nobody can give
+    if value in (None, [], {}):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
@@ -60,8 +71,10 @@ class PlanFields(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read them from the model."""
         schema = Plan.model_json_schema()
-        part = schema["$defs"][self.arguments[0].title()] if self.arguments else schema
-        return self.parse_text_to_nodes(table(part))
+        if not self.arguments:
+            return self.parse_text_to_nodes(by_group(schema["properties"]))
+        [name] = self.arguments
+        return self.parse_text_to_nodes(table(schema["$defs"][name.title()]["properties"], (name,)))
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -16,7 +16,12 @@ class PlanError(ShoalError):
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         self.problems = problems
-        super().__init__("\n".join(f"{field}: {what}" for field, what in problems))
+        super().__init__("\n".join(in_a_line(field, what) for field, what in problems))
+
+
+def in_a_line(field: str, what: str, label: str = "") -> str:
+    """Return a problem after the name of its field; "Set k, ..." names it already."""
+    return what if what.startswith(f"Set {field}") else f"{label or field}: {what}"
 
 
 class DataError(ShoalError, ValueError):

@@ -21,13 +21,16 @@ def table(tmp_path):
 
 
 def test_a_file_goes_to_memory_while_it_fits(table, tmp_path):
-    assert engine_for(Plan(k=3, input=table)) == "memory"
-    assert (
-        engine_for(Plan(k=3, input=table, scale={"memory": "8MB"})) == "local"
-    )  # as it will be in memory, not on disk
-    assert engine_for(Plan(k=3, input=table, scale={"engine": "spark"})) == "spark"
-    assert engine_for(Plan(k=3, input=tmp_path)) == "local"
-    assert engine_for(Plan(k=3, input=tmp_path / "nothing.csv")) == "memory"
+    def engine(**options):
+        return engine_for(Plan(**{"k": 3, "input": table, **options}))[0]
+
+    assert engine() == "memory"
+    assert engine(scale={"memory": "8MB"}) == "file"  # as it will be in memory, not on disk
+    assert engine(engine="spark") == "spark"
+    assert engine(engine="file") == "file"
+    assert engine(engine="memory", scale={"memory": "8MB"}) == "memory"
+    assert engine(input=tmp_path) == "file"
+    assert engine(input=tmp_path / "nothing.csv") == "memory"
 
 
 def test_what_a_killed_run_left_is_removed_by_any_later_one(tmp_path):
@@ -55,7 +58,7 @@ def test_a_plan_beside_a_large_file_gives_the_same_bytes_again(table, tmp_path):
     plan = Plan(k=3, quasi=["x"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
     shoal.protect_file(plan)
     again = Plan.load(tmp_path / "out.parquet.plan.toml").updated(output=str(tmp_path / "again.parquet"))
-    assert engine_for(again) == "local"
+    assert engine_for(again)[0] == "file"
     shoal.protect_file(again)
     assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "out.parquet").read_bytes()
 

@@ -340,7 +340,8 @@ def million(tmp_path):
         quasi=["x0", "x1", "x2"],
         input=tmp_path / "in.parquet",
         output=tmp_path / "out.parquet",
-        scale={"block_size": 100_000, "engine": "spark", "master": "local-cluster[2,1,2048]"},
+        engine="spark",
+        scale={"block_size": 100_000, "master": "local-cluster[2,1,2048]"},
     )
     return table, plan
 

@@ -91,7 +91,7 @@ def test_check_tells_machines_too(run, people):
 def test_everything_that_is_missing_is_told_at_once(run):
     code, _, err = run("protect")
     assert code == 2
-    assert [line.split()[1] for line in err.splitlines()] == ["k:", "input:", "output:"]
+    assert [line.split()[1] for line in err.splitlines()] == ["Set", "input:", "output:"]
 
 
 def test_a_name_by_itself_is_taken_to_the_letter(run, tmp_path):
@@ -118,7 +118,7 @@ def test_assess_explains_itself(run, people):
 BAD = {
     "k < 2": (["-k", "1"], "k: must be at least 2"),
     "k > n": (["-k", "13"], "12 records"),
-    "k is missing": ([], "k: is missing"),
+    "k is missing": ([], "error: Set k, the minimum group size, for example -k 5.\n"),
     "an unknown column": (["-k", "3", "--quasi", "agee"], "did you mean 'age'"),
     "a repeated column": (["-k", "3", "--quasi", "age,age"], "more than once"),
     "text in a number": (["-k", "3", "--quasi", "region", "--type", "region=continuous"], "'region' holds text"),

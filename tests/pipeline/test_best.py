@@ -137,8 +137,8 @@ def test_auto_says_what_it_chose_and_why():
     ("options", "sentence"),
     [
         ({"budget": 0}, "budget: must be more than 0"),
-        ({"budget": "-5s"}, "budget: must be a time of more than 0"),
-        ({"budget": "soon"}, "budget: must be a time of more than 0"),
+        ({"budget": "-5s"}, "budget: must be a time such as 60s"),
+        ({"budget": "soon"}, "budget: must be a time such as 60s"),
         ({"budget": True}, "budget: must be a whole number"),
         ({"budget": "5s", "method": "mdav"}, "budget: does not apply to method 'mdav'"),
         ({"refine": 0.0, "method": "mdav"}, "refine: must be true, false or a number of seconds"),

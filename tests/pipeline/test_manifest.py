@@ -18,6 +18,8 @@ import shoal
 from shoal import cli
 from shoal.backends.file.run import protect_file
 from shoal.pipeline.manifest import PUBLIC, Manifest, load_manifest, manifest_beside
+from shoal.plan import Csv, Scale
+from shoal.plan.options import public_fields
 from shoal.tables import Table, write_table
 
 # Nobody should find any of these in a manifest: values of identifiers, of what is masked and of what is confidential.
@@ -130,6 +132,8 @@ def test_every_field_of_a_plan_is_public_or_private_on_purpose():
     private = {"levels", "edits", "seed", "input", "output", "csv", "scale"}
     assert {*PUBLIC} | private == {*shoal.Plan.model_fields}
     assert not {*PUBLIC} & private
+    assert {*Scale.model_fields} - {*public_fields(Scale)} == {"memory", "master"}
+    assert public_fields(Csv) == ()
 
 
 def test_of_the_scale_neither_the_cluster_nor_the_memory_is_told(tmp_path):
@@ -261,7 +265,7 @@ def test_what_does_not_go_with_a_manifest_is_refused(published):
     with pytest.raises(shoal.PlanError) as caught:
         shoal.check(pa.csv.read_csv(path), 4, ["x"], manifest=manifest)
     assert [field for field, _ in caught.value.problems] == ["k", "quasi", "manifest"]
-    with pytest.raises(shoal.PlanError, match="k: is missing"):
+    with pytest.raises(shoal.PlanError, match="Set k, the minimum group size"):
         shoal.check(path)
 
 

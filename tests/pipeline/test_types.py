@@ -471,7 +471,8 @@ def test_seams_are_repaired_within_strata():
     [
         ({"quasi": ["a", "g"], "types": {"g": "nominal"}, "scale": {"block_size": 100, "seams": True}}, "scale.seams"),
         ({"quasi": ["s"], "scale": {"block_size": 100}}, "cannot divide records by nominal attributes alone"),
-        ({"quasi": ["a"], "scale": {"engine": "spark"}}, "shoal.spark.protect"),
+        ({"quasi": ["a"], "engine": "spark"}, "engine: 'spark' does not apply to a dataframe in memory"),
+        ({"quasi": ["a"], "engine": "file"}, "engine: 'file' does not apply to a dataframe in memory"),
     ],
 )
 def test_blocks_that_cannot_be_are_refused(options, said):

@@ -62,7 +62,9 @@ def test_the_command_carries_out_the_same_plan(folder, monkeypatch, options):
         {"quasi": ["a,b", "c"]},
         {"quasi": [" a", "c"]},
         {"method": "ms", "alpha": [[0.1, 0.0], [0.0, 0.1]], "confidential": ["a", "b"], "k": None},
-        {"scale": {"blocking": "2^d", "dimensions": ["a"]}},
+        {"scale": {"blocking": "2^d", "dimensions": ["a,b"]}},
+        {"quasi": [""]},
+        {"types": {"a": "nominal", "": "nominal"}},
         {"input": None},
     ],
 )

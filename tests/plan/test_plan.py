@@ -31,7 +31,7 @@ def test_all_mistakes_are_reported_together_each_naming_its_field():
 
 
 def test_an_unknown_option_suggests_the_nearest():
-    assert problems(k=3, quasy=["a"])["quasy"] == "is not an option; did you mean 'quasi'?"
+    assert problems(k=3, quasy=["a"])["quasy"] == "is not an option. Did you mean 'quasi'?"
 
 
 def test_an_attribute_has_one_role():
@@ -95,6 +95,25 @@ def test_blocks_must_cover_the_quasi_identifiers():
 )
 def test_an_option_that_does_not_apply_is_an_error(options, field):
     assert field in problems(k=3, **options)
+
+
+def test_only_a_method_without_groups_needs_no_k():
+    assert problems(quasi=["a"]) == {"k": "Set k, the minimum group size, for example -k 5."}
+    with pytest.raises(PlanError, match=r"^Set k, the minimum group size, for example -k 5\.$"):
+        Plan()
+    assert Plan(method="ms", confidential=["a"], alpha=0.3).k is None
+
+
+def test_the_engine_is_a_field_of_the_plan_and_not_of_its_scale(tmp_path):
+    (tmp_path / "plan.toml").write_text('k = 3\n[scale]\nengine = "spark"\n')
+    with pytest.raises(PlanError) as error:
+        Plan.load(tmp_path / "plan.toml")
+    assert str(error.value) == (
+        "scale.engine: is not in the table scale. Use engine, above all tables of the plan file."
+    )
+    assert Plan(k=3, engine="spark", scale={"master": "local[2]"}).engine == "spark"
+    assert "Add --engine spark." in problems(k=3, engine="file", scale={"master": "local[2]"})["scale.master"]
+    assert problems(k=3, engine="local") == {"engine": "must be 'memory', 'file' or 'spark'."}
 
 
 def test_the_parts_of_csv_are_changed_one_by_one():

@@ -3,11 +3,11 @@
 import csv
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from shoal.app.profile import Profile
-from shoal.errors import PlanError
-from shoal.plan import Plan
+from shoal.errors import PlanError, in_a_line
+from shoal.plan import AttributeType, Plan
 
 ROLES = {
     "quasi": "masked (quasi-identifier)",
@@ -15,7 +15,7 @@ ROLES = {
     "identifier": "dropped (identifier)",
     "other": "published as it is",
 }
-TYPES = ("continuous", "ordinal", "nominal", "date", "datetime", "boolean")
+TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 METHODS = {
     "auto": "chosen for you",
     "best": "best: a search for the lowest loss",
@@ -35,33 +35,15 @@ ENDINGS = {
     "xlsx": "Excel",
     "xml": "XML",
 }
-# What the page calls the fields of a plan.
-_LABELS = {
-    "quasi": "Masked attributes",
-    "confidential": "Confidential attributes",
-    "identifiers": "Dropped attributes",
-    "types": "Types",
-    "levels": "Levels",
-    "attribute_weights": "Weight",
-    "method": "Method",
-    "budget": "Budget of best",
-    "missing": "Missing values",
-    "round": "Whole numbers stay whole",
-    "blocks": "Attribute blocks",
-    "strata": "Strata",
-    "small_strata": "Strata below k",
-    "weights": "Survey weights",
-    "edits": "Rules",
-    "edits_original": "Original records that break a rule",
-}
 
 
 def sentences(error: PlanError) -> list[str]:
-    """Say what is wrong with a plan, in the words of the page."""
+    """Return what is wrong with a plan, with fields named as on the page."""
     found = []
     for field_, what in error.problems:
         name, _, attribute = field_.partition(".")
-        found.append(f"{_LABELS.get(name, name)}{' of ' if attribute else ''}{attribute}: {what}")
+        title = Plan.model_fields[name].title if name in Plan.model_fields else None
+        found.append(in_a_line(field_, what, f"{title or name}{' of ' if attribute else ''}{attribute}"))
     return found
 
 

@@ -11,10 +11,11 @@ import typer
 from rich.text import Text
 from typer.exceptions import TyperException
 
+from shoal import __version__
 from shoal.cli.app import app as app_command
 from shoal.cli.check import assess_command, check_command
 from shoal.cli.edits import edits_command
-from shoal.cli.options import Json
+from shoal.cli.options import PlanCommand, help_of
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.cli.protect import protect_command
 from shoal.cli.sweep import sweep_command
@@ -22,8 +23,6 @@ from shoal.errors import CheckFailed, ShoalError
 
 app = typer.Typer(
     name="shoal",
-    help="Makes microdata safe to publish: records are put into groups of at least k similar ones, and each group "
-    "publishes one representative.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -32,26 +31,43 @@ app = typer.Typer(
 )
 
 
-app.command(
-    name="protect",
-    epilog="Example:  shoal protect data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
-)(protect_command)
-app.command(name="sweep", epilog="Example:  shoal sweep data.csv -k 3-10 --quasi age,income")(sweep_command)
+for name, command, example in (
+    ("protect", protect_command, "data.csv -k 5 --quasi age,income --identifiers name -o masked.csv"),
+    ("sweep", sweep_command, "data.csv -k 3-10 --quasi age,income"),
+    ("edits", edits_command, "data.csv rules.sch --quasi age,income"),
+    ("check", check_command, "masked.csv -k 5 --quasi age,income --edits rules.sch"),
+    ("assess", assess_command, "data.csv masked.csv --quasi age,income --confidential illness"),
+):
+    app.command(name=name, cls=PlanCommand, epilog=f"Example:  shoal {name} {example}")(command)
 app.command(name="app", epilog="Example:  shoal app data.csv")(app_command)
-app.command(name="edits", epilog="Example:  shoal edits data.csv rules.sch --quasi age,income")(edits_command)
-app.command(name="check", epilog="Example:  shoal check masked.csv -k 5 --quasi age,income --edits rules.sch")(
-    check_command
-)
-app.command(
-    name="assess", epilog="Example:  shoal assess data.csv masked.csv --quasi age,income --confidential illness"
-)(assess_command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        stdout().print(f"shoal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True, metavar=""
+        ),
+    ] = False,
+) -> None:
+    """Make microdata safe to publish.
+
+    Records are put into groups of at least k similar ones, and each group publishes one representative.
+    """
 
 
 @app.command(name="demo", epilog="Example:  shoal demo --folder try-shoal")
 def demo_command(
-    folder: Annotated[str, typer.Option(help="Where to put the files.")] = "shoal-demo",
-    k: Annotated[str, typer.Option("-k", help="The least number of records in a group.", metavar="N")] = "5",
-    as_json: Json = False,
+    folder: Annotated[str, typer.Option(help="The folder to write to.", metavar="FOLDER")] = "shoal-demo",
+    k: Annotated[str, typer.Option("-k", help=help_of("k"), metavar="N")] = "5",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")] = False,
 ) -> None:
     """Protect a real survey: 6,366 women on their marriages and affairs (Redbook, 1974)."""
     from shoal.cli.demo import INTRODUCTION, run
@@ -68,18 +84,18 @@ def demo_command(
 
 
 def main() -> None:
-    """Run the command line: one clear sentence for whatever goes wrong, never a traceback."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # whoever is asked to end cleans up like after Ctrl-C
+    """Run the command line: a clear message for anything that goes wrong, never a traceback."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # to clean up as after Ctrl-C
         number = getattr(signal, name, signal.SIGTERM)  # Windows has two of them
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup asks for
             signal.signal(number, signal.default_int_handler)
     try:
-        # Not standalone: wrong options are to read like every other mistake.
+        # Not standalone: wrong options must read like every other mistake.
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
         if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
-            _fail("error", [f"{sentence}; see shoal --help"], 2)
+            _fail("error", [f"{sentence}. See shoal --help."], 2)
         raise SystemExit(2) from None
     except CheckFailed as failed:
         _fail("failed", failed.failures, 1)
@@ -97,9 +113,9 @@ def main() -> None:
 
 
 def _unexpected(error: Exception) -> str:
-    """Say what went wrong; the error's own text may carry values from the data, so it is not shown."""
+    """Explain an error without its own text, which may contain values from the data."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
-        return "there is not enough memory; free some, or let less be used at a time with --memory"
+        return "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
     if isinstance(error, OSError) and error.errno:
         return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
     return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
@@ -113,7 +129,7 @@ def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
         sys.stdout.flush()
     except OSError:  # Python would try again at the end, and say more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    with contextlib.suppress(OSError):  # nobody can be told, but for the exit code
+    with contextlib.suppress(OSError):  # only the exit code is left to tell
         for sentence in sentences:
             stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
     raise SystemExit(code)

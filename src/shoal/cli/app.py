@@ -7,29 +7,31 @@ from typing import Annotated
 
 import typer
 
-from shoal.cli.options import FILES
 from shoal.errors import FileError, PlanError
+from shoal.plan.fields import FILES
 
 
 def app(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help=f"Files that the page opens without an upload: {FILES}.", show_default=False),
+        typer.Argument(help=f"Files that the page opens without an upload ({FILES}).", show_default=False),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The name or address to serve at; any but this machine's own needs TLS, or --insecure.")
+        str,
+        typer.Option(
+            help="The name or address to serve at; other addresses than this machine's own need TLS or --insecure."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any that is free.", min=0, max=65535)] = 8080,
-    tls_cert: Annotated[
-        Path | None, typer.Option(help="A certificate in PEM form, to serve encrypted.", metavar="FILE")
-    ] = None,
+    port: Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)] = 8080,
+    tls_cert: Annotated[Path | None, typer.Option(help="A certificate in PEM format, for TLS.", metavar="FILE")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate.", metavar="FILE")] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Serve other machines without encryption: the network can read along.")
+        bool,
+        typer.Option("--insecure", help="Serve other machines without encryption; the network can read everything."),
     ] = False,
-    upload_limit: Annotated[str, typer.Option(help="How large an uploaded file may be.", metavar="SIZE")] = "2GB",
+    upload_limit: Annotated[str, typer.Option(help="Maximum size of an uploaded file.", metavar="SIZE")] = "2GB",
 ) -> None:
-    """Serve a page to protect files in a browser: on this machine, to whoever has the token that is shown."""
+    """Serve a page to protect files in a browser, on this machine, for anyone with the token that is shown."""
     certificate = _certificate(tls_cert, tls_key)
     _refuse_open_host(host, certificate is not None, insecure)
     limit = _bytes(upload_limit)

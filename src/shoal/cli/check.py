@@ -1,78 +1,54 @@
-"""The commands that look at a file which is masked already, whoever did it."""
+"""The commands that look at a file that is already masked, by Shoal or by another program."""
 
 from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import (
-    Decimal,
-    Delimiter,
-    Edit,
-    Edits,
-    Encoding,
-    Json,
-    K,
-    Levels,
-    MissingWord,
-    Quasi,
-    Quote,
-    Type,
-    csv_of,
-    edits_of,
-    lists,
-    names,
-    pairs,
-)
+from shoal.cli.options import Json, own, takes_plan
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.errors import CheckFailed
+from shoal.plan.options import names
 from shoal.text import counted, listed
 
 
+@takes_plan("k", "quasi", "edits", "csv")
 def check_command(
-    masked: Annotated[str, typer.Argument(help="The file to check, whoever made it.")],
-    k: K = None,
-    quasi: Quasi = None,
-    edits: Edits = None,
-    edit: Edit = None,
+    options: dict[str, Any],
+    masked: Annotated[str, typer.Argument(help="The file to check, made by any program.")],
     original: Annotated[
-        str | None, typer.Option(help="The original file, for rules that ask what occurs there.", metavar="FILE")
+        str | None,
+        own("rules", "The original file, for rules about values that occur there.", metavar="FILE"),
     ] = None,
     manifest: Annotated[
         str | None,
-        typer.Option(help="The manifest of the release, which says what to check instead of -k.", metavar="FILE"),
+        own("protection", "The manifest of the release, which says what to check instead of -k.", metavar="FILE"),
     ] = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(help="An earlier release of the same data; once for each. Do they reveal more?", metavar="FILE"),
+        own(
+            "protection",
+            "An earlier release of the same data: do both together reveal more? Once for each release.",
+            metavar="FILE",
+        ),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="With --against: a column that tells records, if rows are not in the same order.")
+        str | None,
+        own(
+            "protection",
+            "With --against: a column that identifies records, if rows are not in the same order.",
+            metavar="A",
+        ),
     ] = None,
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing_word: MissingWord = None,
     as_json: Json = False,
 ) -> None:
-    """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold; else exit 1.
+    """Check that every combination of quasi-identifiers occurs at least k times and that rules hold; otherwise exit 1.
 
-    With a manifest, verify a release once more; with earlier releases, what all reveal together.
+    With a manifest, verify a release again; with earlier releases, check what all reveal together.
     """
     from shoal.evidence.check import check
 
     try:
-        result = check(
-            masked,
-            k,  # type: ignore[arg-type] # a number, as the plan will see
-            names(quasi),
-            edits=edits_of(edits, edit),
-            csv=csv_of(delimiter, quote, decimal, encoding, missing_word),
-            original=original,
-            manifest=manifest,
-            against=against,
-            key=key,
-        )
+        result = check(masked, **options, original=original, manifest=manifest, against=against, key=key)
     except CheckFailed as failed:
         if as_json:
             print_json({"passed": False, "failures": failed.failures, **failed.found})
@@ -87,7 +63,7 @@ def check_command(
 
 
 def _verdict(result: dict[str, Any]) -> str:
-    """Say what was found to hold."""
+    """Return a sentence on what was found to hold."""
     blocks = result.get("blocks", [{**result, "attributes": result["quasi"]}])
     held = "".join(
         f"; k = {result['k']} holds for {', '.join(each['attributes'])}, in {each['groups']:,} groups of "
@@ -105,7 +81,7 @@ def _verdict(result: dict[str, Any]) -> str:
 
 
 def _print_warnings(result: dict[str, Any]) -> None:
-    """Say what could not be verified, and what figures to take with care."""
+    """Print what could not be verified, and figures that need care."""
     for each in result.get("unverified", []):
         stderr().print(f"not verified again: {each}", markup=False, soft_wrap=True)
     if differing := result.get("differing"):
@@ -117,47 +93,33 @@ def _print_warnings(result: dict[str, Any]) -> None:
         )
 
 
+@takes_plan("quasi", "confidential", "types", "levels", "csv")
 def assess_command(
+    options: dict[str, Any],
     original: Annotated[str, typer.Argument(help="The original file.")],
-    masked: Annotated[str, typer.Argument(help="The masked file, whoever made it: the same records.")],
-    quasi: Quasi = None,
-    confidential: Annotated[
-        list[str] | None, typer.Option(help="Attributes whose diversity within groups counts.", metavar="A,B,...")
-    ] = None,
+    masked: Annotated[str, typer.Argument(help="The masked file, made by any program: the same records.")],
     intruder: Annotated[
-        list[str] | None, typer.Option(help="One scenario: what an intruder knows.", metavar="A,B,...")
+        list[str] | None,
+        own("roles", "One scenario: the attributes that an intruder knows.", metavar="A,B,..."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="A column that tells records, if the rows are not in the same order.")
+        str | None,
+        own("roles", "A column that identifies records, if rows are not in the same order.", metavar="A"),
     ] = None,
-    type_: Type = None,
-    levels: Levels = None,
-    seed: Annotated[str, typer.Option(help="For what is measured on a sample.", metavar="N")] = "0",
-    delimiter: Delimiter = None,
-    quote: Quote = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing_word: MissingWord = None,
+    seed: Annotated[
+        str,
+        own("method", "Seed of the samples that some measures take.", metavar="N"),
+    ] = "0",
     as_json: Json = False,
 ) -> None:
-    """Measure what a masked file costs its users and what it gives an intruder, by every measure there is."""
+    """Measure the information loss and the disclosure risk of a masked file."""
     from shoal.cli.display import Bar, assessment
     from shoal.evidence.assess import assess
 
+    known = None if intruder is None else names(intruder)
     with Bar(stderr()) as bar:
-        result = assess(
-            original,
-            masked,
-            names(quasi),
-            names(confidential) or [],
-            names(intruder),
-            key,
-            seed,  # type: ignore[arg-type] # a number, as the plan will see
-            csv_of(delimiter, quote, decimal, encoding, missing_word),
-            bar,
-            pairs("type", type_),  # type: ignore[arg-type] # words, as the plan will see
-            lists("levels", levels),
-        )
+        # The seed is a text until the plan has seen it.
+        result = assess(original, masked, **options, intruder=known, key=key, seed=seed, progress=bar)  # type: ignore[arg-type]
     if as_json:
         print_json(result)
     else:

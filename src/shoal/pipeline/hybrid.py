@@ -290,7 +290,7 @@ def evidence(attributes: list[Attribute], published: Table, plan: Plan, hybrid: 
         X, Y = xy(parts)
         after = np.column_stack([each.read(published.column(each.name)) for each in parts.synthetic])
         names = [attribute.name for attribute in parts.synthetic]
-        share = max(_SHARE, max(plan.k, _LEAST) / len(X))
+        share = max(_SHARE, max(plan.k or 0, _LEAST) / len(X))
         found["preserved"] = preservation(X, after, Y, hybrid.labels, names)
         found["subdomains"] = subdomains(X, after, names, _SUBDOMAINS, share) if share <= 0.5 else []
         found["linkage"] = distance_linkage(X, after, records=MOST_RECORDS)

@@ -23,20 +23,15 @@ from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.verify import Verified as Counted
-from shoal.plan import Csv, Plan
+from shoal.plan import Csv, Plan, Scale
+from shoal.plan.options import public_fields
 from shoal.tables import Table
 from shoal.tables.atomic import read_small, refuse_unwritable
 
 _LARGEST = 20_000_000  # bytes of a manifest: a folder of a hundred thousand files has less
-# What is told of a plan. Not the levels, which are values of the data, rare ones perhaps; nor the rules, whose
-# constants may be; nor the seed; nor where files lie and how the original was written.
-PUBLIC = (
-    *("k", "quasi", "confidential", "identifiers", "method", "gain", "budget", "refine", "bound", "mask_quasi"),
-    *("alpha", "constraints", "types", "attribute_weights", "missing", "aggregate", "trim", "restore_variance"),
-    *("standardize", "round", "blocks", "block_size", "strata", "small_strata", "weights", "preserve", "l", "t"),
-    *("edits_original", "recompute", "adjust", "epsilon", "bounds"),
-)
-_PUBLIC_SCALE = {"block_size", "blocking", "dimensions", "seams", "engine"}
+# The fields of a plan that are marked as public. Not the levels, which are values of the data, perhaps rare ones; nor
+# the rules, whose constants may be; nor the seed; nor where files are and how the original was written.
+PUBLIC = public_fields(Plan)
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
@@ -228,7 +223,7 @@ def public_plan(plan: Plan) -> dict[str, JsonValue]:
     """Give what may be told of a plan, without what is empty."""
     options = {name: value for name, value in plan.options().items() if name in PUBLIC and value not in ([], {})}
     if plan.scale is not None:
-        options["scale"] = plan.scale.model_dump(include=_PUBLIC_SCALE, exclude_none=True)
+        options["scale"] = plan.scale.model_dump(include={*public_fields(Scale)}, exclude_none=True)
     return options
 
 

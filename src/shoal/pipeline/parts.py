@@ -183,7 +183,7 @@ def _strata(
     for key in keys:
         sizes[key.stratum] = sizes.get(key.stratum, 0) + tally.keys[key][0]
     numbers = {stratum: number for number, stratum in enumerate(sizes)}
-    small = [stratum for stratum, size in sizes.items() if size < plan.k]
+    small = [stratum for stratum, size in sizes.items() if size < (plan.k or 0)]
     if not small or plan.strata is None:
         return numbers, False
     few = f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records"
@@ -244,7 +244,7 @@ def _by_rules(
 ) -> tuple[list[Integers], frozenset[Condition]] | None:
     """Part records by what governs rules; None if some are to be left out first."""
     blocks = [_homes(keys, strategy, block, stratum) for block in range(len(plan.in_blocks))]
-    small = [size for homes, _ in blocks for size in _sizes(homes, keys, tally).values() if size < plan.k]
+    small = [size for homes, _ in blocks for size in _sizes(homes, keys, tally).values() if size < (plan.k or 0)]
     parting = [rule for _, rules in blocks for rule in rules]
     # Strata that are merged or complete have at least k records: what is small was parted by rules.
     if not small or not parting or strategy is None:
@@ -289,7 +289,7 @@ def _small_keys(
     for block in range(len(plan.in_blocks)):
         homes, _ = _homes(keys, strategy, block, stratum)
         sizes = _sizes(homes, keys, tally)
-        gone |= {key for key, home in zip(keys, homes, strict=True) if sizes[home] < plan.k}
+        gone |= {key for key, home in zip(keys, homes, strict=True) if sizes[home] < (plan.k or 0)}
     return gone
 
 

@@ -157,13 +157,13 @@ def _look(masker: BlockMasker, piece: pa.Table, start: int | None) -> _Seen:
 def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[str]:
     plan = masker.plan
     left = masker.records - seen.missed
-    if seen.missed and left < plan.k:
+    if seen.missed and left < (plan.k or 0):
         other = "" if plan.draws else ", or use missing = 'group'"
         raise DataError(
             f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
             f"the attribute that is missing most{other}"
         )
-    if seen.excluded and left - seen.excluded < plan.k:
+    if seen.excluded and left - seen.excluded < (plan.k or 0):
         other = "" if plan.draws else " or keep them (edits_original = 'keep')"
         raise DataError(
             f"only {counted(left - seen.excluded, 'record')} would be left of those that break no rule, and k = "
@@ -316,7 +316,7 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     given = None if masker.plan.scale is None else masker.plan.scale.block_size
     if given is not None:
         return given
-    n, least = masker.records, 2 * masker.plan.k
+    n, least = masker.records, 2 * (masker.plan.k or 0)
     room = n if memory is None else block_records(memory, masker.width, n, workers)
     if room < min(n, least):
         raise PlanError([("scale.memory", f"is too little for blocks of 2k = {least} records")])

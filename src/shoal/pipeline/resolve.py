@@ -321,7 +321,7 @@ def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
 
 def _refuse_large_k(plan: Plan, records: int) -> None:
     if plan.method != "mic1d":
-        if plan.k > records:
+        if (plan.k or 0) > records:
             raise DataError(
                 f"k = {plan.k} asks for groups larger than the table, which has {counted(records, 'record')}"
             )

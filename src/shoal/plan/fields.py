@@ -1,11 +1,72 @@
-"""The fields of a plan that take more than one form: what is accepted, and what it becomes."""
+"""What a field of a plan is made of: the marker that describes it everywhere, and the types with several forms."""
 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+Group = Literal["roles", "protection", "method", "types and missing values", "rules", "files", "scale"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
+
+
+class Each(NamedTuple):
+    """An option that is repeated, once for each item of a list."""
+
+    spelling: str
+    metavar: str
+    description: str
+
+
+def option(
+    default: Any,
+    group: Group,
+    description: str,
+    *spellings: str,
+    metavar: str = "",
+    each: Each | None = None,
+    example: str = "",
+    public: bool = False,
+    title: str | None = None,
+) -> Any:
+    """Return a field of a plan, with all that the command line, the page, the manifest and the documents need of it.
+
+    Parameters
+    ----------
+    default
+        The value of a field that is left out.
+    group
+        The heading under which the field is listed.
+    description
+        One phrase without a final period. Names of fields and values stand in backticks; on the command line a
+        field's name is shown as its option.
+    *spellings
+        The option's spellings, or the name of an argument in capitals; ``--field-name`` if left out.
+    metavar, example
+        What follows the option in the help, and an example of it, such as ``age=median``.
+    each
+        A second option for fields that may be lists. A field that is always a list has no other one.
+    public
+        Whether the manifest of a release shows the field; see `shoal.pipeline.manifest`.
+    title
+        The name of the field on the page, if it differs from the field's own.
+    """
+    marks: dict[str, Any] = {
+        "x-group": group,
+        "x-option": list(spellings),
+        "x-metavar": metavar,
+        "x-each": each and list(each),
+        "x-example": example,
+        "x-public": public,
+    }
+    return Field(
+        default,
+        description=description,
+        title=title,
+        json_schema_extra={name: mark for name, mark in marks.items() if mark},
+    )
 
 
 def listed(value: object) -> object:
@@ -18,7 +79,7 @@ def listed(value: object) -> object:
 def _whole(value: object) -> object:
     """Accept numpy's integers; refuse True and False, which Python takes for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("must be a whole number")
+        raise ValueError("must be a whole number.")
     return value.__index__() if hasattr(value, "__index__") else value
 
 
@@ -27,14 +88,14 @@ def _budget(value: object) -> object:
     steps = _whole(value)
     if isinstance(steps, int):
         if steps < 1:
-            raise ValueError("must be more than 0: a time such as 60s, or a number of steps")
+            raise ValueError("must be more than 0: a time such as 60s, or a number of steps.")
         return steps
     text = str(value).strip()
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|min|h)", text)
     if re.fullmatch(r"\d+", text):
         return _budget(int(text))
     if found is None or not 0 < float(found[1]) <= 1e9:
-        raise ValueError("must be a time of more than 0 with its unit, such as 60s or 5min, or a number of steps")
+        raise ValueError("must be a time such as 60s or 5min, or a number of steps.")
     return f"{found[1]}{found[2]}"
 
 
@@ -49,19 +110,19 @@ def _refine(value: object) -> object:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ValueError("must be true, false or a number of seconds of more than 0")
+        raise ValueError("must be true, false or a number of seconds above 0.")
     return seconds
 
 
 def _path(value: object) -> object:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
-        raise ValueError("has characters that a plan cannot hold; rename the file")
+        raise ValueError("has characters that a plan cannot hold. Rename the file.")
     return path
 
 
 def _form(alpha: object) -> str:
-    """Say in which form alpha is given, so that a mistake is reported for the one that was meant."""
+    """Return the form in which alpha is given, so that a mistake is reported for the one that was meant."""
     if isinstance(alpha, Mapping):
         return "table"
     if not isinstance(alpha, list | tuple):
@@ -69,18 +130,28 @@ def _form(alpha: object) -> str:
     return "a matrix" if any(isinstance(row, list | tuple) for row in alpha) else "a list"
 
 
+# Limits come before the validators: only there they belong to the number or the list in the JSON Schema.
 Names = Annotated[list[str], BeforeValidator(listed)]
-Whole = Annotated[int, BeforeValidator(_whole)]
+SomeNames = Annotated[list[str], Field(min_length=1), BeforeValidator(listed)]
+Natural = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
+Positive = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
+AtLeastTwo = Annotated[int, Field(ge=2), BeforeValidator(_whole)]
+if TYPE_CHECKING:
+    # Method 'ms' alone has no k, and forms no groups: whatever reads k as a number has a plan with one.
+    GroupSize = int
+else:
+    GroupSize = AtLeastTwo | None
+Character = Annotated[str, Field(min_length=1, max_length=1)]
 PathText = Annotated[str, BeforeValidator(_path)]
 Budget = Annotated[str | int, BeforeValidator(_budget)]
 Refine = Annotated[bool | float, BeforeValidator(_refine)]
 # A word or lists of names; told apart beforehand, so that a mistake is reported for the one that was meant.
 Blocks = Annotated[
     Annotated[Literal["correlated", "uncorrelated"], Tag("word")]
-    | Annotated[list[Annotated[Names, Field(min_length=1)]], Field(min_length=1), Tag("lists")],
+    | Annotated[list[SomeNames], Field(min_length=1), Tag("lists")],
     Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
 ]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # The same for all attributes, one for each of them, or a matrix.
 Alpha = Annotated[

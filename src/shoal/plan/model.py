@@ -1,8 +1,9 @@
 """Plan: everything that was asked for, validated once, here. The same plan gives the same release.
 
 Every front end builds one of these: keyword arguments of `protect`, options of the command line and plan files use
-the same words. All mistakes are gathered and reported together; which columns a table really has is checked later,
-when there is a table.
+the same words. Name, type, default, group, description and option of a field stand here and nowhere else; see
+`shoal.plan.options`. All mistakes are reported together. Which columns a table really has is checked later, when there
+is a table.
 """
 
 import difflib
@@ -31,18 +32,27 @@ from pydantic_core import ErrorDetails
 from shoal.errors import FileError, PlanError
 from shoal.plan.conflicts import Problem, contradictions
 from shoal.plan.fields import (
+    FILES,
     Alpha,
+    AtLeastTwo,
     Blocks,
     Budget,
+    Character,
+    Each,
     Edits,
     Finite,
+    GroupSize,
     Names,
+    Natural,
     PathText,
     Positive,
+    PositiveFloat,
     Refine,
-    Whole,
+    SomeNames,
     listed,
+    option,
 )
+from shoal.plan.options import fields_of_form, tables_of
 
 Method = Literal[
     "auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "mic1d", "hybrid", "ms", "insensitive"
@@ -67,42 +77,66 @@ class Effort(NamedTuple):
     seconds: float | None = None
 
     def of(self, share: float) -> "Effort":
-        """Give a share of it."""
+        """Return a share of it."""
         steps = None if self.steps is None else max(1, round(self.steps * share))
         return Effort(steps, None if self.seconds is None else self.seconds * share)
 
 
 class Csv(BaseModel):
-    """How a CSV file is written; whatever is left out is found by looking at the file."""
+    """The format of a CSV file. Whatever is left out is detected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
-        None, description="the sign between cells"
+    delimiter: Character | None = option(
+        None, "files", "delimiter of a CSV file, if not detected correctly", metavar="C"
     )
-    quote: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(None, description="the sign around texts")
-    decimal: Literal[".", ","] | None = Field(None, description="the decimal sign")
-    encoding: str | None = Field(None, description="such as utf-8, cp1252, latin-1")
-    missing: Names = Field([], description="words that mean a missing value, such as NA or ?")
+    quote: Character | None = option(
+        None, "files", "quote character of a CSV file, if not detected correctly", metavar="C"
+    )
+    decimal: Literal[".", ","] | None = option(
+        None, "files", "decimal character of a CSV file (`.` or `,`), if not detected correctly", metavar="C"
+    )
+    encoding: str | None = option(
+        None,
+        "files",
+        "encoding of a CSV file, such as utf-8, cp1252 or latin-1, if not detected correctly",
+        metavar="NAME",
+    )
+    missing: Names = option(
+        [],
+        "files",
+        "words that mean a missing value in a CSV file, such as NA or ?",
+        each=Each("--missing-word", "WORD", "a word that means a missing value in a CSV file; once for each word"),
+    )
 
 
 class Scale(BaseModel):
-    """How a table is divided into record blocks, and where the work is done."""
+    """How a table is divided into record blocks, and what the work may use."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    block_size: Annotated[Whole, Field(ge=1)] | None = Field(
-        None, description="the most records in a block; as many as memory allows if not given"
+    block_size: Positive | None = option(
+        None,
+        "scale",
+        "maximum number of records in a record block; as many as memory allows if left out",
+        "--block-records",
+        public=True,
     )
-    blocking: Literal["kd", "2^d"] = Field("kd", description="blocks of equal size, or the cells of a 2^d-tree")
-    dimensions: Names | None = Field(
-        None, min_length=1, description="with 2^d: the attributes that cells are halved across; all if not given"
+    blocking: Literal["kd", "2^d"] = option(
+        "kd", "scale", "record blocks of equal size (`kd`) or the cells of a 2^d-tree (`2^d`)", public=True
     )
-    seams: bool = Field(False, description="let records cross the borders of blocks afterwards, in memory only")
-    memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = Field(
-        None, description="how much memory may be used, such as 4GB; what the machine has if not given"
+    dimensions: SomeNames | None = option(
+        None, "scale", "with `2^d`: attributes whose ranges are halved; all masked ones if left out", public=True
     )
-    master: str | None = Field(None, description="with spark: the address of the cluster, such as local[2]")
+    seams: bool = option(
+        False, "scale", "let records move across the borders of record blocks afterwards (in memory only)", public=True
+    )
+    memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = option(
+        None, "scale", "maximum memory, such as 4GB; what the machine has free if left out", metavar="SIZE"
+    )
+    master: str | None = option(
+        None, "scale", "with `engine` spark: address of the cluster, such as local[2]", metavar="URL"
+    )
 
     @property
     def memory_bytes(self) -> int | None:
@@ -116,109 +150,225 @@ class Scale(BaseModel):
 
 
 class Plan(BaseModel):
-    """What is asked for: the same words in Python, on the command line and in a plan file."""
+    """A request for a release: the same words in Python, on the command line and in a plan file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    k: Annotated[Whole, Field(ge=2)] = Field(
-        0,  # nobody can ask for it: it says that no groups are formed
-        description="the least number of records in a group (with mic1d: of values in a part of the whole table)",
-    )
-    quasi: Names | None = Field(
-        None, min_length=1, description="quasi-identifiers, the attributes to mask; every numeric one if left out"
-    )
-    confidential: Names = Field(
-        [],
-        description="attributes that an intruder wants to learn: published as they are, but for methods hybrid and ms",
-    )
-    identifiers: Names = Field([], description="attributes that name a person or a business: dropped")
-    method: Method = Field("auto", description="how records are put into groups")
-    gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
-        None, description="with vmdav: how readily groups grow (0.2 if not given)"
-    )
-    budget: Budget | None = Field(
-        None, description="how long best may search, such as 60s, or how many steps, which gives the same result again"
-    )
-    refine: Refine = Field(
-        False, description="whether the groups of a method are refined, or for how many seconds (best always does)"
-    )
-    bound: bool = Field(
-        False, description="prove how far from the optimum the partition is at most; takes as long as the budget"
-    )
-    mask_quasi: bool = Field(False, description="with hybrid: microaggregate the quasi-identifiers as well")
-    alpha: Alpha | None = Field(
-        None, description="with ms: how much of a record is its own, from 0 to less than 1; for all or each attribute"
-    )
-    constraints: dict[str, Annotated[list[Constraint], BeforeValidator(listed), Field(min_length=1)]] = Field(
-        {}, description="with hybrid and ms: what confidential values must be, such as non-negative or integer"
-    )
-    types: dict[str, AttributeType] = Field({}, description="types of attributes, where the file does not tell")
-    levels: dict[str, Annotated[list[str | int | float], Field(min_length=1)]] = Field(
-        {}, description="the levels of ordinal attributes in order"
-    )
-    attribute_weights: dict[str, Positive] = Field(
-        {}, description="how much attributes count in distances; 1 if not given"
-    )
-    missing: Literal["error", "group", "impute", "suppress"] = Field(
-        "error",
-        description="missing values: refused, a value of their own, filled from the nearest group, or records left out",
-    )
-    aggregate: Aggregates | None = Field(
-        None, description="what a group publishes; by type if not given: mean, ordinal median, nominal mode"
-    )
-    trim: Annotated[Whole, Field(ge=1)] | None = Field(
-        None, description="with trimmed_mean: how many records are left out at each end (1 if not given)"
-    )
-    restore_variance: bool = Field(False, description="rescale so that each attribute keeps its variance exactly")
-    standardize: Standardize = Field("zscore", description="how attributes are brought to one scale for distances")
-    round: bool = Field(False, description="publish whole numbers in integer attributes")
-    blocks: Blocks | None = Field(
+    k: GroupSize = option(
         None,
-        description="attribute blocks, each partitioned on its own; or 'correlated', 'uncorrelated': chosen for you",
+        "protection",
+        "minimum group size: records in every group (with `mic1d`: values in every part)",
+        "-k",
+        public=True,
     )
-    block_size: Annotated[Whole, Field(ge=1)] | None = Field(
-        None, description="with chosen blocks: how many attributes a block has at least (3 if not given)"
+    quasi: SomeNames | None = option(
+        None,
+        "roles",
+        "quasi-identifiers (key variables), the attributes to mask; every numeric attribute if left out",
+        public=True,
+        title="Masked attributes",
     )
-    strata: Names | None = Field(
-        None, min_length=1, description="attributes whose combinations are never mixed in a group"
+    confidential: Names = option(
+        [],
+        "roles",
+        "sensitive attributes: released unchanged, except by methods `hybrid` and `ms`",
+        public=True,
+        title="Confidential attributes",
     )
-    small_strata: Literal["error", "merge", "suppress"] = Field(
-        "error", description="what happens to a stratum with fewer than k records"
+    identifiers: Names = option(
+        [], "roles", "direct identifiers, such as names: dropped", public=True, title="Dropped attributes"
     )
-    weights: str | None = Field(None, description="the attribute that holds the survey weights")
-    preserve: Literal["weighted_mean"] | None = Field(
-        None, description="with weights: promise and verify that the weighted total of every group is kept"
+    method: Method = option("auto", "method", "how records are put into groups", public=True, title="Method")
+    gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = option(
+        None, "method", "with `vmdav`: how readily groups grow (0.2 if left out)", public=True
     )
-    epsilon: Positive | None = Field(
-        None, description="differential privacy: how much may be learned of one record; needs bounds, takes no seed"
+    budget: Budget | None = option(
+        None,
+        "method",
+        "how long `best` may search: a time such as 60s, or a number of steps for a repeatable result",
+        metavar="TIME",
+        public=True,
+        title="Budget of best",
     )
-    bounds: dict[str, Annotated[list[Finite], Field(min_length=2, max_length=2)]] = Field(
-        {}, description="with epsilon: the least and largest value of each attribute, known without looking at the data"
+    refine: Refine = option(
+        False,
+        "method",
+        "improve the groups of the method: `true`, or for a number of seconds (`best` always does)",
+        metavar="SECONDS",
+        public=True,
     )
-    l: Annotated[Whole, Field(ge=2)] | None = Field(  # noqa: E741 - the literature's own name
-        None, description="l-diversity: the least number of different confidential values in a group"
+    bound: bool = option(
+        False,
+        "method",
+        "prove how far the groups are from the optimum at most; takes as long as the `budget`",
+        public=True,
     )
-    t: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="t-closeness: how far confidential values in a group may be from those in the file"
+    mask_quasi: bool = option(
+        False, "method", "with `hybrid`: microaggregate the quasi-identifiers as well", public=True
     )
-    edits: Edits | None = Field(
-        None, description="rules that the data obeys and must go on obeying: a file of rules, or rules line by line"
+    alpha: Alpha | None = option(
+        None,
+        "method",
+        "with `ms`: share of a sensitive value that is kept, from 0 to less than 1; for all attributes or for each",
+        metavar="[A=]X",
+        example="income=0.3",
+        public=True,
     )
-    edits_original: Literal["fail", "keep", "exclude"] = Field(
-        "fail", description="original records that break a rule: refused, kept as they are, or left out"
+    constraints: dict[str, Annotated[list[Constraint], Field(min_length=1), BeforeValidator(listed)]] = option(
+        {},
+        "method",
+        "with `hybrid` and `ms`: what sensitive values must be, `non-negative` or `integer`",
+        "--constraint",
+        metavar="A=RULE",
+        example="children=non-negative,integer",
+        public=True,
     )
-    recompute: Names = Field([], description="attributes that are computed anew from the others of a rule")
-    adjust: Names = Field([], description="attributes that may give way so that the sum of a rule holds")
-    seed: Annotated[Whole, Field(ge=0)] | None = Field(
-        None, description="start of the random numbers: of best 0, of hybrid and ms fresh and secret ones if not given"
+    types: dict[str, AttributeType] = option(
+        {},
+        "types and missing values",
+        "types of attributes, where the file leaves them open",
+        "--type",
+        metavar="A=TYPE",
+        example="educ=ordinal",
+        public=True,
+        title="Types",
     )
-    engine: Literal["memory", "file", "spark"] | None = Field(
-        None, description="where the work is done; chosen by size and memory if left out"
+    levels: dict[str, Annotated[list[str | int | float], Field(min_length=1)]] = option(
+        {},
+        "types and missing values",
+        "levels of ordinal attributes, in order",
+        metavar="A=X,Y,...",
+        example="size=S,M,L",
+        title="Levels",
     )
-    input: PathText | None = Field(None, description="the file to protect")
-    output: PathText | None = Field(None, description="the file to write")
-    scale: Scale | None = Field(None, description="record blocks, for files of any size")
-    csv: Csv | None = Field(None, description="how a CSV input is written, where looking at it is not enough")
+    attribute_weights: dict[str, PositiveFloat] = option(
+        {},
+        "method",
+        "weights of attributes in distances (1 if left out)",
+        "--attribute-weight",
+        metavar="A=W",
+        example="age=2",
+        public=True,
+        title="Weight",
+    )
+    missing: Literal["error", "group", "impute", "suppress"] = option(
+        "error",
+        "types and missing values",
+        "missing values: refuse them (`error`), treat them as a value (`group`), fill them from the nearest group "
+        "(`impute`) or drop such records (`suppress`)",
+        public=True,
+        title="Missing values",
+    )
+    aggregate: Aggregates | None = option(
+        None,
+        "method",
+        "what a group publishes; if left out, the mean of numbers and dates, the median of ordinal attributes, the "
+        "mode of others",
+        metavar="[A=]HOW",
+        example="age=median",
+        public=True,
+    )
+    trim: Positive | None = option(
+        None, "method", "with `trimmed_mean`: records to leave out at each end of a group (1 if left out)", public=True
+    )
+    restore_variance: bool = option(
+        False, "method", "rescale each attribute so that its variance is kept exactly", public=True
+    )
+    standardize: Standardize = option("zscore", "method", "how attributes are scaled for distances", public=True)
+    round: bool = option(
+        False,
+        "types and missing values",
+        "publish whole numbers in integer attributes",
+        public=True,
+        title="Whole numbers stay whole",
+    )
+    blocks: Blocks | None = option(
+        None,
+        "method",
+        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`) or listed",
+        each=Each("--block", "A,B,...", "one attribute block, partitioned separately; once for each block"),
+        public=True,
+        title="Attribute blocks",
+    )
+    block_size: Positive | None = option(
+        None, "method", "with chosen `blocks`: minimum number of attributes in a block (3 if left out)", public=True
+    )
+    strata: SomeNames | None = option(
+        None, "roles", "strata: attributes whose combinations are never mixed in a group", public=True, title="Strata"
+    )
+    small_strata: Literal["error", "merge", "suppress"] = option(
+        "error",
+        "roles",
+        "strata with fewer than k records: refuse them (`error`), join the nearest (`merge`) or drop them (`suppress`)",
+        public=True,
+        title="Strata below k",
+    )
+    weights: str | None = option(
+        None, "roles", "the attribute with the survey weights", metavar="A", public=True, title="Survey weights"
+    )
+    l: AtLeastTwo | None = option(  # noqa: E741 - the literature's own name
+        None, "protection", "l-diversity: minimum number of different sensitive values in a group", "-l", public=True
+    )
+    t: Annotated[float, Field(gt=0, le=1)] | None = option(
+        None,
+        "protection",
+        "t-closeness: maximum distance between the sensitive values of a group and those of the file, at most 1",
+        "-t",
+        public=True,
+    )
+    preserve: Literal["weighted_mean"] | None = option(
+        None,
+        "protection",
+        "with `weights`: `weighted_mean` keeps and verifies the weighted total of every group",
+        public=True,
+    )
+    epsilon: PositiveFloat | None = option(
+        None,
+        "protection",
+        "differential privacy: how much may be learned about one record, such as 1; needs `bounds`",
+        public=True,
+    )
+    bounds: dict[str, Annotated[list[Finite], Field(min_length=2, max_length=2)]] = option(
+        {},
+        "protection",
+        "with `epsilon`: lowest and highest possible value of each attribute, known without looking at the data",
+        metavar="A=LOW,HIGH",
+        example="age=0,120",
+        public=True,
+    )
+    edits: Edits | None = option(
+        None,
+        "rules",
+        "rules that the data obeys and the release must obey: a file (Schematron or plain text), or a list of rules",
+        metavar="FILE",
+        each=Each("--edit", "RULE", "one rule, such as 'wages + other == costs'; once for each rule"),
+        title="Rules",
+    )
+    edits_original: Literal["fail", "keep", "exclude"] = option(
+        "fail",
+        "rules",
+        "original records that break a rule: refuse them (`fail`), `keep` or `exclude` them",
+        public=True,
+        title="Original records that break a rule",
+    )
+    recompute: Names = option([], "rules", "attributes recomputed from the others in a rule", public=True)
+    adjust: Names = option([], "rules", "attributes that may be changed so that a sum holds", public=True)
+    seed: Natural | None = option(
+        None,
+        "method",
+        "seed of the random numbers; if left out, 0 for `best`, and fresh and secret for `hybrid` and `ms`",
+    )
+    engine: Literal["memory", "file", "spark"] | None = option(
+        None, "scale", "where the work is done; chosen by size and memory if left out", public=True
+    )
+    input: PathText | None = option(
+        None, "files", f"the file to protect ({FILES}), or a folder of Parquet files", "DATA", metavar="DATA"
+    )
+    output: PathText | None = option(
+        None, "files", "the file to write; its extension sets the format", "-o", "--output", metavar="FILE"
+    )
+    scale: Scale | None = option(None, "scale", "record blocks, for files of any size")
+    csv: Csv | None = option(None, "files", "format of a CSV input, where detection is not enough")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -234,7 +384,7 @@ class Plan(BaseModel):
             problems = [_sentence(cls, detail) for detail in error.errors()]
             wrong = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
-            # Go on with the fields that are right by themselves; a k that large contradicts none of them.
+            # Continue with the fields that are right by themselves; a k that large contradicts none of them.
             plan = handler({"k": sys.maxsize, **rest} if "k" in wrong else rest)
         # A field that is wrong by itself is not missing too.
         problems += [(field, problem) for field, problem in contradictions(plan) if field not in wrong]
@@ -243,16 +393,16 @@ class Plan(BaseModel):
         return plan
 
     def updated(self, **options: Any) -> Self:
-        """Return the plan with other options in place of its own, validated anew; `csv`, `scale` part by part."""
+        """Return the plan with other options in place of its own, validated again; `csv` and `scale` field by field."""
         mine = self.model_dump(exclude_unset=True)
-        for part in _PARTS:
+        for part in tables_of(type(self)):
             if isinstance(options.get(part), dict) and isinstance(mine.get(part), dict):
                 options[part] = {**mine[part], **options[part]}
         return type(self)(**{**mine, **options})
 
     def options(self) -> dict[str, Any]:
-        """Give what is asked for as plain values, without what is left open and a k that there is not."""
-        return self.model_dump(exclude_none=True, exclude={"k"} if self.k == 0 else None)
+        """Return what is asked for as plain values, without what is left open."""
+        return self.model_dump(exclude_none=True)
 
     @property
     def effort(self) -> Effort:
@@ -313,92 +463,91 @@ class Plan(BaseModel):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a plan file. Paths in it are relative to the folder that it lies in."""
+        """Read a plan file. Paths in it are relative to its folder."""
         path = Path(path)
         try:
             with path.open(encoding="utf-8") as file:
                 text = file.read(_LARGEST + 1)
             if len(text) > _LARGEST:
-                raise FileError(f"'{path}' is not a plan file: it has more than {_LARGEST:,} characters")
+                raise FileError(f"'{path}' is not a plan file: it has more than {_LARGEST:,} characters.")
             options = tomllib.loads(text)
         except FileNotFoundError:
-            raise FileError(f"there is no plan file '{path}'") from None
+            raise FileError(f"There is no plan file '{path}'.") from None
         except FileError:
             raise
         except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"the plan file '{path}' cannot be read: {type(error).__name__}") from None
+            raise FileError(f"The plan file '{path}' cannot be read: {type(error).__name__}.") from None
         except RecursionError:
-            raise FileError(f"'{path}' is not a plan file: its lists are nested too deeply") from None
+            raise FileError(f"'{path}' is not a plan file: its lists are nested too deeply.") from None
         except tomllib.TOMLDecodeError as error:
-            raise FileError(f"the plan file '{path}' is not valid TOML: {error}") from None
-        for field in _PATHS:
+            raise FileError(f"The plan file '{path}' is not valid TOML: {error}.") from None
+        for field in PATHS:
             if isinstance(options.get(field), str) and "://" not in options[field]:  # an address is not in a folder
                 options[field] = os.path.normpath(path.parent / options[field])
         return cls(**options)
 
     def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
-        """Write the plan as the text of a plan file that is going to lie in `folder`."""
+        """Return the text of a plan file in `folder`."""
         options = {field: value for field, value in self.options().items() if value not in ([], {})}
-        for field in _PATHS:
+        for field in PATHS:
             if isinstance(options.get(field), str) and "://" not in options[field]:
                 options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
         return tomli_w.dumps(options)
 
 
 def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
-    """Say one of pydantic's errors in the words of the person who made it."""
+    """One of pydantic's errors in the words of the person who made it."""
+    tables = tables_of(cls)
     path = [str(part) for part in detail["loc"] if part not in _TAGS]
-    path = path[: 2 if path and path[0] in (*_PARTS, *_TABLES) else 1]
-    fields = _PARTS[path[0]].model_fields if path and path[0] in _PARTS else cls.model_fields
+    field = path[0] if path else ""
+    path = path[: 2 if field in (*tables, *fields_of_form(cls, "pairs", "lists", "text or pairs")) else 1]
     context = detail.get("ctx", {})
     match detail["type"]:
-        case "missing":
-            what = f"is missing; it is {fields[path[-1]].description}"
+        case "extra_forbidden" if len(path) > 1 and path[-1] in cls.model_fields:
+            what = f"is not in the table {field}. Use {path[-1]}, above all tables of the plan file."
         case "extra_forbidden":
-            close = difflib.get_close_matches(path[-1], fields, n=1)
-            what = "is not an option" + (f"; did you mean '{close[0]}'?" if close else "")
+            known = tables[field].model_fields if field in tables else cls.model_fields
+            close = difflib.get_close_matches(path[-1], known, n=1)
+            what = "is not an option." + (f" Did you mean '{close[0]}'?" if close else "")
         case "literal_error":
-            what = f"must be {context['expected']}"
+            what = f"must be {context['expected']}."
         case "greater_than":
-            what = f"must be more than {context['gt']:g}"
+            what = f"must be more than {context['gt']:g}."
         case "less_than_equal":
-            what = f"must be at most {context['le']:g}"
+            what = f"must be at most {context['le']:g}."
         case "greater_than_equal":
-            what = f"must be at least {context['ge']}"
-        case "too_short" | "too_long" | "list_type" if path[0] == "bounds":
-            what = "must be two numbers, the least and the largest value, such as 0,120"
-        case "too_short" if path[0] == "levels":
-            what = "names no level"
-        case "too_short" if path[0] == "edits":
-            what = "hold no rule; leave them out or give at least one"
-        case "list_type" | "string_type" if path[0] == "edits":
-            what = "must be a file of rules, or a list of rules"
-        case "too_short" if path[0] == "constraints":
-            what = "says nothing; leave it out"
+            what = f"must be at least {context['ge']}."
+        case "too_short" | "too_long" | "list_type" if field == "bounds":
+            what = "must be two numbers, the lowest and the highest value, for example --bounds age=0,120."
+        case "too_short" if field == "levels":
+            what = "has no levels. List them in order, for example --levels size=S,M,L."
+        case "too_short" if field == "edits":
+            what = "has no rules. Leave it out, or add a rule with --edit."
+        case "list_type" | "string_type" if field == "edits":
+            what = "must be a file of rules (--edits), or a list of rules (--edit)."
+        case "too_short" if field == "constraints":
+            what = "is empty. Leave it out, or use --constraint, for example --constraint income=non-negative."
         case "dict_type":
-            what = "must be a table with a line for each attribute"
+            what = "must be a table with one line per attribute."
         case "too_short":
-            what = "names no attribute; leave it out or name at least one"
+            what = "names no attribute. Leave it out or name at least one."
         case "value_error":
             what = str(context["error"])
         case "float_type" | "float_parsing" | "finite_number":
-            what = "must be a number"
+            what = "must be a number."
         case "int_type" | "int_from_float" | "int_parsing":
-            what = "must be a whole number"
-        case "list_type" | "string_type" if path[0] in _NAMES:
-            what = "must be a list of attribute names"
+            what = "must be a whole number."
+        case "list_type" | "string_type" if field in fields_of_form(cls, "names", "items of names"):
+            what = "must be a list of attribute names."
         case "string_pattern_mismatch":
-            what = "must be a number with a unit, such as 500MB or 4GB"
+            what = "must be a number with a unit, such as 500MB or 4GB."
         case "string_too_long" | "string_too_short":
-            what = "must be one character"
+            what = "must be one character."
         case _:
-            what = detail["msg"][0].lower() + detail["msg"][1:]
+            what = f"{detail['msg'][0].lower()}{detail['msg'][1:].rstrip('.')}."
     return ".".join(path) or "plan", what
 
 
-_LARGEST = 10_000_000  # characters of a plan file, with levels and all
-_PATHS = ("input", "output", "edits")
-_PARTS: dict[str, type[BaseModel]] = {"csv": Csv, "scale": Scale}
+PATHS = ("input", "output", "edits")
+_LARGEST = 10_000_000  # characters of a plan file, levels included
 _TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")
-_TABLES = ("types", "levels", "attribute_weights", "aggregate", "constraints", "bounds")
-_NAMES = ("quasi", "confidential", "identifiers", "strata", "blocks", "recompute", "adjust")

@@ -55,7 +55,7 @@ class Masked(NamedTuple):
 
 def least(plan: Plan) -> int:
     """How many original records a bar must have."""
-    return max(plan.k, LEAST)
+    return max(plan.k or 0, LEAST)
 
 
 def distributions(plan: Plan, masked: Masked) -> tuple[list[Distribution], list[str]]:
