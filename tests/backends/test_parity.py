@@ -100,7 +100,10 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "l, t and strata": ({}, {**STRATA, "confidential": ["debt"], "l": 2, "t": 0.45}),
     "a sum": ({}, {"quasi": RULED, "edits": [SUM]}),
     "a rule that parts records": ({}, {"quasi": RULED, "edits": [SUM, CAPPED]}),
-    "rules and attribute blocks": ({}, {"blocks": [["wages", "other", "costs"], ["cap", "age"]], "edits": [SUM, CAPPED]}),
+    "rules and attribute blocks": (
+        {},
+        {"blocks": [["wages", "other", "costs"], ["cap", "age"]], "edits": [SUM, CAPPED]},
+    ),
     "rules, strata, rounded": ({}, {"quasi": RULED, "strata": ["region"], "edits": [SUM], "round": True}),
     "broken rules kept": ({"broken": True}, {"quasi": RULED, "edits": [SUM, CAPPED], "edits_original": "keep"}),
     "broken rules left out": ({"broken": True}, {"quasi": RULED, "edits": [SUM], "edits_original": "exclude"}),
@@ -214,7 +217,9 @@ def test_plain_sql_counts_the_promises_again(name, released):
             wrong = "SELECT count(*) FROM masked WHERE wages + other <> costs"
             assert database.sql(wrong).fetchone()[0] == 0
             if len(plan.edits) > 1:
-                assert database.sql("SELECT count(*) FROM masked WHERE region = 'south' AND cap > 30").fetchone()[0] == 0
+                assert (
+                    database.sql("SELECT count(*) FROM masked WHERE region = 'south' AND cap > 30").fetchone()[0] == 0
+                )
         if plan.preserve:
             for attribute in NUMBERS:
                 kept, had = (
