@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.backends.file.run import protect_file
+from shoal import protect_file
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.tables.csv import pieces as csv_source
