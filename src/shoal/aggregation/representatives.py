@@ -6,12 +6,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.groups import convex_medians, means, middle
+from shoal.kernels.groups import convex_medians, gathered, means, middle
 
 Labels = NDArray[np.int64]
 Column = NDArray[np.float64]
 Places = NDArray[np.int64]
 Aggregate = Literal["mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode"]
+
+
+_SMALL = 64  # members of groups that are sorted by insertion
 
 
 class Members(NamedTuple):
@@ -171,10 +174,14 @@ def members(codes: Column, labels: Labels, weights: Column | None) -> Members:
     takes_part = present & (counts > 0)
     x = codes[takes_part] + 0.0  # zeros of either sign are one value, of which 0.0 is published
     w, g = counts[takes_part], labels[takes_part]
-    order = np.lexsort((w, x, g))
     sizes = np.bincount(g)
     groups = np.flatnonzero(sizes)
-    return Members(x[order], w[order], starts_of(sizes[groups]), groups)
+    starts = starts_of(sizes[groups])
+    if sizes.max(initial=0) <= _SMALL:
+        number = np.cumsum(sizes > 0) - 1
+        return Members(*gathered(x, w, number[g], starts), starts, groups)
+    order = np.lexsort((w, x, g))
+    return Members(x[order], w[order], starts, groups)
 
 
 def starts_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

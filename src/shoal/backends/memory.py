@@ -419,9 +419,9 @@ def verify_in_memory(original: Table, published: Table, promise: Promise) -> Ver
     failures = [*_shape(published, original, promise), *_untouched(published, original, promise)]
     if failures:
         raise CheckFailed(failures)
-    pairs = Pairs(promise)
+    pairs = Pairs(replace(promise, spelled=bool(published.spelling)))
     batch = pairs.of(original, published, 0, published.spelling)
-    return verify(DuckPairs(lambda: iter([batch])), promise, lambda: pairs.broken)
+    return verify(DuckPairs(lambda: iter([batch])), pairs.promise, lambda: pairs.broken)
 
 
 def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:

@@ -18,7 +18,7 @@ from shoal.kernels.standardize import Matrix
 from shoal.measures import distance_linkage, exposure
 from shoal.parallel import Progress, Watch, quiet, side_by_side
 from shoal.pipeline.loss import Losses
-from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.masker import BlockMasker, in_order
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
 from shoal.plan import Plan
@@ -230,7 +230,7 @@ def _cuts(ready: _Ready, sizes: Sequence[int], progress: Progress) -> dict[int, 
     space = ready.masker.space(rows)
     if not alone or not space.plain or plan.refine is not False or plan.l is not None or plan.t is not None:
         return {}
-    order = np.lexsort(rows.T[::-1])
+    order = in_order(rows)
 
     def cuts(*, watch: Watch) -> dict[int, Labels]:
         return sweep_cuts(np.ascontiguousarray(space.values[order]), sizes, watch=watch)

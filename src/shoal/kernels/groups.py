@@ -14,6 +14,22 @@ from shoal.kernels.types import Floats, Integers
 
 
 @njit(cache=True, nogil=True)
+def gathered(x: Floats, weights: Floats, group: Integers, starts: Integers) -> tuple[Floats, Floats]:
+    """Return values and weights group by group, each group sorted as above, by insertion: for small groups only."""
+    place = starts[:-1].copy()
+    values, counts = np.empty_like(x), np.empty_like(weights)
+    for i in range(x.size):
+        first = starts[group[i]]
+        j = place[group[i]]
+        place[group[i]] += 1
+        while j > first and (values[j - 1] > x[i] or (values[j - 1] == x[i] and counts[j - 1] > weights[i])):
+            values[j], counts[j] = values[j - 1], counts[j - 1]
+            j -= 1
+        values[j], counts[j] = x[i], weights[i]
+    return values, counts
+
+
+@njit(cache=True, nogil=True)
 def means(values: Floats, weights: Floats, first: Integers, last: Integers) -> Floats:
     """Weighted mean of the members ``first[g]:last[g]`` of each group, added with compensation.
 

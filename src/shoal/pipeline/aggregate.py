@@ -1,6 +1,6 @@
 """Step 2 for a table: what every group publishes, attribute by attribute."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,18 @@ Labels = NDArray[np.int64]
 
 
 def representatives(
-    attributes: Sequence[Attribute], space: EncodedMatrix, partitions: list[Labels], plan: Plan, weights: Codes | None
+    attributes: Sequence[Attribute],
+    space: Callable[[], EncodedMatrix],
+    partitions: list[Labels],
+    plan: Plan,
+    weights: Codes | None,
 ) -> list[Codes]:
     """Give each attribute as it will be published: the representative of its group for every record."""
     found: dict[str, Codes] = {}
     for block, labels in zip(plan.in_blocks, partitions, strict=True):
         whole_records = [name for name in block if aggregate_of(name, plan) == "medoid"]
         if whole_records:
-            part = space.columns([plan.masked.index(name) for name in whole_records])
+            part = space().columns([plan.masked.index(name) for name in whole_records])
             chosen = _medoids(part, labels, weights, fill=plan.missing == "impute")[labels]
             found |= {name: attributes[plan.masked.index(name)].codes[chosen] for name in whole_records}
         for attribute in attributes:

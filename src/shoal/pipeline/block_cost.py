@@ -10,7 +10,7 @@ from shoal.blocking.blocks import PartBlocks
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.partitioning.methods import partitioner
-from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.masker import BlockMasker, in_order
 
 _REGIONS, _SAMPLE = 3, 200_000  # where blocking is tried with and without, and on how many records
 
@@ -59,7 +59,7 @@ def _region(
     pieces = []
     for block in chosen:
         rows = read(block)
-        rows = rows[np.lexsort(rows.T[::-1])]
+        rows = rows[in_order(rows)]
         every = max(1, min(step, len(rows) // masker.plan.k))
         pieces.append(masker.space(np.ascontiguousarray(rows[::every])).values)
     lengths = [len(piece) for piece in pieces]

@@ -126,7 +126,7 @@ def random_numbers(attributes: Sequence[Attribute], plan: Plan) -> np.random.Gen
 def _averages(quasi: list[Attribute], labels: Labels, masker: BlockMasker) -> dict[str, Array]:
     """Microaggregate the quasi-identifiers from the same groups."""
     plan = masker.plan
-    averages = representatives(quasi, space_of(quasi, plan, masker.scales), [labels], plan, None)
+    averages = representatives(quasi, partial(space_of, quasi, plan, masker.scales), [labels], plan, None)
     return {each.name: each.decode(average, whole=plan.round) for each, average in zip(quasi, averages, strict=True)}
 
 

@@ -13,6 +13,8 @@ from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes
 
 Sums = NDArray[np.float64]
 
+_ROWS = 1 << 14  # records that are measured at a time
+
 _ROUNDING = 1e-12  # of the sum of squares: what is left of a constant when its mean is taken off
 
 
@@ -88,15 +90,24 @@ class Losses:
         return sum(int(np.prod(shape)) for shape in self._shapes.values())
 
     def measure(self, codes: Matrix, published: Matrix, weights: Codes | None = None) -> Sums:
-        """Measure some records."""
+        """Measure some records, a piece at a time: what fits in a cache is quicker."""
+        sums = np.zeros(self.size)
+        for start in range(0, len(codes), _ROWS):
+            piece = slice(start, start + _ROWS)
+            sums += self._measure(codes[piece], published[piece], None if weights is None else weights[piece])
+        return sums
+
+    def _measure(self, codes: Matrix, published: Matrix, weights: Codes | None) -> Sums:
         missing, gone = np.isnan(codes), np.isnan(published)
         absent, lost = missing | gone, missing != gone
         X, Y = self._scaled(codes), self._scaled(published)
-        apart = np.where(absent, 0.0, X - Y)
+        apart = X - Y
         at = self._numbers
         categories = [j for j, attribute in enumerate(self.attributes) if attribute.type in CATEGORIES]
         apart[:, categories] = apart[:, categories] != 0
-        both = np.where(absent[:, at], 0.0, X[:, at])
+        both = X[:, at]
+        if absent.any():
+            apart, both = np.where(absent, 0.0, apart), np.where(absent[:, at], 0.0, both)
         w = np.ones(len(codes)) if weights is None else weights
         sums = {
             "missing_before": w @ missing,

@@ -198,21 +198,23 @@ class BlockMasker:
         Records are put in the order of their values first, so that ties do not depend on the order in which a backend
         has them; records that are equal in all that matters are interchangeable.
         """
-        order = np.lexsort(rows.T[::-1])
-        pieces = np.split(order, self._cuts(len(order)))
-        tasks = [task for piece in pieces for task in self._tasks(rows[piece])]
+        order = in_order(rows)
+        ordered = np.ascontiguousarray(rows[order])
+        pieces = np.split(np.arange(len(order)), self._cuts(len(order)))
+        parts = [ordered] if len(pieces) == 1 else [ordered[piece] for piece in pieces]
+        tasks = [task for part in parts for task in self._tasks(part)]
         results = iter(run(tasks, len(rows) * len(self.plan.in_blocks)))
         published = np.empty((len(rows), len(self.plan.changed)))
         labels = np.empty((len(rows), len(self.plan.in_blocks)), dtype=np.int64)
         slack, own, misread = np.zeros(published.shape[1]), 0, 0
         formed = np.zeros(labels.shape[1], dtype=np.int64)
-        for piece in pieces:
-            found = self._labels(rows[piece], results)
-            values, outside, counts = self.publish(rows[piece], found)
-            published[piece], labels[piece] = values, found + formed
-            formed = labels[piece].max(axis=0) + 1
+        for piece, part in zip(pieces, parts, strict=True):
+            found = self._labels(part, results)
+            values, outside, counts = self.publish(part, found)
+            published[order[piece]], labels[order[piece]] = values, found + formed
+            formed = formed + found.max(axis=0) + 1
             slack, own, misread = np.maximum(slack, outside), own + counts[0], misread + counts[1]
-        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]))
+        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(ordered))
 
     def _cuts(self, records: int) -> NDArray[np.int64]:
         """Say where a block is cut that has so many more records than asked for because they lie in one place.
@@ -280,7 +282,7 @@ class BlockMasker:
     def publish(self, rows: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.float64], tuple[int, int]]:
         """Aggregate and repair: what groups publish, how far outside their ranges, and two counts of `MaskedBlock`."""
         attributes, partitions = self.of(rows), list(labels.T)
-        values = representatives(attributes, self.space(rows), partitions, self.plan, self.weights(rows))
+        values = representatives(attributes, partial(self.space, rows), partitions, self.plan, self.weights(rows))
         slack = np.zeros(len(attributes))
         if self.edits is None:
             return np.column_stack(values), slack, (0, 0)
@@ -317,6 +319,18 @@ class BlockMasker:
     def as_read(self, columns: Mapping[str, Array]) -> Matrix:
         """Return what is published as a reader will find it: rounded to what the types of the columns can hold."""
         return np.column_stack([attribute.read(one_chunk(columns[attribute.name])) for attribute in self.changed])
+
+
+def in_order(rows: Matrix) -> Labels:
+    """Return the places of rows in the order of their values: by the first column, ties by the next, and so on."""
+    order = np.argsort(rows[:, 0], kind="stable")
+    first = rows[order, 0]
+    same = (first[1:] == first[:-1]) | (np.isnan(first[1:]) & np.isnan(first[:-1]))
+    if not same.any():
+        return np.asarray(order, dtype=np.int64)
+    tied = np.append(same, False) | np.append(False, same)
+    order[tied] = order[tied][np.lexsort(rows[order[tied]].T[::-1])]
+    return np.asarray(order, dtype=np.int64)
 
 
 def whole_of(attributes: Sequence[Attribute], plan: Plan) -> set[str]:

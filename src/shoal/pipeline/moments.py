@@ -38,7 +38,7 @@ class Moments:
     """Weight, weighted sum and weighted sum of squares of each attribute within its range, as whole numbers."""
 
     extents: tuple[Extent, ...]
-    sums: tuple[tuple[int, int, int], ...]
+    sums: tuple[tuple[int, ...], ...]
 
     def __add__(self, other: "Moments") -> "Moments":
         pairs = zip(self.sums, other.sums, strict=True)
@@ -70,17 +70,20 @@ def moments(columns: Matrix, extents: Sequence[Extent], weights: Codes | None = 
     weights
         Survey weights from 0 to 1.
     """
-    found = []
+    found: list[tuple[int, ...]] = []
     for column, extent in zip(columns.T, extents, strict=True):
         present = ~np.isnan(column)
         z = extent.unit(column[present])
-        w = np.ones(len(z)) if weights is None else weights[present]
-        parts = np.stack([w, z * w, z * z * w], axis=1)
-        found.append(_whole_sums(parts))
+        if weights is None:
+            total, squares = _whole_sums(z, z * z)
+            found.append((len(z) * _UNIT, total, squares))
+        else:
+            w = weights[present]
+            found.append(_whole_sums(w, z * w, z * z * w))
     return Moments(tuple(extents), tuple(found))
 
 
-def _whole_sums(columns: Matrix) -> tuple[int, int, int]:
-    digits = sum_of(np.ascontiguousarray(columns).view(np.int64), 0, _DIGITS)
-    weight, total, squares = (sum(int(digit) << (32 * place) for place, digit in enumerate(row)) for row in digits)
-    return weight, total, squares
+def _whole_sums(*columns: Codes) -> tuple[int, ...]:
+    """Add up columns exactly, as whole numbers of the least part of a double."""
+    digits = sum_of(np.stack(columns, axis=1).view(np.int64), 0, _DIGITS)
+    return tuple(sum(int(digit) << (32 * place) for place, digit in enumerate(row)) for row in digits)

@@ -72,6 +72,10 @@ class Promise:
         The largest absolute value of each number.
     ranges
         Whether what a group publishes lies within the range of its records: not where noise is added.
+    types
+        Of the columns that are published in place of changed ones.
+    spelled
+        Whether groups are told apart by the text of a file, such as CSV.
     """
 
     plan: ResolvedPlan
@@ -83,6 +87,8 @@ class Promise:
     edits: Edits | None = None
     largest: Mapping[str, float] = field(default_factory=dict)
     ranges: bool = True
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    spelled: bool = False
 
     @property
     def blocks(self) -> list[list[str]]:
@@ -94,6 +100,11 @@ class Promise:
     def strata(self) -> list[str]:
         """Attributes together with which this holds too."""
         return [] if self.mixed else self.plan.strata or []
+
+    def is_key(self, attribute: Attribute) -> bool:
+        """Whether the numbers that an attribute publishes are the very values of its column, in any file."""
+        doubles = attribute.type == "continuous" and attribute.name not in self.rescaled
+        return doubles and self.types.get(attribute.name) == pa.float64() and not self.spelled
 
     def place(self, name: str) -> int:
         """Return the place of a changed attribute among all."""
@@ -152,11 +163,11 @@ class Pairs:
         for j, attribute in enumerate(promise.attributes):
             x = attribute.read(without_declared(original, attribute.name))
             column = published.column(attribute.name)
-            y = attribute.read(column)
+            y = np.empty(0) if promise.is_key(attribute) else attribute.read(column)
             if attribute.name in promise.rescaled:
                 y = promise.rescaled[attribute.name].undo(y)
             columns |= {f"k{j}": countable((cells or {}).get(attribute.name, column))}
-            columns |= {f"x{j}": _nullable(x), f"y{j}": _nullable(y)}
+            columns |= {f"x{j}": _nullable(x)} | ({} if promise.is_key(attribute) else {f"y{j}": _nullable(y)})
         names = [name for name in plan.masked if name not in plan.changed]
         columns |= {f"m{i}": countable(published.column(name)) for i, name in enumerate(names)}
         columns |= {f"s{i}": countable(published.column(name)) for i, name in enumerate(plan.strata or [])}
@@ -259,15 +270,19 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     attribute, plan = promise.attributes[j], promise.plan
     slack = _slack(promise, attribute)
     y = f"y{j} < low{j} - {slack:.17e} OR y{j} > high{j} + {slack:.17e}"  # with an exponent: else it is a decimal
-    parts = [f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, any_value(y{j}) AS y{j}, count(x{j}) AS there{j}"]
+    # What is published may be the key of the group itself.
+    published = f"k{j} AS y{j}" if promise.is_key(attribute) else f"any_value(y{j}) AS y{j}"
+    parts = [f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, {published}"]
     where = "outside the range of the records that share it"
     if slack == np.inf:
         y = "1 = 0"  # it was computed from others, and may be anywhere
     if attribute.type in CATEGORIES:
         parts.append(f"sum(CASE WHEN x{j} = y{j} THEN 1 ELSE 0 END) AS same{j}")
         y, where = f"same{j} = 0", "that no record which shares it has"
-    complete = plan.missing == "impute"
-    gone = "1 = 1" if complete else f"there{j} = n"
+    gone = "1 = 1"
+    if plan.missing in ("group", "suppress"):
+        parts.append(f"count(x{j}) AS there{j}")
+        gone = f"there{j} = n"
     yield _Check(
         parts,
         f"CASE WHEN y{j} IS NULL THEN {gone} ELSE low{j} IS NULL OR {y} END",
@@ -287,10 +302,10 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
             lambda count: f"column '{name}' does not keep the weighted total in {counted(count, 'group')}",
         )
     elif _keeps_sum(promise, attribute):
-        parts = [f"sum(x{j}) AS total{j}, sum(abs(x{j})) AS size{j}"]
+        size = f"n * greatest(abs(low{j}), abs(high{j}))"
         yield _Check(
-            parts,
-            f"abs(n * y{j} - total{j}) > {tolerance:.17e} * size{j}",
+            [f"sum(x{j}) AS total{j}"],
+            f"abs(n * y{j} - total{j}) > {tolerance:.17e} * {size}",
             lambda count: f"column '{name}' does not keep the sum in {counted(count, 'group')}",
         )
 

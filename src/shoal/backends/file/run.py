@@ -214,7 +214,7 @@ class FileBackend(FileRecords):
             partial_file,
             masking.losses,
             sums,
-            promise_of(masker, prepared, rescaled, masked.slack),
+            replace(promise_of(masker, prepared, rescaled, masked.slack), spelled=self.kind == "csv"),
             notes(plan, self.outline, masker.types, missing, kept),
             hidden=masked.before if whole else None,
             own=masked.own,

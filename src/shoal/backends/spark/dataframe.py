@@ -382,7 +382,7 @@ def _published(
         released,
         losses,
         sums,
-        promise_of(masker, prepared, {}, slack),
+        replace(promise_of(masker, prepared, {}, slack), types={}),
         seen.broken,
         rescaled,
         [*found, "the records are in no order, as always with Spark"],
