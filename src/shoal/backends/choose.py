@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.backends import Backend
@@ -18,9 +19,11 @@ from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.unchanged import steady
 
-# How many times the bytes of a file its records take while they are protected in memory: read, encoded, published.
-_TIMES = {"parquet": 4, "csv": 8, "arrow": 4}
-_FIRST = 1000
+_FIRST = 1000  # records that are looked at for their width
+# Measured (1,000,000 to 3,000,000 records of 5 numbers, Parquet and CSV): the table twice, as it was read and as it is
+# published, and for each record 64 bytes an attribute and 64 more: rows, their copies in order, the search, labels. Of
+# a CSV file the text of its cells is held too.
+_TABLES, _EACH, _TEXT = 2, 64, 2.5
 
 
 @contextmanager
@@ -68,6 +71,7 @@ def open_records(
 def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], keep: bool) -> Iterator[MemoryRecords]:
     if keep and plan.method not in ("auto", "best") and plan.refine is False:
         raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'; it goes with 'best'")])
+    refuse_memory(plan)
     with steady([] if plan.input is None else [Path(plan.input)]) as refuse_changed:
         progress("read", 0, 1)
         opened = table if isinstance(table, Table) else _opened(table, plan)
@@ -101,13 +105,23 @@ def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, str | None]:
         return "file", "engine 'file' was chosen: the input is a folder"
     if not path.is_file():
         return "memory", None  # which says that it is not there
-    kind = kind_of(path)
-    if kind not in _TIMES or limits_of("file", plan):
+    if kind_of(path) not in _SIZES or limits_of("file", plan):
         return "memory", None
-    needed, limit = _TIMES[kind] * _bytes(path, kind), scale.memory_bytes or free_memory()
+    needed, limit = _needed(path, plan), scale.memory_bytes or free_memory()
     if needed <= limit:
         return "memory", None
     return "file", f"engine 'file' was chosen: in memory it would take about {needed / 1e9:.1f} GB of {limit / 1e9:.1f}"
+
+
+def refuse_memory(plan: Plan) -> None:
+    """Refuse to hold a file in memory that takes more of it than the plan allows."""
+    limit = None if plan.scale is None else plan.scale.memory_bytes
+    if limit is None or plan.input is None or not Path(plan.input).is_file() or kind_of(plan.input) not in _SIZES:
+        return
+    if (needed := _needed(Path(plan.input), plan)) > limit:
+        raise PlanError(
+            [("engine", f"'memory' would take about {needed / 1e9:.1f} GB, more than --memory allows; use 'file'")]
+        )
 
 
 def is_spark(table: Any) -> bool:
@@ -115,13 +129,39 @@ def is_spark(table: Any) -> bool:
     return any(base.__module__.startswith("pyspark.sql") for base in type(table).__mro__)
 
 
-def _bytes(path: Path, kind: str) -> int:
-    """Return the size of a table in memory, for Parquet by the width of its first records."""
-    if kind != "parquet":
-        return path.stat().st_size
+def _needed(path: Path, plan: Plan) -> int:
+    """Return the bytes that protecting a file in memory takes beside the program."""
     try:
-        with pq.ParquetFile(path, pre_buffer=False) as file:
-            first = next(file.iter_batches(batch_size=_FIRST), None)
-            return 0 if first is None else first.nbytes * file.metadata.num_rows // max(1, first.num_rows)
-    except (OSError, ValueError):
+        records, size, columns = _SIZES[kind_of(path)](path)
+    except (OSError, ValueError, pa.ArrowException):
         return 0  # damaged: who reads it says so
+    return int(_TABLES * size + records * _EACH * ((len(plan.masked) or columns) + 1))
+
+
+def _parquet_size(path: Path) -> tuple[int, float, int]:
+    """Return the records, the bytes in memory and the columns of a file, by the width of its first records."""
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        first = next(file.iter_batches(batch_size=_FIRST), None)
+        records = file.metadata.num_rows
+        each = 0 if first is None else first.nbytes / max(1, first.num_rows)
+        return records, records * each, len(file.schema_arrow)
+
+
+def _arrow_size(path: Path) -> tuple[int, float, int]:
+    with pa.OSFile(str(path), "rb") as file:
+        reader = pa.ipc.open_file(file)
+        first = reader.get_batch(0)
+        records = reader.num_record_batches * first.num_rows
+        return records, records * first.nbytes / max(1, first.num_rows), len(reader.schema)
+
+
+def _csv_size(path: Path) -> tuple[int, float, int]:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    lines = max(1, head.count(b"\n"))
+    header = head.partition(b"\n")[0]
+    return size * lines // max(1, len(head)), _TEXT * size, 1 + max(header.count(each) for each in (b",", b";", b"\t"))
+
+
+_SIZES = {"parquet": _parquet_size, "csv": _csv_size, "arrow": _arrow_size}

@@ -61,12 +61,12 @@ _MEGA = 10**6
 _ROWS = 1 << 17  # the most records in a piece that is read or written
 _PIECES = 32  # a piece takes at most so much of the memory, as a fraction
 _BLOCKS = 0.8  # of the memory is for blocks; the rest is for the program and its libraries
-_DATABASE = 0.4  # of the memory is for DuckDB, when the blocks are gone
+_DATABASE = 0.25  # of the memory is for DuckDB, when the blocks are gone
 # Records in a block, where not all fit in one: MDAV takes 4 us a record among 300,000, 6 among a million, 9 among 2.5
 # million (d = 5), and the loss hardly falls any more.
 _LARGEST = 1_000_000
 _FIRST, _FEWEST = 1000, 256  # records that are looked at for their width, and in a piece at least
-_LEAST = 1 << 28  # bytes: below, DuckDB does not work
+_LEAST = 100 * _MEGA  # bytes: below, DuckDB does not work
 
 
 @contextlib.contextmanager
