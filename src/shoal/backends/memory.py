@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.backends.database import DuckPairs
+from shoal.blocking import repair_seams
 from shoal.blocking.record_blocks import Blocking
-from shoal.errors import CheckFailed
+from shoal.errors import CheckFailed, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Task, quiet, side_by_side
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, certified
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import Losses, Sums
-from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.masker import BlockMasker, in_order
 from shoal.pipeline.notes import notes, on_seed, unchanged
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
@@ -149,12 +150,32 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
         published[place], labels[place] = each.published, each.labels + formed
         formed = int(labels[place].max()) + 1
         slack, own, misread = np.maximum(slack, each.slack), own + each.own, misread + each.misread
+    if masker.plan.scale is not None and masker.plan.scale.seams and len(places) > 1:
+        labels = _mended(masker, rows, labels, blocks, records.progress)
+        published, slack, (own, misread) = masker.publish(rows, labels)
     partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
     blocking = None
     if len(places) > 1:
         cost = block_cost(lambda number: rows[places[number]], masker, records.progress)
         blocking = Blocking.of(masker.sizes, cost)
     return Masked(keep, rows, published, partitions, slack, own, misread, blocking)
+
+
+def _mended(masker: BlockMasker, rows: Matrix, labels: Labels, blocks: Labels, progress: Progress) -> Labels:
+    """Let records cross the borders of blocks within each part; groups are taken in the order of blocks and values."""
+    if not masker.space(rows[:1]).plain:
+        raise PlanError([("scale.seams", "applies to numbers and dates only, on which a move can be weighed")])
+    mended, formed = np.empty_like(labels), np.zeros(labels.shape[1], dtype=np.int64)
+    part = masker.parts.finest[rows[:, -1].astype(np.int64)]
+    for place in _by_block(part):
+        place = place[in_order(rows[place])]
+        space = masker.space(rows[place])
+        for block, columns in enumerate(masker.columns):
+            own = np.unique(labels[place, block], return_inverse=True)[1]
+            found = repair_seams(space.columns(columns).values, masker.plan.k, own, blocks[place], progress)
+            mended[place, block] = found + formed[block]
+        formed = mended[place].max(axis=0) + 1
+    return mended
 
 
 def _in_one(masker: BlockMasker, rows: Matrix, place: Labels, *, watch: NDArray[np.int64]) -> Any:
