@@ -391,4 +391,5 @@ def promise_of(
         sensitive=masker.sensitive,
         edits=masker.edits,
         largest=prepared.largest,
+        types=masker.types,
     )
