@@ -18,10 +18,10 @@ from tests.planted import CONFIDENTIAL, QUASI, planted_table
 
 import shoal
 from shoal.backends.file.checkpoint import forget, work_folder
-from shoal.backends.file.run import protect_file
 from shoal.errors import FileError
 from shoal.pipeline.verify import class_sizes
 from shoal.plan import Plan
+from shoal.release import protect_file
 from shoal.tables import open_table, write_table
 from shoal.tables.stream_reading import readable_kind
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.backends import Published
 from shoal.backends.choose import open_records
-from shoal.backends.file.checkpoint import forget
+from shoal.backends.file.checkpoint import forget, was_placing
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import explained
 from shoal.errors import FileError, MissingExtra, PlanError
@@ -20,6 +20,7 @@ from shoal.pipeline.certify import Certificate
 from shoal.pipeline.notes import on_crowded, on_repair
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
+from shoal.pipeline.save import refuse_output
 from shoal.pipeline.verify import Verified, exposure_of
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
@@ -122,6 +123,9 @@ def protect_file(plan: Plan, *, overwrite: bool = False, resume: bool = False, p
     progress
         Called with the step, what is done of it and what there is.
     """
+    if plan.output is not None:  # before hours of work
+        target = Path(plan.output)
+        refuse_output(plan.input, target, overwrite or (resume and was_placing(target)))
     release = protect(plan=plan.updated(engine="file"), progress=progress, resume=resume)
     release.save(overwrite=overwrite)
     return release

@@ -6,6 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import shoal
+from shoal.plan import Plan
+
 
 def people(n: int, seed: int = 0, missing: float = 0.0) -> pa.Table:
     """Records with attributes of every type; some values may be missing."""
@@ -41,6 +44,11 @@ def saved(table: pa.Table, path: Path, rows: int = 700) -> Path:
     """Write Parquet in several row groups."""
     pq.write_table(table, path, row_group_size=rows)
     return path
+
+
+def masked_in_memory(table: pa.Table, plan: Plan) -> pa.Table:
+    """Return what memory publishes of a table for the plan of another backend's release."""
+    return shoal.protect(table, plan.updated(engine=None, input=None, output=None, csv=None)).table
 
 
 def firms(n: int, seed: int = 0) -> pa.Table:

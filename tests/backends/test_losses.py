@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.standardize import Scale
-from shoal.pipeline.loss import costs
-from shoal.pipeline.loss_sums import Losses
+from shoal.pipeline.loss import Losses, costs
 from shoal.tables.attributes import Attribute
 
 LEVELS = pa.array(list("abcdef"))

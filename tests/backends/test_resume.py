@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from tests.backends.backend_samples import MASKED, people, saved
 
-from shoal.backends.file.run import protect_file
 from shoal.errors import FileError
 from shoal.plan import Plan
+from shoal.release import protect_file
 
 # Runs a plan, and kills itself after so many calls of progress with a step, if one is given, or so many blocks.
 CHILD = """
 import os, signal, sys
-from shoal.pipeline.masker import Frame
-from shoal.backends.file.run import protect_file
+from shoal.pipeline.masker import BlockMasker
+from shoal.release import protect_file
 from shoal.plan import Plan
 plan, resume, step, calls = sys.argv[1], sys.argv[2] == "resume", sys.argv[3], int(sys.argv[4])
 def progress(at, done, total):
@@ -28,11 +28,11 @@ def progress(at, done, total):
         calls -= 1
         if calls < 0:
             os.kill(os.getpid(), signal.SIGKILL)
-mask = Frame.mask
+mask = BlockMasker.mask
 def counted(*args):
     progress("block", 0, 0)
     return mask(*args)
-Frame.mask = counted
+BlockMasker.mask = counted
 print("begins", flush=True)
 protect_file(Plan.load(plan), resume=resume, progress=progress)
 """

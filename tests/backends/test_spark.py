@@ -1,4 +1,4 @@
-"""The Spark engine on a real session: the release of the block function in memory, record by record."""
+"""Spark on a real session: the release of memory, record by record."""
 
 import os
 import re
@@ -7,8 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from functools import reduce
-from operator import add
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,53 +17,25 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import shoal.spark
-from shoal.backends.file.run import protect_file
-from shoal.backends.spark.dataframe import Cut, settled
+from shoal.backends.spark.dataframe import Cut
 from shoal.backends.spark.session import refuse_without_java
-from shoal.backends.spark.verify import promise_of, verified
-from shoal.blocking import in_chunks
 from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
 from shoal.pipeline.manifest import load_manifest
-from shoal.pipeline.masker import frame_of, with_blocks
 from shoal.plan import Plan
+from shoal.release import protect_file
 
 
-class InMemory:
-    """Records in memory, looked at in pieces."""
-
-    def __init__(self, table, step):
-        self.pieces = [(start, table.slice(start, step)) for start in range(0, len(table), step)]
-
-    def summary(self, look):
-        return reduce(add, (look(piece, start) for start, piece in self.pieces))
-
-    def moments(self, look, frame):
-        return reduce(add, (look(frame.codes(piece)) for _, piece in self.pieces))
-
-    def gather(self, frame, part=None):
-        return in_chunks(lambda: (frame.outline(frame.codes(piece)) for _, piece in self.pieces))
+def protect_files(plan, overwrite=False):
+    """Protect the plan's input on Spark, and write the release."""
+    release = shoal.protect(plan=plan.updated(engine="spark"))
+    release.save(overwrite=overwrite)
+    return release
 
 
-def in_memory(table, plan, step=5_000):
-    """What every engine must give: the frame and its blocks, masked one after the other in memory."""
-    plan = settled(plan, table.schema)
-    records = InMemory(table, step)
-    frame = frame_of(records, plan.updated(method="mdav"), table.schema)
-    most = plan.scale.block_size
-    frame = with_blocks(frame, records, most)
-    codes = frame.codes(table)
-    block = frame.block_of(codes, frame.part_of(table))
-    published = np.empty_like(codes)
-    cut = Cut.of(frame, most)
-    for b in range(int(block.max()) + 1):
-        rows = np.flatnonzero(block == b)
-        rows = rows[np.lexsort(codes[rows].T[::-1])]
-        piece = np.arange(len(rows)) * cut.pieces[b] // len(rows)
-        for p in range(cut.pieces[b]):
-            published[rows[piece == p]] = frame.mask(codes[rows[piece == p]]).published
-    for name, column in frame.decode(published).items():
-        table = table.set_column(table.schema.get_field_index(name), name, column)
-    return table.drop_columns(plan.identifiers)
+def in_memory(table, plan):
+    """What every backend must give."""
+    options = {"engine": None, "input": None, "output": None, "scale": {"master": None}}
+    return shoal.protect(table, plan.updated(**options)).table
 
 
 def sorted_rows(table):
@@ -103,7 +74,7 @@ PEOPLE = Plan(
 
 
 @pytest.mark.parametrize("options", [{}, {"standardize": "minmax", "missing": "impute", "round": True}])
-def test_the_release_is_that_of_the_block_function_in_memory(spark, options):
+def test_the_release_is_that_of_memory(spark, options):
     table, plan = people(), PEOPLE.updated(**options)
     df = spark.createDataFrame(table).repartition(3)
     release = shoal.spark.protect(df, plan)
@@ -112,7 +83,7 @@ def test_the_release_is_that_of_the_block_function_in_memory(spark, options):
     assert release.summary()["records"] == len(table)
     assert release.summary()["blocking"]["blocks"] > 1
     assert release.summary()["blocking"]["largest"] <= 500
-    release.table.unpersist()
+    release.published.masked.unpersist()
 
 
 def test_the_order_and_the_partitions_of_records_do_not_matter(spark):
@@ -132,9 +103,9 @@ def test_a_crowded_place_is_cut_in_pieces(spark):
     table = pa.table({"x": np.where(spread, rng.normal(size=n), 0.0), "town": rng.choice(["a", "b", "c"], n)})
     plan = Plan(k=3, quasi=["x", "town"], scale={"block_size": 200})
     release = shoal.spark.protect(spark.createDataFrame(table).repartition(2), plan)
-    sizes = release.frame.blocks.sizes
+    sizes = release.published.masker.blocks.sizes
     assert sizes.max() >= 400  # or this tests nothing
-    pieces = Cut.of(release.frame, 200).pieces
+    pieces = Cut.of(release.published.masker, 200).pieces
     assert pieces.max() > 1
     assert (sizes // pieces >= min(200, sizes.min())).all()
     assert sorted_rows(release.table.toArrow()) == sorted_rows(in_memory(table, plan))
@@ -153,23 +124,26 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
     table = pa.table({"id": pa.array(range(60), pa.int32()), "a": np.random.default_rng(0).normal(size=60)})
     df = spark.createDataFrame(table)
     release = shoal.spark.protect(df, k=3, quasi="a")
-    promise, good = promise_of(df, release.frame), release.table
-    assert verified(good, promise)["smallest"] >= 3
-    seven = F.col("id") == 7
+    published = release.published
+    assert published.verify().blocks[0].keys() >= {3}
+    seven = F.col("c0") == 7  # the columns of the release are numbered, pairs stand beside them
+    good, columns = published.masked, ["id", "a"]
     for bad, sentence in (
-        (good.withColumn("a", F.when(seven, -9.0).otherwise(F.col("a"))), "occur fewer than 3"),
+        (good.withColumn("c1", F.when(seven, -9.0).otherwise(F.col("c1"))), "occur fewer than 3"),
+        (good.withColumn("y0", F.col("y0") + 9.0), "outside the range of the records that share it"),
         (good.filter(~seven), "there are 59 records where 60 were expected"),
-        (good.withColumn("id", F.when(seven, 8).otherwise(F.col("id"))), "have changed"),
-        (good.withColumn("a", F.col("a").cast("float")), "promised types"),
-        (good.select("a", "id"), "in their order"),
+        (good.withColumn("c0", F.when(seven, 8).otherwise(F.col("c0"))), "have changed"),
+        (good.withColumn("c1", F.col("c1").cast("float")), "promised types"),
     ):
         with pytest.raises(CheckFailed, match=sentence):
-            verified(bad, promise)
+            replace(published, masked=bad, table=bad.select("c0", "c1").toDF(*columns)).verify()
+    with pytest.raises(CheckFailed, match="in their order"):
+        replace(published, table=published.table.select("a", "id")).verify()
 
 
 def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
     df = spark.createDataFrame(pa.table({"a": [1.0, None, 3.0], "b": [[1], [2], [3]], "c": [1.0, 2.0, 3.0]}))
-    with pytest.raises(DataError, match="column 'a' misses 1 values"):
+    with pytest.raises(DataError, match="column 'a' misses"):
         shoal.spark.protect(df, k=2, quasi="a")
     with pytest.raises(DataError, match="column 'b' is of type list"):
         shoal.spark.protect(df, k=2, quasi="b")
@@ -181,8 +155,8 @@ def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
         shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"])
     with pytest.raises(DataError, match="no records"):
         shoal.spark.protect(df.filter("c > 9"), k=2, quasi="c")
-    with pytest.raises(PlanError, match="whole table in memory"):
-        shoal.spark.protect(df, k=2, quasi="c", strata="a")
+    with pytest.raises(PlanError, match="method = 'mic1d' is not available on engine 'spark'"):
+        shoal.spark.protect(df, k=2, quasi="c", method="mic1d")
     with pytest.raises(DataError, match="share a name"):
         shoal.spark.protect(df.withColumn("d", F.col("c")).toDF("a", "b", "c", "C"), k=2, quasi="a")
     with pytest.raises(PlanError, match="must be a Plan"):
@@ -202,7 +176,7 @@ def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
         pq.write_table(table.slice(300 * part, 300), tmp_path / "in.parquet" / f"{part}.parquet")
     out = tmp_path / "out.parquet"
     plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=out, scale={"block_size": 200})
-    release = shoal.spark.protect_files(plan)
+    release = protect_files(plan)
     assert sorted(os.listdir(tmp_path)) == [
         ".out.manifest.json.crc",
         ".out.parquet.plan.toml.crc",
@@ -219,22 +193,22 @@ def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
     assert shoal.check(out, manifest=manifest)["records"] == 600
     again = Plan.load(tmp_path / "out.parquet.plan.toml")
     with pytest.raises(FileError, match="exists already"):
-        shoal.spark.protect_files(again)
+        protect_files(again)
     with pytest.raises(FileError, match="differs in more than its ending"):
-        shoal.spark.protect_files(again.updated(output=tmp_path / "out.csv"), overwrite=True)
-    shoal.spark.protect_files(again, overwrite=True)
+        protect_files(again.updated(output=tmp_path / "out.csv"), overwrite=True)
+    protect_files(again, overwrite=True)
     assert shoal.check(out, manifest=manifest)["records"] == 600
     assert sorted_rows(pq.read_table(out)) == sorted_rows(in_memory(table, plan))
 
 
-def test_the_release_is_that_of_the_local_engine(spark, tmp_path):
+def test_the_release_is_that_of_the_file_backend(spark, tmp_path):
     pq.write_table(people(), tmp_path / "in.parquet")
     plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")
     local = protect_file(plan)
-    spread = shoal.spark.protect_files(plan.updated(output=tmp_path / "spark.parquet"))
+    spread = protect_files(plan.updated(output=tmp_path / "spark.parquet"))
     tables = [pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark")]
     assert sorted_rows(tables[0]) == sorted_rows(tables[1])
-    assert len(local.block_sizes) > 1
+    assert local.blocking.blocks > 1
     assert spread.loss()["IL"] == pytest.approx(local.loss()["IL"], rel=1e-12)
     assert spread.risk() == local.risk()
     assert spread.plan.method == local.plan.method
@@ -244,7 +218,7 @@ def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):
     text = 'code,a,town,note\n007,1.5,"x",""\n0010,2,y,"a ""b"", c"\n1e3,30,x,  two\n1.50,40,y,"line\nbreak"\n'
     (tmp_path / "in.csv").write_text(text)
     plan = Plan(k=2, quasi="a", input=tmp_path / "in.csv", output=tmp_path / "out.csv")
-    shoal.spark.protect_files(plan)
+    protect_files(plan)
     found = spark.read.options(header="true", escape='"', multiLine="true").csv(str(tmp_path / "out.csv"))
     assert sorted((row.code, row.a) for row in found.collect()) == [
         ("0010", "1.75"), ("007", "1.75"), ("1.50", "35.0"), ("1e3", "35.0"),
@@ -252,30 +226,30 @@ def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):
     assert {row.note for row in found.collect() if row.note} == {'a "b", c', "  two", "line\nbreak"}
     assert shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.manifest.json")["records"] == 4
     with pytest.raises(PlanError, match="quasi"):
-        shoal.spark.protect_files(Plan(k=2, input=tmp_path / "in.csv", output=tmp_path / "other.csv"))
+        protect_files(Plan(k=2, input=tmp_path / "in.csv", output=tmp_path / "other.csv"))
 
 
 def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     pq.write_table(people(50), tmp_path / "in.parquet")
     plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "out.csv")
     with pytest.raises(FileError, match="no place for nested columns"):  # found after masking, when it is written
-        shoal.spark.protect_files(plan)
+        protect_files(plan)
     (tmp_path / "bad.parquet").write_bytes((tmp_path / "in.parquet").read_bytes()[:-50])
     for name, sentence in (("bad.parquet", "cannot be read to its end"), ("none.parquet", "no such file")):
         with pytest.raises(FileError, match=sentence):
-            shoal.spark.protect_files(plan.updated(input=tmp_path / name))
+            protect_files(plan.updated(input=tmp_path / name))
     mixed = tmp_path / "mixed.parquet"
     mixed.mkdir()
     pq.write_table(people(50), mixed / "1.parquet")
     pq.write_table(people(50).set_column(1, "income.net", [["?"] * 50]), mixed / "2.parquet")
     with pytest.raises(FileError, match="same columns"):
-        shoal.spark.protect_files(plan.updated(input=mixed))
+        protect_files(plan.updated(input=mixed))
     with pytest.raises(FileError, match="does not exist"):
-        shoal.spark.protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
+        protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
     with pytest.raises(FileError, match=r"\.parquet or \.csv"):
-        shoal.spark.protect_files(plan.updated(output=tmp_path / "out.sav"))
+        protect_files(plan.updated(output=tmp_path / "out.sav"))
     with pytest.raises(PlanError, match="output"):
-        shoal.spark.protect_files(plan.updated(output=None))
+        protect_files(plan.updated(output=None))
     assert sorted(os.listdir(tmp_path)) == ["bad.parquet", "in.parquet", "mixed.parquet"]
 
 
@@ -296,10 +270,10 @@ def test_spark_that_is_missing_names_the_extra(module):
 
 CLUSTER = """
 import sys
-from shoal.plan import Plan
-from shoal.spark import protect_files
+import shoal
 
-release = protect_files(Plan.load(sys.argv[1]), progress=lambda step, done, total: print(step, flush=True))
+release = shoal.protect(plan=sys.argv[1], progress=lambda step, done, total: print(step, flush=True))
+release.save()
 print("smallest", release.risk()["after"]["smallest"])
 """
 
@@ -348,7 +322,7 @@ def million(tmp_path):
 
 def same_table(tmp_path, table, plan):
     found = pq.read_table(tmp_path / "out.parquet").sort_by("id").combine_chunks()
-    return found.equals(in_memory(table, plan, step=130_000).combine_chunks())
+    return found.equals(in_memory(table, plan).combine_chunks())
 
 
 @pytest.mark.slow

@@ -1,17 +1,20 @@
-"""The Spark engine keeps rules: its release is that of the local engine, record by record."""
+"""Spark keeps rules: its release is that of the file backend, record by record."""
+
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from tests.backends.backend_samples import RULED, RULES, broken_rules, firms
-from tests.backends.test_local_edits import spoiled
+from tests.backends.test_file_edits import spoiled
+from tests.backends.test_spark import protect_files
 
 import shoal.spark
-from shoal.backends.file.run import protect_file
-from shoal.backends.spark.verify import promise_of, verified
-from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.errors import CheckFailed, DataError
+from shoal.pipeline.masker import BlockMasker
 from shoal.plan import Plan
+from shoal.release import protect_file
 
 PLAN = Plan(k=3, quasi=RULED, identifiers="id", edits=RULES, scale={"block_size": 250})
 
@@ -20,16 +23,16 @@ def rows(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
-def test_the_release_is_that_of_the_local_engine_and_breaks_no_rule(spark, tmp_path):
+def test_the_release_is_that_of_the_file_backend_and_breaks_no_rule(spark, tmp_path):
     pq.write_table(firms(900), tmp_path / "in.parquet")
     plan = PLAN.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")
     local = protect_file(plan)
-    spread = shoal.spark.protect_files(plan.updated(output=tmp_path / "spark.parquet"))
+    spread = protect_files(plan.updated(output=tmp_path / "spark.parquet"))
     one, two = (pq.read_table(tmp_path / f"{name}.parquet") for name in ("local", "spark"))
     assert rows(one) == rows(two)
     assert not any(broken_rules(two).values())
     assert spread.summary()["edits"] == local.summary()["edits"]
-    assert spread.summary()["blocking"]["blocks"] == len(local.block_sizes) > 4
+    assert spread.summary()["blocking"]["blocks"] == local.blocking.blocks > 4
     assert spread.plan.aggregate == local.plan.aggregate
 
 
@@ -37,31 +40,35 @@ def test_originals_that_break_rules_are_refused_or_kept(spark):
     df = spark.createDataFrame(spoiled(firms(800)))
     with pytest.raises(DataError, match="rule 'sum' is broken by 2 records; rule 'capped' is broken by 1 record; put"):
         shoal.spark.protect(df, PLAN)
-    with pytest.raises(PlanError, match="'exclude' does not apply"):
-        shoal.spark.protect(df, PLAN, edits_original="exclude")
+    excluded = shoal.spark.protect(df, PLAN, edits_original="exclude")
+    assert (excluded.suppressed, excluded.table.count()) == (3, 797)
+    assert not any(broken_rules(excluded.table.toArrow()).values())
     release = shoal.spark.protect(df, PLAN, edits_original="keep")
     found = broken_rules(release.table.toArrow())
     assert 0 < found["sum"] < 20
     assert 0 < found["capped"] < 10
     assert any("3 records broke a rule in the original" in note for note in release.notes)
-    promise = promise_of(df, release.frame, release.excused)
-    bad = release.table.withColumn("costs", F.col("costs") + 1)  # which excuses nobody any more
-    with pytest.raises(CheckFailed, match=r"rule 'sum' is broken by 800 records; publish whole records"):
-        verified(bad, promise)
-    release.table.unpersist()
+    broken = release.published.masked.withColumn("b0", F.lit(True))  # in all records: few groups have an excuse
+    with pytest.raises(CheckFailed, match=r"rule 'sum' is broken by 7\d\d records; publish whole records"):
+        replace(release.published, masked=broken).verify()
+    release.published.masked.unpersist()
 
 
-def test_a_release_that_breaks_a_rule_is_noticed(spark):
+def test_a_release_that_breaks_a_rule_is_noticed(spark, monkeypatch):
     df = spark.createDataFrame(firms(300))
-    release = shoal.spark.protect(df, PLAN)
-    promise = promise_of(df, release.frame)
-    verified(release.table, promise)
+    decode = BlockMasker.decode
+
+    def off(self, published, rescaled):
+        columns = decode(self, published, rescaled)
+        return {**columns, "grade": pa.array(columns["grade"].to_numpy() + 0.25)}
+
+    monkeypatch.setattr(BlockMasker, "decode", off)
     with pytest.raises(CheckFailed, match=r"rule 'domain' is broken by \d+ records; publish whole records"):
-        verified(release.table.withColumn("grade", F.col("grade") + 0.25), promise)
+        shoal.spark.protect(df, PLAN)
 
 
 def test_what_rules_part_off_is_refused(spark):
     df = spark.createDataFrame(firms(300))
     rule = "few: if size == 's' and region == 'east' and wages < 300 then cap >= 0"
-    with pytest.raises(DataError, match=r"^rule 'few' parts off .* of fewer than k = 9: take a smaller k"):
+    with pytest.raises(DataError, match=r"^rule 'few' parts off .* of fewer than k = 9: leave such records out"):
         shoal.spark.protect(df, PLAN, k=9, edits=[rule])

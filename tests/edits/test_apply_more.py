@@ -6,46 +6,46 @@ import pytest
 
 import shoal
 from shoal import cli
+from shoal.backends.memory import verify_in_memory
 from shoal.cli.display import _obeyed
-from shoal.edits.apply import kept_by_medoids, obedience, small_parts
+from shoal.edits.apply import kept_by_medoids, small_parts
 from shoal.edits.load import read_rules
-from shoal.pipeline.verify import Promise, _disobeyed
 from shoal.plan import Plan
 from shoal.tables import open_table
 
 NUMBERS = {"a": "continuous", "b": "continuous"}
 
 
-def promise_of(table, rules, plan):
-    keep = np.ones(len(table), dtype=bool)
-    obeyed = obedience(open_table(table), read_rules(rules), keep, plan)
-    return Promise(k=2, blocks=plan.in_blocks, strata=[], masked={}, identifiers=[], types={}, obeyed=obeyed)
+def disobeyed(before, after, **options):
+    """List the rules that a table breaks, were it the release of another whose broken rules are kept."""
+    promise = shoal.protect(before, k=2, types=NUMBERS, edits_original="keep", **options).published.promise
+    after = after.cast(pa.schema([("a", pa.float64()), ("b", pa.float64())]))
+    with pytest.raises(shoal.CheckFailed) as caught:
+        verify_in_memory(open_table(before), open_table(after), promise)
+    return [failure for failure in caught.value.failures if failure.startswith("rule")]
 
 
 def test_a_kept_record_excuses_the_rule_that_it_broke_and_no_other():
     before = pa.table({"a": [1, 9, 3, 4], "b": [1, 1, 1, 1]})
     after = pa.table({"a": [9, 9, 3, 3], "b": [7, 7, 1, 1]})
     rules = ["small: a <= 5", "one: b == 1"]
-    plan = Plan(k=2, quasi=["a", "b"], types=NUMBERS, edits=rules, edits_original="keep")
-    [failure] = _disobeyed(open_table(after), promise_of(before, rules, plan))
+    [failure] = disobeyed(before, after, quasi=["a", "b"], edits=rules)
     assert failure.startswith("rule 'one' is broken by 2 records, first by 1;")
 
 
 def test_a_kept_record_excuses_its_group_in_the_block_of_the_rule_alone():
     before = pa.table({"a": [1, 9, 3, 4], "b": [1, 2, 1, 2]})
     after = pa.table({"a": [5, 9, 5, 9], "b": [1, 1, 2, 2]})
-    plan = Plan(k=2, blocks=[["a"], ["b"]], types=NUMBERS, edits=["a <= 4"], edits_original="keep")
-    [failure] = _disobeyed(open_table(after), promise_of(before, ["a <= 4"], plan))
-    assert failure.startswith("rule 'rule 1' is broken by 2 records, first by 1;")
+    [failure] = disobeyed(before, after, blocks=[["a"], ["b"]], edits=["a <= 4"])
+    assert failure.startswith("rule 'rule 1' is broken by 2 records;")
 
 
 def test_only_rules_that_are_broken_take_memory():
     table = pa.table({"a": [1, 9, 3, 4]})
     rules = [f"a <= {i}" for i in range(5, 105)]
-    plan = Plan(k=2, quasi=["a"], types={"a": "continuous"}, edits=rules, edits_original="keep")
-    obeyed = obedience(open_table(table), read_rules(rules), np.ones(4, dtype=bool), plan)
-    assert list(obeyed.broken) == [0, 1, 2, 3]
-    assert "may go on breaking that rule" in obeyed.notes[0]
+    release = shoal.protect(table, k=2, types={"a": "continuous"}, edits=rules, edits_original="keep")
+    assert sorted(release.published.promise.edits.excused) == [0, 1, 2, 3]
+    assert any("may go on breaking that rule" in note for note in release.notes)
 
 
 def test_a_rule_on_what_is_published_as_it_is_is_not_broken_by_rounding(tmp_path):

@@ -101,7 +101,7 @@ def test_a_limit_on_the_size_of_files_of_work(tmp_path):
 @pytest.mark.parametrize(
     ("make", "at"),
     [
-        (small, "shoal.pipeline.prepare:open_table"),
+        (small, "shoal.backends.choose:open_table"),
         (small, "shoal.pipeline.save:write_table:after"),
         (large, "measure"),
     ],
@@ -153,7 +153,7 @@ def test_a_budget_of_seconds_while_the_clock_jumps(jump, tmp_path):
     place = small(tmp_path)
     shown = tmp_path / "shown"
     method = ["--method", "best", "--budget", "0.5s", "--json"]
-    assert place.run(*method, at="shoal.pipeline.partition:grouped", fault=jump, stdout=str(shown)).code == 0
+    assert place.run(*method, at="shoal.pipeline.masker:grouped", fault=jump, stdout=str(shown)).code == 0
     assert json.loads(shown.read_text())["risk"]["after"]["smallest"] == 3
 
 

@@ -5,13 +5,14 @@ from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line,
 
 # Where a step does its work: see `tests.faults.nursery`.
 IN_MEMORY = {
-    "read": "shoal.pipeline.prepare:open_table",
-    "encode": "shoal.pipeline.prepare:space_of",
-    "partition": "shoal.pipeline.partition:grouped",  # in a thread of its own
-    "aggregate": "shoal.release:representatives",
-    "verify": "shoal.release:verify",
+    "read": "shoal.backends.choose:open_table",
+    "scan": "scan",
+    "encode": "shoal.pipeline.masker:BlockMasker.encode",
+    "partition": "shoal.pipeline.masker:grouped",  # in a thread of its own
+    "aggregate": "shoal.pipeline.masker:representatives",
+    "verify": "shoal.backends.memory:verify",
     "write": "shoal.pipeline.save:write_table:after",
-    "verify on disk": "shoal.pipeline.save:verify_written",
+    "verify on disk": "shoal.pipeline.save:_verified",
     "plan": "shoal.plan:Plan.to_toml",
     "manifest": "shoal.pipeline.save:manifest_of_file",
     "name": "shoal.tables.atomic:_sync_folder",
@@ -22,7 +23,7 @@ LARGE = {
     "measure": "measure",
     "divide": "divide",
     "sort": "sort",
-    "partition": "shoal.pipeline.masker:Frame.mask",  # in a thread of its own
+    "partition": "shoal.pipeline.masker:BlockMasker.mask",  # in a thread of its own
     "cost": "cost",
     "write": "write",
     "verify": "verify",

@@ -15,10 +15,12 @@ import shoal
 from hybrid_samples import HYBRID, MS, assert_kept, columns, people
 from shoal import cli
 from shoal.aggregation import aggregate
+from shoal.backends.memory import MemoryRecords
 from shoal.masking.ipso import ipso
 from shoal.measures import distance_linkage
 from shoal.pipeline.hybrid import random_numbers
-from shoal.pipeline.resolve import settled
+from shoal.pipeline.prepare import prepare
+from shoal.pipeline.resolve import resolve
 from shoal.tables import Table, write_table
 
 FEW = ["EMCONTRB", "PTOTVAL", "INTVAL", "WSALVAL"]
@@ -71,10 +73,17 @@ def test_what_the_quasi_identifiers_add_up_to_is_refused_by_name(reference_file)
     assert release.risk()["after"]["smallest"] >= 40
 
 
+def encoded(plan, table):
+    """Return the resolved plan, and the attributes with their codes."""
+    records = MemoryRecords(Table(table))
+    masker = prepare(resolve(plan, records), records).masker
+    return masker.plan, masker.of(records.rows(masker))
+
+
 def test_k_of_all_records_is_ipso_on_the_file():
     table = people()
     release = shoal.protect(table, **{**HYBRID, "k": 120}, seed=5)
-    plan, attributes, _ = settled(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), Table(table))
+    plan, attributes = encoded(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), table)
     drawn = random_numbers(attributes, plan)
     expected = ipso(columns(table, ["income", "debt"]), columns(table, ["age", "height"]), drawn)
     np.testing.assert_allclose(columns(release.table, ["income", "debt"]), expected)
@@ -83,7 +92,7 @@ def test_k_of_all_records_is_ipso_on_the_file():
 @pytest.mark.parametrize("k", [10, 30, 50])
 def test_hybrid_data_are_linked_about_as_often_as_averages_and_keep_more(reference_file, k):
     release = shoal.protect(reference_file("census"), k=k, method="hybrid", confidential=FEW, seed=k)
-    original = Table(shoal.protect(reference_file("census"), k=2, quasi=FEW)._source.native)
+    original = Table(shoal.protect(reference_file("census"), k=2, quasi=FEW).published.source.native)
     X = original.matrix(FEW)
     plain = np.column_stack([aggregate(x, release.groups, "mean") for x in X.T])
     linked = release.summary()["hybrid"]["linkage"]["expected"]
@@ -237,12 +246,12 @@ def test_the_seed_decides_and_is_never_published(asked, tmp_path):
 
 def test_a_seed_that_is_used_once_more_gives_other_noise():
     table = people()
-    attributes = settled(shoal.Plan(**MS), Table(table))[1]
+    attributes = encoded(shoal.Plan(**MS), table)[1]
     drawn = [
-        random_numbers(attributes, settled(shoal.Plan(**{**MS, **options}, seed=7), Table(table))[0]).random()
+        random_numbers(attributes, encoded(shoal.Plan(**{**MS, **options}, seed=7), table)[0]).random()
         for options in ({}, {"alpha": 0.5}, {"confidential": ["debt", "income"]})
     ]
-    other = settled(shoal.Plan(**MS, seed=7), Table(people(seed=1)))
+    other = encoded(shoal.Plan(**MS, seed=7), people(seed=1))
     drawn.append(random_numbers(other[1], other[0]).random())
     assert len(set(drawn)) == 4
     one, two = (shoal.protect(table, **{**MS, "alpha": alpha}, seed=7).table["income"] for alpha in (0.3, 0.6))

@@ -16,10 +16,10 @@ import pytest
 
 import shoal
 from shoal import cli
-from shoal.backends.file.run import protect_file
 from shoal.pipeline.manifest import PUBLIC, Manifest, load_manifest, manifest_beside
 from shoal.plan import Csv, Scale
 from shoal.plan.options import public_fields
+from shoal.release import protect_file
 from shoal.tables import Table, write_table
 
 # Nobody should find any of these in a manifest: values of identifiers, of what is masked and of what is confidential.

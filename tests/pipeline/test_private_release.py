@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
@@ -14,10 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shoal
+from shoal.backends.capabilities import refuse_limits
 from shoal.backends.choose import engine_for
 from shoal.cli import app
-from shoal.pipeline.masker import refuse_whole
-from shoal.pipeline.verify import verify
 from shoal.plan import Plan
 from shoal.plan.commands import protect_command
 from shoal.tables import Table
@@ -110,9 +110,12 @@ def test_dates_missing_values_and_an_index_are_refused():
 
 def test_engines_that_divide_records_and_sweeps_refuse_epsilon(tmp_path):
     plan = Plan(k=3, quasi=["age"], epsilon=1, bounds={"age": [0, 120]})
-    with pytest.raises(shoal.PlanError, match="epsilon: needs the whole table in memory"):
-        refuse_whole(plan)
-    assert engine_for(plan.updated(input=str(tmp_path))) == "memory"
+    for engine in ("file", "spark"):
+        with pytest.raises(shoal.PlanError, match=f"epsilon is not available on engine '{engine}'.* use 'memory'"):
+            refuse_limits(engine, plan)
+    pyarrow.csv.write_csv(people(), tmp_path / "people.csv")
+    large = plan.updated(input=str(tmp_path / "people.csv"), scale={"memory": "1kB"})
+    assert engine_for(large)[0] == "memory"
     with pytest.raises(shoal.PlanError, match="epsilon: does not apply to a sweep"):
         shoal.sweep(people(), [20], "auto", identifiers=["name"], epsilon=1, bounds=BOUNDS)
     with pytest.raises(shoal.PlanError, match="method: 'insensitive' cannot be swept"):
@@ -213,10 +216,9 @@ def test_verification_finds_what_is_not_as_claimed(tamper, failure):
     release = shoal.protect(people(), **ASKED, round=False)
     masked = np.asarray(tamper(release.table["age"].to_numpy()))
     constant = np.full(207, 5.0)
-    original = people()
     with pytest.raises(shoal.CheckFailed, match=failure):
-        verify(spoilt(release, age=masked, income=constant), Table(original), release._promise)
-    verify(Table(release.table), Table(original), release._promise)
+        replace(release.published, released=spoilt(release, age=masked, income=constant)).verify()
+    release.published.verify()
 
 
 def test_the_command_writes_a_private_file_and_its_plan_and_report(tmp_path):

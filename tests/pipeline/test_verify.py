@@ -1,6 +1,7 @@
 """Verification finds what is wrong, and passes what is right."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.pipeline.verify import Promise, class_sizes, verify
+from shoal.backends.memory import verify_in_memory
+from shoal.pipeline.classes import class_sizes
 from shoal.tables import open_table
 
 
@@ -23,19 +25,17 @@ def test_combinations_are_counted_with_missing_equal_only_to_missing(rows):
 
 ORIGINAL = pa.table({"name": ["A", "B", "C", "D"], "x": [1.0, 3, 10, 12], "y": [1, 2, 3, float("nan")]})
 RIGHT = pa.table({"x": [2.0, 2, 11, 11], "y": [1, 2, 3, float("nan")]})
-PROMISE = Promise(
-    k=2,
-    blocks=[["x"]],
-    strata=[],
-    masked={"x": pa.float64()},
-    identifiers=["name"],
-    types={"x": "continuous"},
-)
 
 
-def failures(published, promise=PROMISE):
+def verified(published: pa.Table, original: pa.Table, **options):
+    """Verify a table as if it were the release of another."""
+    promise = shoal.protect(original, **options).published.promise
+    return verify_in_memory(open_table(original), open_table(published), promise)
+
+
+def failures(published):
     with pytest.raises(shoal.CheckFailed) as caught:
-        verify(open_table(published), open_table(ORIGINAL), promise)
+        verified(published, ORIGINAL, k=2, quasi=["x"], identifiers=["name"])
     return caught.value.failures
 
 
@@ -44,7 +44,8 @@ def replaced(name, values):
 
 
 def test_what_is_right_passes():
-    assert verify(open_table(RIGHT), open_table(ORIGINAL), PROMISE) is None  # or it raises
+    found = verified(RIGHT, ORIGINAL, k=2, quasi=["x"], identifiers=["name"])  # or it raises
+    assert found.blocks == [{2: 2}]
 
 
 def test_a_combination_below_k_is_found():
@@ -86,18 +87,17 @@ def test_restored_variances_are_tied_to_their_rows():
     rng = np.random.default_rng(0)
     table = pa.table({"a": rng.normal(size=40)})
     release = shoal.protect(table, k=4, restore_variance=True)
-    verify(open_table(release.table), open_table(table), release._promise)
+    release.published.verify()
     for wrong in (np.roll(release.table["a"].to_numpy(), 7), np.full(40, 1e9), np.full(40, np.nan)):
         with pytest.raises(shoal.CheckFailed):
-            verify(open_table(pa.table({"a": wrong})), open_table(table), release._promise)
+            replace(release.published, released=open_table(pa.table({"a": wrong}))).verify()
 
 
 def test_strata_are_counted_with_the_quasi_identifiers():
     table = pa.table({"x": [1.0, 2, 3, 4], "s": ["u", "u", "v", "v"]})
-    release = shoal.protect(table, k=2, quasi=["x"], strata=["s"])
-    mixed = pa.table({"x": [2.5] * 4, "s": ["u", "v", "v", "v"]})
-    with pytest.raises(shoal.CheckFailed, match="'x', 's' occur fewer than 2"):
-        verify(open_table(mixed), open_table(table), release._promise)
+    mixed = pa.table({"x": [1.5, 2.5, 2.5, 2.5], "s": ["u", "u", "v", "v"]})
+    with pytest.raises(shoal.CheckFailed, match="2 of the 3 combinations of 'x', 's' occur fewer than 2"):
+        verified(mixed, table, k=2, quasi=["x"], strata=["s"])
 
 
 def test_check_passes_what_others_masked_and_raises_otherwise():

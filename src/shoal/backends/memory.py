@@ -25,7 +25,7 @@ from shoal.pipeline.masker import BlockMasker, in_order
 from shoal.pipeline.notes import notes, on_seed, unchanged
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
-from shoal.pipeline.save import save
+from shoal.pipeline.save import save, wrong_types
 from shoal.pipeline.verify import Pairs, Promise, Verified, verify
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
@@ -389,7 +389,7 @@ def _mic1d(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     values = mic1d(rows[:, : len(attributes)], masker.plan.k)
     columns = masker.decode(values, {})
     found = unchanged(masker.plan, list(values.T), attributes)
-    promise = Promise(masker.plan, masker.changed)
+    promise = Promise(masker.plan, masker.changed, types=masker.types)
     return _published(records, masker, _only(records.outline, keep), rows, columns, [], promise, found)
 
 
@@ -400,7 +400,7 @@ def _private(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     rows, keep = _kept(records, masker)
     made = private_data(masker.of(rows), masker.plan)
     original = in_rows(_only(records.outline, keep), made.order)
-    promise = Promise(masker.plan, masker.changed, ranges=False)
+    promise = Promise(masker.plan, masker.changed, types=masker.types, ranges=False)
     found = on_privacy(masker.plan, made.figures)
     published = _published(records, masker, original, rows[made.order], made.columns, [made.labels], promise)
     return replace(published, notes=[*found, *published.notes], privacy=made.figures)
@@ -417,7 +417,14 @@ def _hybrid(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     masker = replace(masker, plan=plan.decided(seed=None))
     rules = [] if masker.edits is None else masker.edits.rules
     made = hybrid_data(attributes, masker.homes(rows)[0], masker, rules, rng, records.progress)
-    promise = Promise(masker.plan, masker.changed, mixed=masker.parts.mixed, edits=masker.edits, ranges=plan.mask_quasi)
+    promise = Promise(
+        masker.plan,
+        masker.changed,
+        mixed=masker.parts.mixed,
+        edits=masker.edits,
+        types=masker.types,
+        ranges=plan.mask_quasi,
+    )
     original = _only(records.outline, keep)
     published = _published(records, masker, original, rows, made.columns, [made.labels], promise)
     return replace(published, notes=[*made.notes, secret, *published.notes], made=made, blocking=made.blocking)
@@ -437,7 +444,11 @@ def verify_in_memory(original: Table, published: Table, promise: Promise) -> Ver
     CheckFailed
         Naming everything that does not hold.
     """
-    failures = [*_shape(published, original, promise), *_untouched(published, original, promise)]
+    failures = [
+        *_shape(published, original, promise),
+        *_untouched(published, original, promise),
+        *wrong_types(published, promise.types),
+    ]
     if failures:
         raise CheckFailed(failures)
     pairs = Pairs(replace(promise, spelled=bool(published.spelling)))

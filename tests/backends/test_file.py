@@ -1,4 +1,4 @@
-"""The local engine: what it publishes, in which order, in which kind of file."""
+"""Files larger than memory: what is published, in which order, in which kind of file."""
 
 import os
 import stat
@@ -14,9 +14,9 @@ from tests.backends.backend_samples import MASKED, masked_in_memory, numbers, pe
 
 import shoal
 from shoal.backends.file import run as local
-from shoal.backends.file.run import protect_file
 from shoal.backends.free_memory import free_memory
 from shoal.plan import Plan, Scale
+from shoal.release import protect_file
 
 
 def run(table: pa.Table, folder: Path, name: str = "out.parquet", **options):
@@ -26,43 +26,44 @@ def run(table: pa.Table, folder: Path, name: str = "out.parquet", **options):
     return protect_file(plan, overwrite=True)
 
 
-def test_publishes_what_the_frame_gives_in_memory(tmp_path):
+def test_publishes_what_memory_does(tmp_path):
     table = people(2000)
     release = run(table, tmp_path, quasi=MASKED, identifiers=["id"])
     written = pq.read_table(tmp_path / "out.parquet")
-    expected = masked_in_memory(table, release.plan, 400)
-    for name, column in expected.items():
-        assert written.column(name).combine_chunks().cast(column.type).to_pylist() == column.to_pylist()
+    assert written.to_pylist() == masked_in_memory(table, release.plan).to_pylist()
     for name in ("ill", "note"):
         assert written.column(name).equals(table.column(name))
     assert written.column_names == [name for name in table.column_names if name != "id"]
-    assert len(release.block_sizes) > 3
-    assert release.groups["smallest"] >= 3
+    assert release.blocking.blocks > 3
+    assert release.risk()["after"]["smallest"] >= 3
 
 
-@pytest.mark.parametrize("missing", ["group", "impute"])
+@pytest.mark.parametrize("missing", ["group", "impute", "suppress"])
 def test_missing_values(tmp_path, missing):
     table = people(1500, missing=0.05)
     release = run(table, tmp_path, quasi=MASKED, missing=missing)
     written = pq.read_table(tmp_path / "out.parquet")
-    for name, column in masked_in_memory(table, release.plan, 400).items():
-        assert written.column(name).combine_chunks().cast(column.type).to_pylist() == column.to_pylist()
-    assert written.column("income").null_count == (0 if missing == "impute" else written.column("income").null_count)
-    assert any("'income' is missing in" in note for note in release.notes)
+    assert written.to_pylist() == masked_in_memory(table, release.plan).to_pylist()
+    assert written.column("income").null_count == (0 if missing != "group" else written.column("income").null_count)
+    if missing == "suppress":
+        assert 0 < release.suppressed == len(table) - len(written)
+    else:
+        assert any("'income' is missing in" in note for note in release.notes)
 
 
 def test_one_block_publishes_what_protect_publishes(tmp_path):
     table = numbers(500)
     run(table, tmp_path, scale={"block_size": None})
-    in_memory = shoal.protect(table, k=3, method="mdav").table
+    in_memory = shoal.protect(table, k=3).table
     written = pq.read_table(tmp_path / "out.parquet")
     for name in table.column_names:
         np.testing.assert_allclose(written.column(name), in_memory.column(name), rtol=1e-12)
 
 
-def test_the_method_is_that_for_blocks_where_no_scale_is_given(tmp_path):
+def test_the_method_is_chosen_by_the_number_of_records_as_in_memory(tmp_path):
     source = saved(numbers(300), tmp_path / "in.parquet")
-    assert protect_file(Plan(k=3, input=str(source), output=str(tmp_path / "out.parquet"))).plan.method == "mdav"
+    chosen = protect_file(Plan(k=3, input=str(source), output=str(tmp_path / "out.parquet"))).plan.method
+    assert chosen == shoal.protect(source, k=3).plan.method
 
 
 def test_evidence_is_that_of_protect(tmp_path):
@@ -124,7 +125,7 @@ def test_work_files_are_private(tmp_path):
     source = saved(people(500), tmp_path / "in.parquet")
     plan = Plan(k=3, quasi=MASKED, input=str(source), output=str(tmp_path / "out.parquet"), scale={"block_size": 100})
     protect_file(plan, progress=look)
-    assert {"codes", "records", "published", "block_of", "sums", "frame", "partial.parquet", "state.json"} <= set(seen)
+    assert {"codes", "records", "published", "block_of", "sums", "partial.parquet", "state.json"} <= set(seen)
     assert seen.pop(".") == seen.pop("sorting", 0o700) == 0o700
     assert set(seen.values()) == {0o600}
 
@@ -162,7 +163,7 @@ def test_arrow_in_and_every_kind_out(tmp_path, kind):
     )
     written = shoal.tables.open_table(output)
     assert written.column("id").to_pylist() == table.column("id").to_pylist()
-    expected = masked_in_memory(table, release.plan, 200)
+    expected = masked_in_memory(table, release.plan)
     assert [str(town) for town in written.column("town").to_pylist()] == expected["town"].to_pylist()
     assert written.column("since").to_pylist() == expected["since"].to_pylist()
     if kind == "arrow":
@@ -178,7 +179,7 @@ def test_a_category_that_nobody_publishes_is_gone(tmp_path):
 
 def test_all_records_equal_make_one_large_block(tmp_path):
     release = run(pa.table({"x": [1.5] * 1000, "y": [2.0] * 1000}), tmp_path, scale={"block_size": 100})
-    assert release.block_sizes.tolist() == [1000]
+    assert release.blocking is None
     assert any("too many lie in one place" in note for note in release.notes)
     assert pq.read_table(tmp_path / "out.parquet").column("x").unique().to_pylist() == [1.5]
 
@@ -186,16 +187,14 @@ def test_all_records_equal_make_one_large_block(tmp_path):
 def test_two_d_tree_across_chosen_dimensions(tmp_path):
     release = run(numbers(1500), tmp_path, scale={"blocking": "2^d", "dimensions": ["x0", "x2"]})
     written = pq.read_table(tmp_path / "out.parquet")
-    for name, column in masked_in_memory(numbers(1500), release.plan, 400).items():
-        assert written.column(name).to_pylist() == column.to_pylist()
-    assert len(release.block_sizes) > 4
+    assert written.to_pylist() == masked_in_memory(numbers(1500), release.plan).to_pylist()
+    assert release.blocking.blocks > 4
 
 
 def test_blocking_is_priced(tmp_path):
     release = run(numbers(3000), tmp_path, scale={"block_size": 150})
-    assert release.block_cost is not None
-    assert 1.0 < release.block_cost.ratio < 1.5
-    assert release.summary()["blocking"]["cost"] == release.block_cost.ratio
+    assert 1.0 < release.blocking.cost < 1.5
+    assert release.summary()["blocking"]["cost"] == release.blocking.cost
 
 
 def test_sizes_of_memory():
@@ -206,7 +205,7 @@ def test_sizes_of_memory():
 
 RUN = """
 import resource, sys
-from shoal.backends.file.run import protect_file
+from shoal.release import protect_file
 from shoal.plan import Plan
 protect_file(Plan(k=3, input=sys.argv[1], output=sys.argv[2], scale={"memory": "500MB"}))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
