@@ -1,6 +1,8 @@
 """The site builds without a warning, loads nothing from elsewhere, and its links lead somewhere."""
 
+import html
 import html.parser
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from tests.docs.pages import DOCS
 
+from shoal.backends.capabilities import LIMITS
 from shoal.cli import app
 from shoal.plan import Plan
 
@@ -89,6 +92,13 @@ def test_formulas_are_drawn_without_scripts(pages, site):
     assert not [each for each in pages[page].loaded if "mathjax" in each.lower()]
 
 
+def rows_of(page: str) -> list[list[str]]:
+    """The rows of all tables of a page, as the text of their cells."""
+    rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+    cells = [re.findall(r"<td.*?>(.*?)</td>", row, re.DOTALL) for row in rows]
+    return [[html.unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in cells]
+
+
 def text_of(site: Path, page: str) -> str:
     return (site / page).read_text(encoding="utf-8")
 
@@ -96,6 +106,14 @@ def text_of(site: Path, page: str) -> str:
 def test_every_field_of_a_plan_is_described(site):
     text = text_of(site, "reference/plan.html")
     assert not [name for name in Plan.model_fields if f">{name}</span>" not in text]
+
+
+def test_every_limit_of_an_engine_is_shown_with_its_reason(site):
+    rows = rows_of(text_of(site, "reference/engines.html"))
+    for limit in LIMITS:
+        [row] = [row for row in rows if row[0] == limit.option]
+        having = [engine for engine in ("memory", "file", "spark") if engine not in limit.engines]
+        assert row[1:] == [", ".join(having), limit.reason]
 
 
 def test_every_command_is_described(site):
