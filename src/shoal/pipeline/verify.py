@@ -70,8 +70,6 @@ class Promise:
         The rules that are obeyed.
     largest
         The largest absolute value of each number.
-    types
-        Of the published columns.
     ranges
         Whether what a group publishes lies within the range of its records: not where noise is added.
     types
@@ -88,7 +86,6 @@ class Promise:
     sensitive: Sequence[Sensitive] = ()
     edits: Edits | None = None
     largest: Mapping[str, float] = field(default_factory=dict)
-    types: Mapping[str, pa.DataType] = field(default_factory=dict)
     ranges: bool = True
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     spelled: bool = False
