@@ -94,9 +94,8 @@ def refuse_limits(engine: Engine, plan: Plan) -> None:
     problems = []
     for limit in limits_of(engine, plan):
         others = [name for name in ("memory", "file", "spark") if name not in limit.engines]
-        use = " or ".join(f"'{name}'" for name in others)
-        problems.append(
-            (limit.field, f"{limit.option} is not available on engine '{engine}': it {limit.reason}; use {use}")
-        )
+        use = " or ".join(f"--engine {name}" for name in others)
+        what = f"{limit.option} is not available on engine '{engine}': it {limit.reason}"
+        problems.append((limit.field, f"{what}. Use {use}."))
     if problems:
         raise PlanError(problems)

@@ -1,5 +1,6 @@
 """DuckDB as the judge of a release: the queries of `shoal.pipeline.verify` on pairs of records."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ import pyarrow as pa
 
 from shoal.errors import FileError
 from shoal.tables.duck import cursor
+
+_SMALL = 1 << 28  # bytes
 
 Batches = Callable[[], Iterator[pa.RecordBatch]]
 
@@ -69,6 +72,8 @@ class DuckPairs:
         return duckdb.connect(
             config={
                 "memory_limit": f"{self.memory >> 20}MiB",
+                # every thread has tables of its own
+                "threads": 1 if self.memory < _SMALL else os.cpu_count() or 1,
                 "temp_directory": str(self.temporary),
                 "preserve_insertion_order": False,
                 "autoinstall_known_extensions": False,
