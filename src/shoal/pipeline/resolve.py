@@ -275,7 +275,7 @@ def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attri
     kind = plain_values(pa.array([], inner(stored))).type
     found = pa.array(sorted(column.categories), kind)
     own = None if column.dictionary is None else pa.array(column.dictionary, kind)
-    if type_ == "ordinal" and name not in plan.levels and column.has_orders:
+    if type_ == "ordinal" and name not in plan.levels and column.orders:
         raise DataError(f"column '{name}' has its levels in different orders in the file; give them with levels")
     labels = records.outline.labels(name)
     attribute = attribute_of(name, type_, stored, found, plan.levels.get(name), dictionary=own, labels=labels)

@@ -19,7 +19,6 @@ from shoal.tables.dtypes import is_number
 from shoal.tables.numbers import first_inexact, what_it_is
 
 MOST_CATEGORIES = 100_000
-_NO_ORDER = ("no", "order")  # pieces have their categories in different orders
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,10 @@ class Column:
         The range of numbers; of dates, in units of the column, with the largest tick that all are whole numbers of.
     categories
         Levels or categories that occur.
-    order
-        The dictionary of a categorical column, where all pieces have the same.
+    dictionary
+        The categories of a categorical column, in the order of its first piece, then of the next.
+    orders
+        Whether pieces have their categories in different orders.
     """
 
     records: int = 0
@@ -60,7 +61,8 @@ class Column:
     high: float | int | None = None
     tick: int = 0
     categories: frozenset[Any] = field(default_factory=frozenset)
-    order: tuple[Any, ...] | None = None
+    dictionary: tuple[Any, ...] | None = None
+    orders: bool = False
 
     def __add__(self, other: "Column") -> "Column":
         if self.low is None or other.low is None:
@@ -77,23 +79,16 @@ class Column:
             _most(self.high, other.high),
             tick,
             _some(self.categories | other.categories),
-            _one_order(self.order, other.order),
+            _joined(self.dictionary, other.dictionary),
+            self.orders
+            or other.orders
+            or (None not in (self.dictionary, other.dictionary) and self.dictionary != other.dictionary),
         )
 
     @property
     def present(self) -> int:
         """How many records have a value."""
         return self.records - self.missing.count
-
-    @property
-    def dictionary(self) -> tuple[Any, ...] | None:
-        """The categories in the order of the column's dictionary; None where pieces differ, or there is none."""
-        return None if self.order in (None, _NO_ORDER) else self.order
-
-    @property
-    def has_orders(self) -> bool:
-        """Whether pieces have their categories in different orders."""
-        return self.order == _NO_ORDER
 
 
 def _least(one: Any, two: Any) -> Any:
@@ -109,10 +104,11 @@ def _some(categories: frozenset[Any]) -> frozenset[Any]:
     return categories if len(categories) <= MOST_CATEGORIES else frozenset(list(categories)[: MOST_CATEGORIES + 1])
 
 
-def _one_order(one: tuple[Any, ...] | None, two: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+def _joined(one: tuple[Any, ...] | None, two: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
     if one is None or two is None or one == two:
         return two if one is None else one
-    return _NO_ORDER
+    known = {*one}
+    return (*one, *(category for category in two if category not in known))
 
 
 @dataclass(frozen=True)
@@ -161,10 +157,12 @@ def _column(table: Table, name: str, type_: AttributeType, start: int | None, de
         return found + Column(low=low, high=high, tick=int(np.gcd.reduce(units - low)) if fits else 1)
     if type_ in NUMBERS or pa.types.is_nested(values.type):
         return found  # the description of the attribute says that it is of another type
-    order = None
+    dictionary = None
     if isinstance(values, pa.DictionaryArray):
-        order = tuple(values.dictionary.drop_null().to_pylist())
-    return found + Column(categories=_some(frozenset(plain_values(present).unique().to_pylist())), order=order)
+        dictionary = tuple(values.dictionary.drop_null().to_pylist())
+    return found + Column(
+        categories=_some(frozenset(plain_values(present).unique().to_pylist())), dictionary=dictionary
+    )
 
 
 def _not_numbers(values: Array, name: str, decimal: str) -> Column:

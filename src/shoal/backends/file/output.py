@@ -70,6 +70,8 @@ def release_pieces(
         for attribute in masker.changed:
             if attribute.type != "ordinal" and isinstance(attribute.stored, pa.DictionaryType):
                 levels = attribute.levels.filter(pa.array(used[attribute.name]))  # type: ignore[union-attr]
+                if attribute.dictionary is not None:  # in the order that the column has them
+                    levels = attribute.dictionary.filter(pc.is_in(attribute.dictionary, value_set=levels))
                 columns[attribute.name] = _in_one_dictionary(columns[attribute.name], levels)
         names = schema.names
         yield pa.table({name: columns.get(name, one_chunk(piece.column(name))) for name in names})
