@@ -19,7 +19,7 @@ from tests.planted import CONFIDENTIAL, QUASI, planted_table
 import shoal
 from shoal.backends.file.checkpoint import forget, work_folder
 from shoal.errors import FileError
-from shoal.pipeline.verify import class_sizes
+from shoal.pipeline.classes import class_sizes
 from shoal.plan import Plan
 from shoal.release import protect_file
 from shoal.tables import open_table, write_table

@@ -20,7 +20,8 @@ from shoal.release import protect_file
 
 
 def plan_for(folder: Path, source: Path, **options) -> Plan:
-    scale = {"block_size": 200, "memory": "400MB", **options.pop("scale", {})}
+    given = options.pop("scale", {})
+    scale = None if given is None else {"block_size": 200, "memory": "400MB", **given}
     return Plan(**{"k": 3, "scale": scale, "input": str(source), "output": str(folder / "out.parquet"), **options})
 
 
@@ -35,8 +36,8 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
     ("options", "error", "words"),
     [
         ({"scale": {"seams": True}}, PlanError, "scale.seams: seams = true is not available on engine 'file'"),
-        ({"method": "mic1d"}, PlanError, "method = 'mic1d' is not available on engine 'file'.*Use --engine memory"),
-        ({"bound": True}, PlanError, "bound = true is not available on engine 'file'"),
+        ({"method": "mic1d", "scale": None}, PlanError, "method = 'mic1d' is not available on engine 'file'.*Use --engine memory"),
+        ({"bound": True, "scale": None}, PlanError, "bound = true is not available on engine 'file'"),
         ({"quasi": ["x7"]}, PlanError, "'x7' is not a column of the table"),
         ({"aggregate": "geometric_mean"}, DataError, "column 'x0' is zero or negative in record"),
         ({"quasi": ["x0"], "types": {"x0": "date"}}, DataError, "'x0' is of type double, which does not hold dates"),

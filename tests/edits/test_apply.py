@@ -317,7 +317,7 @@ def test_rules_on_categories_and_dates():
         "size in {1, 2, 3, 4}",
     ]
     release = shoal.protect(table, k=5, quasi=table.column_names, edits=rules)
-    assert pa.types.is_integer(release.table["size"].type)
+    assert {*release.table["size"].to_pylist()} <= {1, 2, 3, 4}
 
 
 def test_record_blocks_strata_and_several_methods_obey():

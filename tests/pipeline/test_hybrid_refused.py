@@ -94,7 +94,7 @@ def test_verification_finds_what_is_not_as_claimed(name, tamper, failure):
     constraints = {"children": ["non-negative", "integer"]}
     asked = {**HYBRID, "k": 15, "confidential": ["income", "ill", "children"], "constraints": constraints}
     release = shoal.protect(table, **asked)
-    claim = release._hybrid.claim
+    claim = release.published.made.claim
     changed = tamper(np.array(release.table[name]))
     spoilt = release.table.set_column(release.table.column_names.index(name), name, [changed])
     with pytest.raises(shoal.CheckFailed, match=failure):

@@ -369,4 +369,4 @@ def test_what_is_too_large_for_memory_is_refused(run, tmp_path):
     (tmp_path / "people").rename(tmp_path / "people.parquet")
     code, _, err = run("--method", "hybrid", "-k", 12, "--confidential", "income", "-o", "masked.csv")
     assert code == 2
-    assert "method: 'hybrid' needs the whole table in memory" in err
+    assert "method = 'hybrid' is not available on engine 'file'" in err

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shoal
+from shoal.backends import choose
 from shoal.backends.capabilities import refuse_limits
-from shoal.backends.choose import engine_for
 from shoal.cli import app
 from shoal.plan import Plan
 from shoal.plan.commands import protect_command
@@ -108,14 +108,16 @@ def test_dates_missing_values_and_an_index_are_refused():
         shoal.protect(people().to_pandas().set_index("name"), **{**ASKED, "identifiers": []})
 
 
-def test_engines_that_divide_records_and_sweeps_refuse_epsilon(tmp_path):
+def test_engines_that_divide_records_and_sweeps_refuse_epsilon(tmp_path, monkeypatch):
     plan = Plan(k=3, quasi=["age"], epsilon=1, bounds={"age": [0, 120]})
     for engine in ("file", "spark"):
         with pytest.raises(shoal.PlanError, match=f"epsilon is not available on engine '{engine}'.* Use --engine memory"):
             refuse_limits(engine, plan)
     pyarrow.csv.write_csv(people(), tmp_path / "people.csv")
-    large = plan.updated(input=str(tmp_path / "people.csv"), scale={"memory": "1kB"})
-    assert engine_for(large)[0] == "memory"
+    monkeypatch.setattr(choose, "free_memory", lambda: 1)
+    large = plan.updated(input=str(tmp_path / "people.csv"))
+    assert choose.engine_for(large)[0] == "memory"
+    assert choose.engine_for(large.updated(epsilon=None, bounds={}))[0] == "file"
     with pytest.raises(shoal.PlanError, match="epsilon: does not apply to a sweep"):
         shoal.sweep(people(), [20], "auto", identifiers=["name"], epsilon=1, bounds=BOUNDS)
     with pytest.raises(shoal.PlanError, match="method: 'insensitive' cannot be swept"):

@@ -10,11 +10,13 @@ from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
 from shoal.tables.attributes import NUMBERS, Attribute
 
+_AS_IT_IS = Scale(0.0, 1.0)
+
 
 def space_of(attributes: Sequence[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> EncodedMatrix:
     """Put attributes on one scale, so that each counts in distances as its type and its weight say.
 
-    Numbers and dates are brought to the common scale by `scales`.
+    Numbers and dates are brought to the common scale by `scales`, unless the plan asks for none.
     """
     weights = np.array([plan.attribute_weights.get(attribute.name, 1.0) for attribute in attributes])
     levels = np.array([0 if each.levels is None else len(each.levels) for each in attributes], dtype=np.int64)
@@ -24,7 +26,8 @@ def space_of(attributes: Sequence[Attribute], plan: Plan, scales: Mapping[str, S
     values = np.empty((len(attributes[0].codes), len(attributes)))
     for j, attribute in enumerate(attributes):
         if attribute.type in NUMBERS:
-            values[:, j] = np.sqrt(weights[j]) * scales[attribute.name].apply(attribute.codes)
+            scale = scales[attribute.name] if plan.standardize != "none" else _AS_IT_IS
+            values[:, j] = np.sqrt(weights[j]) * scale.apply(attribute.codes)
         else:
             values[:, j] = attribute.codes * steps[j]
     if plan.standardize == "none" and (kinds == MEAN).all():

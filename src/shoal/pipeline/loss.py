@@ -15,6 +15,7 @@ Sums = NDArray[np.float64]
 
 _ROWS = 1 << 14  # records that are measured at a time
 
+_BEYOND = 1e70  # standard deviations: what is published so far off is counted there, so that squares are numbers
 _ROUNDING = 1e-12  # of the sum of squares: what is left of a constant when its mean is taken off
 
 
@@ -129,7 +130,9 @@ class Losses:
         X = codes.copy()
         for j in self._numbers:
             scale = self.scales[self.attributes[j].name]
-            X[:, j] = (np.ldexp(X[:, j], -scale.exponent) - scale.shift) / (scale.spread or 1.0)
+            with np.errstate(over="ignore"):
+                scaled = (np.ldexp(X[:, j], -scale.exponent) - scale.shift) / (scale.spread or 1.0)
+            X[:, j] = np.clip(scaled, -_BEYOND, _BEYOND)
         return X
 
     def _histograms(self, codes: Matrix, weights: Codes) -> Sums:

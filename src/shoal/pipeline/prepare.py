@@ -248,15 +248,18 @@ def extents_of(attributes: Sequence[Attribute], summary: Summary) -> list[Extent
 
 
 def scales_of(masker: BlockMasker, records: Records, summary: Summary) -> dict[str, Scale]:
-    """Find the scale of each number and date among the records that are published."""
+    """Find the scale of each number and date among the records that are published.
+
+    Losses are measured on it too, so there is one where distances have none.
+    """
     at = [j for j, attribute in enumerate(masker.attributes) if attribute.type in NUMBERS]
     numbers = [masker.attributes[j] for j in at]
     names = [attribute.name for attribute in numbers]
     how = masker.plan.standardize
-    if not numbers or how == "none":
-        return {name: Scale(0.0, 1.0) for name in names}
+    if not numbers:
+        return {}
     extents = extents_of(numbers, summary)
-    if how == "minmax":
+    if how != "zscore":
         seen = records.fold_rows(masker, lambda rows: _Ranges.of(rows[:, at]), "measure")
         return dict(zip(names, seen.scales(), strict=True))
     found = records.fold_rows(masker, lambda rows: moments(rows[:, at], extents), "measure")

@@ -4,6 +4,7 @@ Original and published records stand side by side in a relation, `pairs`; DuckDB
 of promises serves every backend.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -32,6 +33,7 @@ Sizes = dict[int, int]  # how many groups there are of each size
 _ROUNDING = 1e-9  # of the sum of absolute values, by which a sum that is kept may be off
 # How exactly a sum can be kept in columns of less than 64 bits.
 _PRECISION = {"float": 1e-6, "halffloat": 1e-2}
+_LEAST = 2.0**-1074  # the least number above zero
 
 
 class Database(Protocol):
@@ -289,12 +291,13 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         lambda count: f"column '{name}' publishes {counted(count, 'value')} {where}",
     )
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
+    unit, least = _near_one(promise, name)
     if plan.preserve is not None and attribute.type == "continuous":
         both = f"x{j} IS NOT NULL AND y{j} IS NOT NULL"
         parts = [
-            f"sum(CASE WHEN {both} THEN w * x{j} ELSE 0 END) AS had{j}",
-            f"sum(CASE WHEN {both} THEN w * y{j} ELSE 0 END) AS kept{j}",
-            f"sum(CASE WHEN {both} THEN w * abs(x{j}) ELSE 0 END) AS size{j}",
+            f"sum(CASE WHEN {both} THEN w * (x{j} * {unit}) ELSE 0 END) AS had{j}",
+            f"sum(CASE WHEN {both} THEN w * (y{j} * {unit}) ELSE 0 END) AS kept{j}",
+            f"sum(CASE WHEN {both} THEN w * (abs(x{j} * {unit}) + {least}) ELSE 0 END) AS size{j}",
         ]
         yield _Check(
             parts,
@@ -302,18 +305,28 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
             lambda count: f"column '{name}' does not keep the weighted total in {counted(count, 'group')}",
         )
     elif _keeps_sum(promise, attribute):
-        size = f"n * greatest(abs(low{j}), abs(high{j}))"
+        size = f"n * (greatest(abs(low{j}), abs(high{j})) * {unit} + {least})"
         yield _Check(
-            [f"sum(x{j}) AS total{j}"],
-            f"abs(n * y{j} - total{j}) > {tolerance:.17e} * {size}",
+            [f"sum(x{j} * {unit}) AS total{j}"],
+            f"abs(n * (y{j} * {unit}) - total{j}) > {tolerance:.17e} * {size}",
             lambda count: f"column '{name}' does not keep the sum in {counted(count, 'group')}",
         )
+
+
+def _near_one(promise: Promise, name: str) -> tuple[str, str]:
+    """Return the power of two that lets no sum of a number overflow, and what counts as zero then.
+
+    Means of the least numbers there are, which have few digits, are rounded to one of them.
+    """
+    exponent = int(np.clip(-math.frexp(promise.largest.get(name, 1.0))[1], -1000, 1000))
+    return f"{math.ldexp(1.0, exponent):.17e}", f"{math.ldexp(_LEAST, exponent) / _ROUNDING:.17e}"
 
 
 def _keeps_sum(promise: Promise, attribute: Attribute) -> bool:
     """Whether groups publish the plain mean of a number, neither weighted, rounded, repaired nor filled in."""
     plan = promise.plan
-    moved = promise.edits is not None and promise.slack.get(attribute.name, 0.0) > 0
+    rules = [] if promise.edits is None else promise.edits.rules
+    moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
     plain = plan.weights is None and plan.missing in ("error", "suppress") and not plan.restore_variance
     whole = plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"

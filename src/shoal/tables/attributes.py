@@ -158,7 +158,7 @@ def plain_values(column: Array) -> Array:
     if pa.types.is_floating(values.type):
         wide = values.cast(pa.float32()) if pa.types.is_float16(values.type) else values
         return cast("Array", pc.add(wide, pa.scalar(0.0, wide.type)))
-    return values
+    return values.cast(pa.string()) if pa.types.is_string_view(values.type) else values  # views cannot be sorted
 
 
 def _as(column: Array, kind: pa.DataType) -> Array:
