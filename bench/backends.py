@@ -6,7 +6,7 @@
 
 Every run is the command `shoal protect` in a process of its own, from Parquet to Parquet, with reading, verifying and
 writing. Processor seconds include children. Peak memory is what the kernel says of the process; for Spark the sum over
-the process tree, sampled ten times a second. `start` is a run on 100 records: interpreter, libraries, and the session of
+the process tree, sampled ten times a second. `start` is a run on 100 records: interpreter, libraries, session of
 Spark. `partition` is `shoal.partition` on the same matrix in a process of its own, with its share of the processor
 seconds of each run.
 """
