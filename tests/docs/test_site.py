@@ -95,7 +95,7 @@ def test_formulas_are_drawn_without_scripts(pages, site):
 def rows_of(page: str) -> list[list[str]]:
     """The rows of all tables of a page, as the text of their cells."""
     rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
-    cells = [re.findall(r"<td.*?>(.*?)</td>", row, re.DOTALL) for row in rows]
+    cells = [re.findall(r"<td.*?>(.*?)</td>", row, re.DOTALL) for row in rows if "<td" in row]
     return [[html.unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in row] for row in cells]
 
 
