@@ -33,9 +33,10 @@ from shoal.tables import Table
                 "restore_variance": True,
                 "aggregate": "median",
                 "round": True,
-                "scale": {"block_size": 100},
             }.items()
         ),
+        ({"scale": {"block_size": 19}}, "scale.block_size: must be at least 2k = 20"),
+        ({"scale": {"block_size": 60, "seams": True}}, "scale.seams: does not apply to method 'hybrid'"),
         ({"method": "mdav", "mask_quasi": True}, "mask_quasi: does not apply to method 'mdav'"),
         ({"method": "mdav", "constraints": {"income": "integer"}}, "constraints: does not apply to method 'mdav'"),
         ({"method": "ms", "alpha": 0.5}, "k: does not apply to method 'ms'"),
@@ -58,6 +59,7 @@ def test_what_hybrid_data_cannot_do_is_one_clear_sentence(options, message):
         ({"alpha": float("nan")}, "^alpha: must be a number.$"),
         ({"alpha": 1 - 1e-15}, "'income' would be .* in 120 records: alpha leaves no noise .* take a smaller one"),
         ({"strata": ["town"]}, "strata: does not apply to method 'ms'"),
+        ({"scale": {"block_size": 100}}, "scale: does not apply to method 'ms'"),
         ({"confidential": ["ill"]}, "method: 'ms' cannot take 'ill', which is nominal; use 'hybrid'"),
     ],
 )
@@ -94,7 +96,7 @@ def test_verification_finds_what_is_not_as_claimed(name, tamper, failure):
     constraints = {"children": ["non-negative", "integer"]}
     asked = {**HYBRID, "k": 15, "confidential": ["income", "ill", "children"], "constraints": constraints}
     release = shoal.protect(table, **asked)
-    claim = release.published.made.claim
+    claim = release.published.claim
     changed = tamper(np.array(release.table[name]))
     spoilt = release.table.set_column(release.table.column_names.index(name), name, [changed])
     with pytest.raises(shoal.CheckFailed, match=failure):

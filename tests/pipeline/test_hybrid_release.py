@@ -18,7 +18,7 @@ from shoal.aggregation import aggregate
 from shoal.backends.memory import MemoryRecords
 from shoal.masking.ipso import ipso
 from shoal.measures import distance_linkage
-from shoal.pipeline.hybrid import random_numbers
+from shoal.pipeline.masker import in_order
 from shoal.pipeline.prepare import prepare
 from shoal.pipeline.resolve import resolve
 from shoal.tables import Table, write_table
@@ -74,19 +74,20 @@ def test_what_the_quasi_identifiers_add_up_to_is_refused_by_name(reference_file)
 
 
 def encoded(plan, table):
-    """Return the resolved plan, and the attributes with their codes."""
+    """Return the masker, and the records as rows in the order of their values, with that order."""
     records = MemoryRecords(Table(table))
     masker = prepare(resolve(plan, records), records).masker
-    return masker.plan, masker.of(records.rows(masker))
+    rows = records.rows(masker)
+    order = in_order(rows)
+    return masker, rows[order], order
 
 
 def test_k_of_all_records_is_ipso_on_the_file():
     table = people()
     release = shoal.protect(table, **{**HYBRID, "k": 120}, seed=5)
-    plan, attributes = encoded(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), table)
-    drawn = random_numbers(attributes, plan)
-    expected = ipso(columns(table, ["income", "debt"]), columns(table, ["age", "height"]), drawn)
-    np.testing.assert_allclose(columns(release.table, ["income", "debt"]), expected)
+    masker, rows, order = encoded(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), table)
+    expected = ipso(rows[:, 2:4], rows[:, :2], masker.hybrid.random_numbers(rows))
+    np.testing.assert_allclose(columns(release.table, ["income", "debt"])[order], expected)
 
 
 @pytest.mark.parametrize("k", [10, 30, 50])
@@ -246,13 +247,12 @@ def test_the_seed_decides_and_is_never_published(asked, tmp_path):
 
 def test_a_seed_that_is_used_once_more_gives_other_noise():
     table = people()
-    attributes = encoded(shoal.Plan(**MS), table)[1]
-    drawn = [
-        random_numbers(attributes, encoded(shoal.Plan(**{**MS, **options}, seed=7), table)[0]).random()
-        for options in ({}, {"alpha": 0.5}, {"confidential": ["debt", "income"]})
-    ]
-    other = encoded(shoal.Plan(**MS, seed=7), people(seed=1))
-    drawn.append(random_numbers(other[1], other[0]).random())
+    drawn = []
+    for options in ({}, {"alpha": 0.5}, {"confidential": ["debt", "income"]}):
+        masker = encoded(shoal.Plan(**{**MS, **options}, seed=7), table)[0]
+        drawn.append(masker.hybrid.random_numbers(np.arange(4.0)[:, None]).random())
+    masker, rows, _ = encoded(shoal.Plan(**MS, seed=7), people(seed=1))
+    drawn.append(masker.hybrid.random_numbers(rows).random())
     assert len(set(drawn)) == 4
     one, two = (shoal.protect(table, **{**MS, "alpha": alpha}, seed=7).table["income"] for alpha in (0.3, 0.6))
     assert abs(np.corrcoef(one, two)[0, 1]) < 0.8
@@ -363,10 +363,13 @@ def test_the_command_line_makes_hybrid_data_and_shows_what_they_keep(run):
     assert "alpha: must be at least 0" in err
 
 
-def test_what_is_too_large_for_memory_is_refused(run, tmp_path):
+def test_a_folder_is_made_hybrid_in_pieces_and_ms_is_refused_there(run, tmp_path):
     (tmp_path / "people").mkdir()
     (tmp_path / "people.parquet").rename(tmp_path / "people" / "part.parquet")
     (tmp_path / "people").rename(tmp_path / "people.parquet")
-    code, _, err = run("--method", "hybrid", "-k", 12, "--confidential", "income", "-o", "masked.csv")
+    code, out, _ = run("--method", "hybrid", "-k", 12, "--confidential", "income", "-o", "masked.csv")
+    assert code == 0
+    assert "made hybrid by hybrid, k = 12" in out
+    code, _, err = run("--method", "ms", "--alpha", 0.3, "--confidential", "income", "-o", "ms.csv")
     assert code == 2
-    assert "method = 'hybrid' is not available on engine 'file'" in err
+    assert "method: method = 'ms' is not available on engine 'file'" in err

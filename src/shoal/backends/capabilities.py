@@ -68,13 +68,6 @@ LIMITS = [
         lambda plan: plan.method == "ms",
     ),
     Limit(
-        "method",
-        "method = 'hybrid'",
-        ("file", "spark"),
-        "reports on the groups of all records at once",
-        lambda plan: plan.method == "hybrid",
-    ),
-    Limit(
         "scale.seams",
         "seams = true",
         ("file", "spark"),

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from shoal.pipeline.certify import Certificate, certified
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker, in_order
-from shoal.pipeline.notes import notes, on_seed, unchanged
+from shoal.pipeline.notes import notes, unchanged
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.save import save, wrong_types
@@ -31,6 +32,10 @@ from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.text import counted
+
+if TYPE_CHECKING:
+    from shoal.pipeline.hybrid_sums import HybridSums
+    from shoal.pipeline.verify_hybrid import Claim
 
 Labels = NDArray[np.int64]
 
@@ -112,10 +117,8 @@ class Masked:
         The published records as rows of numbers, and what is published of the changed attributes.
     partitions
         The group of each published record, for every attribute block.
-    slack, own, misread
+    slack, own, misread, hybrid
         As in `shoal.pipeline.masker.MaskedBlock`.
-    before
-        How many original combinations of quasi-identifiers occur how often.
     blocking
         The record blocks, and what they cost; None if there is one.
     """
@@ -128,6 +131,7 @@ class Masked:
     own: int
     misread: int
     blocking: Blocking | None
+    hybrid: "HybridSums | None" = None
 
 
 def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bool = False) -> Masked:
@@ -137,7 +141,7 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     rows = everything if keep.all() else np.ascontiguousarray(everything[keep])
     blocks = masker.block_of(rows)
     published = np.empty((len(rows), len(masker.changed)))
-    labels = np.empty((len(rows), len(masker.plan.in_blocks)), dtype=np.int64)
+    labels = np.empty((len(rows), len(masker.plan.partitioned)), dtype=np.int64)
     slack, own, misread, formed = np.zeros(published.shape[1]), 0, 0, 0
     places = _by_block(blocks)
     if len(places) == 1:
@@ -158,7 +162,9 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     if len(places) > 1:
         cost = block_cost(lambda number: rows[places[number]], masker, records.progress)
         blocking = Blocking.of(masker.sizes, cost)
-    return Masked(keep, rows, published, partitions, slack, own, misread, blocking)
+    shown = [each.hybrid for each in found if each.hybrid is not None]
+    hybrid = reduce(add, shown) if shown else None
+    return Masked(keep, rows, published, partitions, slack, own, misread, blocking, hybrid)
 
 
 def _mended(masker: BlockMasker, rows: Matrix, labels: Labels, blocks: Labels, progress: Progress) -> Labels:
@@ -215,8 +221,8 @@ class MemoryPublished:
         What it claims.
     notes, own, misread, blocking, certificate, privacy
         See `shoal.backends.Published`.
-    claim
-        What hybrid data claim beyond that.
+    sums_of_hybrid
+        What is known of hybrid data; None where there are none.
     """
 
     plan: ResolvedPlan
@@ -236,7 +242,7 @@ class MemoryPublished:
     blocking: Blocking | None = None
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
-    made: Any = None  # hybrid data, with what they claim
+    sums_of_hybrid: "HybridSums | None" = None
     progress: Progress = quiet
 
     @property
@@ -277,23 +283,32 @@ class MemoryPublished:
         """Verify what is about to be published against the records it comes from."""
         self.progress("verify", 0, 1)
         found = verify_in_memory(self.original, self.released, self.promise)
-        if self.made is not None:
+        if self.sums_of_hybrid is not None:
             from shoal.pipeline.verify_hybrid import verify_hybrid
 
-            verify_hybrid(self.released, self.original, self.made.claim)
+            verify_hybrid(self.released, self.original, self.claim)
         if self.privacy is not None:
             from shoal.pipeline.private import verify_private
 
             verify_private(self.released, self.plan)
         return found
 
+    @property
+    def claim(self) -> "Claim":
+        """What hybrid data claim beyond the promise."""
+        from shoal.pipeline.hybrid import claim_of
+        from shoal.pipeline.hybrid_parts import parts_of
+
+        return claim_of(parts_of(self.masker.attributes, self.plan), self.partitions[0], self.plan)
+
     def hybrid(self) -> dict[str, Any] | None:
         """Measure what hybrid data preserve; None where there are none."""
-        if self.made is None:
+        found = self.masker.hybrid_summary(self.sums_of_hybrid)
+        if found is None:
             return None
         from shoal.pipeline.hybrid import evidence
 
-        return evidence(self.masker.of(self.rows), self.released, self.plan, self.made)
+        return {**found, **evidence(self.masker.of(self.rows), self.released, self.partitions[0], self.plan)}
 
     def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
         """Write the release, its plan and its manifest."""
@@ -307,8 +322,6 @@ class MemoryPublished:
 def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Prepared) -> MemoryPublished:
     """Mask all records, and put what is published in the place of what was there."""
     plan = masker.plan
-    if plan.draws:
-        return _hybrid(records, masker)
     if plan.epsilon is not None:
         return _private(records, masker)
     if plan.method == "mic1d":
@@ -321,11 +334,15 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     promise = promise_of(masker, prepared, rescaled, slack)
     certificate: Certificate | None = None
     proof: list[str] = []
+    made = masker.hybrid_notes(masked.hybrid)
+    masker = masker.without_secret()
     if plan.bound and masked.blocking is None:
         certificate, proof = certified(masker, masked.rows, masked.partitions, records.progress, keep=records.keep_best)
     published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise, proof)
     return replace(
         published,
+        notes=[*made, *published.notes],
+        sums_of_hybrid=masked.hybrid,
         own=masked.own,
         misread=masked.misread,
         blocking=masked.blocking,
@@ -404,30 +421,6 @@ def _private(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     found = on_privacy(masker.plan, made.figures)
     published = _published(records, masker, original, rows[made.order], made.columns, [made.labels], promise)
     return replace(published, notes=[*found, *published.notes], privacy=made.figures)
-
-
-def _hybrid(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
-    """Publish the confidential attributes as hybrid data; the seed goes no further than here."""
-    from shoal.pipeline.hybrid import hybrid_data, random_numbers
-
-    rows, keep = _kept(records, masker)
-    attributes, plan = masker.of(rows), masker.plan
-    rng = random_numbers(attributes, plan)
-    secret = on_seed(plan.seed is not None)
-    masker = replace(masker, plan=plan.decided(seed=None))
-    rules = [] if masker.edits is None else masker.edits.rules
-    made = hybrid_data(attributes, masker.homes(rows)[0], masker, rules, rng, records.progress)
-    promise = Promise(
-        masker.plan,
-        masker.changed,
-        mixed=masker.parts.mixed,
-        edits=masker.edits,
-        types=masker.types,
-        ranges=plan.mask_quasi,
-    )
-    original = _only(records.outline, keep)
-    published = _published(records, masker, original, rows, made.columns, [made.labels], promise)
-    return replace(published, notes=[*made.notes, secret, *published.notes], made=made, blocking=made.blocking)
 
 
 def _kept(records: MemoryRecords, masker: BlockMasker) -> tuple[Matrix, NDArray[np.bool_]]:

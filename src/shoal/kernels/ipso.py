@@ -22,9 +22,6 @@ LEAST = 1e-11
 # At a record with less room than this, a residual is less than a thousandth of what it is in all.
 LEAST_ROOM = 1e-6
 
-# Of so many draws of synthetic residuals, a group takes those that are least correlated with the original ones.
-CANDIDATES = 8
-
 
 @njit(cache=True, nogil=True)
 def _dot(a: Floats, b: Floats) -> float:
@@ -110,31 +107,19 @@ def _take_room(room: Floats, basis: Floats, rank: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _least_like(U: Floats, count: int, noise: Floats, basis: Floats, rank: int) -> Floats:
-    """Return orthonormal rows of noise, orthogonal to (1, Y): of several candidates, those that are least like U.
+def _orthonormal_noise(noise: Floats, basis: Floats, rank: int) -> Floats:
+    """Return orthonormal rows of noise, orthogonal to (1, Y), drawn once.
 
-    That is the least sum of squared correlations with the residuals' basis U. It is the best of a few draws and not
-    made zero, which would be an equation for every pair of attributes, from which whole numbers can be solved.
+    Whatever is chosen among several draws by how unlike the original it is avoids the original's direction, which shows
+    in repeated releases; noise regressed on X avoids it altogether.
     """
-    width = noise.shape[0] // CANDIDATES
-    least = np.inf
-    chosen = np.empty((0, noise.shape[1]))
-    for c in range(CANDIDATES):
-        V = noise[c * width : c * width + count].copy()
-        for v in range(count):
-            _remove(V[v], basis, rank)
-            _remove(V[v], basis, rank)
-        if _orthonormal(V) < count:
-            continue
-        alike = 0.0
-        for v in range(count):
-            for u in range(count):
-                alike += _dot(V[v], U[u]) ** 2
-        if alike < least:
-            least, chosen = alike, V
-    if chosen.shape[0] < count:
+    V = noise.copy()
+    for v in range(V.shape[0]):
+        _remove(V[v], basis, rank)
+        _remove(V[v], basis, rank)
+    if _orthonormal(V) < V.shape[0]:
         raise ValueError("the random numbers are a combination of the data: take another seed")
-    return chosen
+    return V
 
 
 @njit(cache=True, nogil=True)
@@ -152,7 +137,7 @@ def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, varia
         for j in range(E.shape[0]):
             T[u, j] = _dot(U[u], E[j])
     if variant == C:
-        V = _least_like(U, count, noise, basis, rank)
+        V = _orthonormal_noise(noise[:count], basis, rank)
     else:
         V = noise[:count] / math.sqrt(n if variant == A else max(n - rank, 1))
         if variant == B:

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.ipso import CANDIDATES, A, B, C, synthesise
+from shoal.kernels.ipso import A, B, C, synthesise
 from shoal.kernels.standardize import Matrix, columns_near_one, finite_pair
 
 Seed = int | np.random.Generator | None
@@ -30,10 +30,10 @@ def ipso(X: Matrix, Y: Matrix, rng: Seed = None, variant: Variant = "C") -> Matr
       all kept: the sufficient statistics of the normal model. This is the IPSO of hybrid data [2]_.
 
     Nothing is inverted: with U an orthonormal basis of E, and V one of what a regression on Y leaves of the noise,
-    E' = V U'E. Constant and collinear attributes shorten a basis, and no more. In ``C``, V is the one of 8 draws that
-    is least correlated with U, so that fewer records are near their own values. It is not regressed on X, as in [2]_:
-    synthetic residuals that are uncorrelated with the original ones are an equation for every pair of attributes, which
-    can be solved for values that are whole numbers, by reducing a lattice. To be the best of a few draws is none.
+    E' = V U'E. Constant and collinear attributes shorten a basis, and no more. V is drawn once, and not regressed on X
+    as in [2]_: synthetic residuals that are uncorrelated with the original ones are an equation for every pair of
+    attributes, which can be solved for values that are whole numbers; and repeated releases of the same records, with
+    fresh noise, would all avoid one direction, that of the original. So would the best of several draws.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
 
 def noise(X: Matrix, rng: Seed) -> Matrix:
     """Draw standard normal numbers for every value; a record's own come with it into whatever group it is in."""
-    return stream(rng).standard_normal((len(X), CANDIDATES * X.shape[1]))
+    return stream(rng).standard_normal(X.shape)
 
 
 def stream(rng: Seed) -> np.random.Generator:

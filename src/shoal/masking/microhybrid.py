@@ -164,7 +164,7 @@ def constrained(values: Matrix, rules: Sequence[Rule], Y: Matrix, labels: Labels
         Moved means and covariances are in standard deviations, in the file, of the values as they were given; those of
         a constant attribute, which has none, are in units of its own value.
     """
-    kept = np.column_stack([_keep(rule, column) for rule, column in zip(rules, values.T, strict=True)])
+    kept = np.column_stack([kept_to(rule, column) for rule, column in zip(rules, values.T, strict=True)])
     near, unit = columns_near_one(values, "X")
     before, after, others = _in_deviations(near, near), _in_deviations(np.ldexp(kept, -unit), near), standardize(Y)
     shift = after - before
@@ -186,7 +186,8 @@ def _covariances(X: Matrix, Y: Matrix) -> Matrix:
     return covariances
 
 
-def _keep(rule: Rule, column: Column) -> Column:
+def kept_to(rule: Rule, column: Column) -> Column:
+    """Move each value to the nearest one that a rule allows."""
     if not rule.whole:
         return np.clip(column, rule.low, rule.high)
     return np.clip(np.rint(column), np.ceil(rule.low), np.floor(rule.high))

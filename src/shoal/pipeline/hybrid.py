@@ -1,136 +1,223 @@
-"""Hybrid data for a table: confidential attributes made anew."""
+"""Hybrid data: the confidential attributes of a block of records made anew."""
 
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.blocking.record_blocks import Blocking
+from shoal.edits.expressions import Comparison
 from shoal.edits.expressions import Rule as Edit
-from shoal.errors import DataError, PlanError
-from shoal.kernels.encoded import EncodedMatrix
-from shoal.kernels.standardize import Matrix
+from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.kernels.standardize import Matrix, Scale
 from shoal.masking.ipso import refuse_fewer
-from shoal.masking.microhybrid import Rule, constrained, microhybrid, redraw
+from shoal.masking.microhybrid import Rule, kept_to, microhybrid, redraw
 from shoal.masking.muralidhar_sarathy import freedom, muralidhar_sarathy
 from shoal.measures import MOST_RECORDS, distance_linkage
 from shoal.measures.hybrid import SAME, preservation, subdomains
-from shoal.parallel import Progress, Task, side_by_side
 from shoal.partitioning import ACCEPTS
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
 from shoal.pipeline.hybrid_edits import sums_of, with_exact_sums
-from shoal.pipeline.hybrid_notes import on_little_freedom, on_own_values, on_preserved, on_unchanged
+from shoal.pipeline.hybrid_notes import (
+    on_little_freedom,
+    on_own_values,
+    on_preserved,
+    on_unchanged,
+    refuse_broken,
+)
 from shoal.pipeline.hybrid_parts import Labels, Made, Parts, matrix_of, parts_of, xy
-from shoal.pipeline.masker import BlockMasker
-from shoal.pipeline.notes import on_rules
-from shoal.pipeline.partition import Confidential, grouped
-from shoal.pipeline.verify_hybrid import Claim, refuse_broken
+from shoal.pipeline.hybrid_sums import HybridSums, sums_of_block
+from shoal.pipeline.moments import Extent
+from shoal.pipeline.notes import on_rules, on_seed
+from shoal.pipeline.verify_hybrid import Claim, failures_in
 from shoal.plan import Plan
 from shoal.tables import Table
-from shoal.tables.arrow import Array
 from shoal.tables.attributes import Attribute, Codes
 
 _SUBDOMAINS, _SHARE, _LEAST = 5, 0.1, 20  # random subdomains that are compared, their share of the records, the least
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
+# What does not change the random numbers of a seed: where records come from and go to, and what holds them.
+_ELSEWHERE = {"seed", "input", "output", "csv", "engine", "scale"}
 
 
-class Hybrid(NamedTuple):
-    """What is published of hybrid data, and what is known of it."""
+class HybridBlock(NamedTuple):
+    """What a block publishes: the changed attributes, the groups in which moments are kept, and what it shows."""
 
-    columns: dict[str, Array]
-    labels: Labels  # the groups in which means and covariances are kept
-    blocking: Blocking | None
-    claim: Claim
-    constraints: dict[str, dict[str, Any]]  # what it cost to keep to them
-    notes: list[str]
+    published: Matrix
+    labels: Labels
+    sums: HybridSums
 
 
-def hybrid_data(
-    attributes: list[Attribute],
-    strata: Sequence[Labels],
-    masker: BlockMasker,
-    rules: Sequence[Edit],
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Hybrid:
-    """Make the confidential attributes anew: by R-microhybrid, or with the noise of Muralidhar and Sarathy.
+@dataclass(frozen=True)
+class Hybrid:
+    """What a block must know of the whole to make hybrid data.
+
+    Attributes
+    ----------
+    secret
+        All random numbers come from it and from the records that they are drawn for: they depend neither on where the
+        records are nor on their order, and a block that is masked twice publishes the same. None once all is published.
+    seeded
+        Whether it came from the plan's seed, not from the operating system.
+    sums
+        Equalities that hybrid data keep.
+    units
+        Bring numbers and dates near one.
+    """
+
+    secret: int | None = field(repr=False)
+    seeded: bool
+    sums: list[Comparison]
+    units: Mapping[str, Scale]
+
+    def without_secret(self) -> "Hybrid":
+        """Return the same for a release, which must not hold the secret: whoever has it can take the noise off."""
+        return replace(self, secret=None)
+
+    def random_numbers(self, rows: Matrix) -> np.random.Generator:
+        """Start the random numbers of some records, which are in the order of their values."""
+        if self.secret is None:
+            raise ValueError("the secret of a release is kept nowhere")
+        data = hashlib.sha256(np.ascontiguousarray(rows + 0.0, dtype="<f8").tobytes())
+        return np.random.default_rng([self.secret, int.from_bytes(data.digest(), "big")])
+
+    def publish(
+        self,
+        rows: Matrix,
+        attributes: list[Attribute],
+        homes: Sequence[Labels],
+        labels: Labels,
+        plan: Plan,
+        scales: Mapping[str, Scale],
+    ) -> HybridBlock:
+        """Make the confidential attributes of a block anew: by R-microhybrid, or with the noise of Muralidhar-Sarathy.
+
+        Parameters
+        ----------
+        rows
+            The records in the order of their values.
+        attributes
+            All that the plan uses, quasi-identifiers and confidential ones, with the codes of these records.
+        homes, labels
+            Records that may share a group, and the groups.
+        plan, scales
+            Resolved for the table.
+        """
+        parts = parts_of(attributes, plan)
+        streams = [self.random_numbers(rows[home]) for home in homes]
+        made = _noisy(parts, plan, streams[0]) if plan.method == "ms" else _synthetic(parts, homes, labels, streams)
+        rules = [_rule(attribute, plan) for attribute in parts.synthetic]
+        kept = np.empty(made.values.shape)
+        for j, rule in enumerate(rules):
+            kept[:, j] = kept_to(rule, made.values[:, j]) + 0.0  # what was rounded to -0 is 0
+        codes = with_exact_sums(self.sums, _named(parts.synthetic, kept), _by_name(parts.others))
+        if parts.dealt:
+            codes |= _named(parts.dealt, _dealt(parts, homes, made.labels, streams))
+        if plan.mask_quasi:
+            space = partial(space_of, parts.quasi, plan, scales)
+            averages = representatives(parts.quasi, space, [made.labels], plan, None)
+            codes |= {each.name: average for each, average in zip(parts.quasi, averages, strict=True)}
+        changed = [attribute for attribute in attributes if attribute.name in plan.changed]
+        read = {each.name: _as_read(each, codes[each.name], plan) for each in changed}
+        sums = sums_of_block(parts, made, kept, read, rules, self.units)
+        if plan.method == "hybrid" and not sums.added["unchanged"].any():  # else it is refused, once all are counted
+            pairs = {each.name: (each.codes, read.get(each.name, each.codes)) for each in attributes}
+            failures = failures_in(pairs, claim_of(parts, made.labels, plan))
+            sums = replace(sums, failures=tuple(failures))
+        return HybridBlock(np.column_stack([codes[each.name] for each in changed]), made.labels, sums)
+
+    def notes(self, attributes: list[Attribute], sums: HybridSums, plan: Plan) -> list[str]:
+        """List what a user should know of all blocks together; refuse what would be published as it is.
+
+        Raises
+        ------
+        DataError
+            Nothing is published that would be somebody's own value, but for constants, which the notes tell.
+        CheckFailed
+            If verification found something in a block.
+        """
+        parts = parts_of(attributes, plan)
+        refuse_broken(parts, sums, plan)
+        unchanged = on_unchanged(parts, sums, plan)
+        if sums.failures:
+            raise CheckFailed(list(sums.failures))
+        claim = claim_of(parts, np.zeros(0, np.int64), plan)
+        return [
+            *on_preserved(parts, claim, plan, sums.count("fused")),
+            *unchanged,
+            *on_little_freedom(parts, sums, plan),
+            *on_rules(sums.costs(parts, plan)),
+            *on_own_values(parts, sums),
+            on_seed(self.seeded),
+        ]
+
+    def nothing(self, attributes: list[Attribute], plan: Plan) -> HybridSums:
+        """Return the sums of no records."""
+        return HybridSums.none(parts_of(attributes, plan))
+
+    def summary(self, attributes: list[Attribute], sums: HybridSums, plan: Plan) -> dict[str, Any]:
+        """Describe hybrid data, wherever their records are.
+
+        Returns
+        -------
+        dict
+            ``groups``, their ``count`` and the ``smallest`` and ``largest``; ``constraints``, how many values each
+            ``moved``, by how many standard deviations the ``mean``, at most a ``group_mean`` and at most a
+            ``covariance``; ``dealt``, the categories dealt out anew.
+        """
+        parts = parts_of(attributes, plan)
+        return {
+            "groups": sums.group_sizes(),
+            "constraints": sums.costs(parts, plan),
+            "dealt": [attribute.name for attribute in parts.dealt],
+        }
+
+
+def hybrid_of(plan: Plan, attributes: list[Attribute], rules: Sequence[Edit], extents: Mapping[str, Extent]) -> Hybrid:
+    """Draw the secret of a release, and refuse what the attributes do not allow the plan to ask for.
 
     Parameters
     ----------
+    plan
+        Resolved for the table, with its seed.
     attributes
-        All that the plan uses, quasi-identifiers and confidential ones, without missing values.
-    strata
-        The records of each stratum, which never share a group.
-    masker
-        The resolved plan, and the scales of attributes.
+        All that the plan uses, without codes.
     rules
         Edits that the data obeys and must go on obeying.
-    rng
-        All random numbers come from here.
-    progress
-        Follows the partition.
-
-    Raises
-    ------
-    PlanError, DataError
-        Nothing is published that would be somebody's own value, but for constants, which the notes tell.
+    extents
+        The ranges of numbers and dates.
     """
-    plan = masker.plan
-    parts = parts_of(attributes, plan)
-    _refuse(parts, plan)
-    sums = sums_of(rules, plan)
-    if plan.method == "ms":
-        made = _noisy(parts, plan, rng)
-    else:
-        made = _synthetic(parts, space_of(attributes, plan, masker.scales), strata, plan, rng, progress)
-    notes = [*on_unchanged(parts, made, plan), *on_little_freedom(parts, made, plan)]
-    codes, costs = _constrained(parts, made, plan)
-    codes = with_exact_sums(sums, codes, {attribute.name: attribute.codes for attribute in parts.others})
-    if parts.dealt:
-        codes |= _named(parts.dealt, redraw(matrix_of(parts.dealt), made.labels, rng))
-    columns = {
-        each.name: each.decode(codes[each.name], whole=plan.publishes_whole(each.name))
-        for each in (*parts.synthetic, *parts.dealt)
-    }
-    notes += [*on_rules(costs), *on_own_values(parts, columns, made.labels)]
-    if plan.mask_quasi:
-        columns |= _averages(parts.quasi, made.labels, masker)
-    claim = _claim(parts, made.labels, plan)
-    notes = [*on_preserved(parts, claim, plan, made.fused), *notes]
-    return Hybrid(columns, made.labels, made.blocking, claim, costs, notes)
+    _refuse(parts_of(attributes, plan), plan)
+    units = {}
+    for name, extent in extents.items():
+        low, high = (float(np.ldexp(end, -extent.exponent)) for end in (extent.low, extent.high))
+        units[name] = Scale(low, high - low, extent.exponent)
+    return Hybrid(secret_of(plan), plan.seed is not None, sums_of(rules, plan), units)
 
 
-def random_numbers(attributes: Sequence[Attribute], plan: Plan) -> np.random.Generator:
-    """Start the random numbers of a plan with its seed; without one, fresh ones of the operating system.
+def secret_of(plan: Plan) -> int:
+    """Return the secret of a plan with a seed, a fresh one of the operating system for others.
 
-    They depend on the plan and on the data as well: a seed that is used once more, for another alpha or attribute,
-    gives other noise, or else the difference of two releases would be free of it.
+    It depends on the plan as well: a seed that is used once more, for another alpha or attribute, gives other noise, or
+    else the difference of two releases would be free of it.
     """
     if plan.seed is None:
-        return np.random.default_rng()
+        return secrets.randbits(256)
     # What is left at its default plays no part: an option that plans will have one day changes no release of today.
-    options = plan.model_dump(exclude_defaults=True, exclude={"seed", "input", "output", "csv"})
-    asked = hashlib.sha256(json.dumps(options, sort_keys=True, default=str).encode())
-    data = hashlib.sha256()
-    for attribute in attributes:
-        data.update(np.ascontiguousarray(attribute.codes + 0.0).tobytes())
-    return np.random.default_rng([plan.seed, *(int.from_bytes(each.digest(), "big") for each in (asked, data))])
+    options = plan.model_dump(exclude_defaults=True, exclude=_ELSEWHERE)
+    asked = hashlib.sha256(json.dumps([plan.seed, options], sort_keys=True, default=str).encode())
+    return int.from_bytes(asked.digest(), "big")
 
 
-def _averages(quasi: list[Attribute], labels: Labels, masker: BlockMasker) -> dict[str, Array]:
-    """Microaggregate the quasi-identifiers from the same groups."""
-    plan = masker.plan
-    averages = representatives(quasi, partial(space_of, quasi, plan, masker.scales), [labels], plan, None)
-    return {each.name: each.decode(average, whole=plan.round) for each, average in zip(quasi, averages, strict=True)}
-
-
-def _claim(parts: Parts, labels: Labels, plan: Plan) -> Claim:
+def claim_of(parts: Parts, labels: Labels, plan: Plan) -> Claim:
+    """Return what hybrid data in these groups claim."""
     return Claim(
         labels=labels,
         kept=[attribute.name for attribute in parts.synthetic if _is_exact(attribute, plan)],
@@ -144,6 +231,14 @@ def _claim(parts: Parts, labels: Labels, plan: Plan) -> Claim:
 
 def _named(attributes: Sequence[Attribute], values: Matrix) -> dict[str, Codes]:
     return {attribute.name: column for attribute, column in zip(attributes, values.T, strict=True)}
+
+
+def _by_name(attributes: Sequence[Attribute]) -> dict[str, Codes]:
+    return {attribute.name: attribute.codes for attribute in attributes}
+
+
+def _as_read(attribute: Attribute, codes: Codes, plan: Plan) -> Codes:
+    return attribute.read(attribute.decode(codes, whole=plan.publishes_whole(attribute.name)))
 
 
 def _refuse(parts: Parts, plan: Plan) -> None:
@@ -164,41 +259,33 @@ def _refuse(parts: Parts, plan: Plan) -> None:
             problems.append(("k", f"{error}{hint}"))
     if problems:
         raise PlanError(problems)
-    for attribute in parts.synthetic:
-        refuse_broken(attribute, plan.constraints.get(attribute.name, []))
 
 
-def _synthetic(
-    parts: Parts,
-    space: EncodedMatrix,
-    strata: Sequence[Labels],
-    plan: Plan,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Made:
-    """R-microhybrid: partition by quasi-identifiers and confidential attributes together, then IPSO in each group."""
-    together = Plan(k=plan.k, quasi=plan.used, method="mdav")
-    nothing = Confidential([], None, None, [])
-    tasks: list[Task[Labels]] = [partial(grouped, space.rows(rows), together, nothing) for rows in strata]
+def _synthetic(parts: Parts, homes: Sequence[Labels], given: Labels, streams: Sequence[np.random.Generator]) -> Made:
+    """R-microhybrid: IPSO in each group of records that are alike in quasi-identifiers and confidential attributes."""
     X, Y = xy(parts)
-    labels, formed = np.empty(len(X), dtype=np.int64), 0
-    for rows, found in zip(strata, side_by_side(tasks, len(X), progress), strict=True):
-        labels[rows] = found + formed
-        formed += int(found.max()) + 1
-    values, unchanged = X.copy(), np.zeros(X.shape, dtype=bool)
+    values, unchanged, labels = X.copy(), np.zeros(X.shape, dtype=bool), given.copy()
     room, left = np.ones(len(X)), np.zeros(X.shape[1])
     fused = groups = 0
-    for rows in strata if parts.synthetic else []:  # a group that must grow stays within its stratum
-        try:
-            result = microhybrid(X[rows], Y[rows], labels[rows], rng)
+    for rows, stream in zip(homes, streams, strict=True) if parts.synthetic else ():
+        try:  # home by home: a group that must grow stays within its stratum
+            result = microhybrid(X[rows], Y[rows], given[rows], stream)
         except ValueError as error:
-            raise DataError(_by_name(error, parts)) from None
+            raise DataError(_in_names(error, parts)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups
         room[rows] = result.room
         left += result.left * len(rows) / len(X)
         groups += int(result.labels.max()) + 1
         fused += result.fused
-    return Made(values, unchanged, labels, room, left, None, fused)
+    return Made(values, unchanged, labels, room, left, fused)
+
+
+def _dealt(parts: Parts, homes: Sequence[Labels], labels: Labels, streams: Sequence[np.random.Generator]) -> Matrix:
+    """Deal categories out anew within groups."""
+    codes = matrix_of(parts.dealt)
+    for rows, stream in zip(homes, streams, strict=True):
+        codes[rows] = redraw(codes[rows], labels[rows], stream)
+    return codes
 
 
 def _noisy(parts: Parts, plan: Plan, rng: np.random.Generator) -> Made:
@@ -210,35 +297,15 @@ def _noisy(parts: Parts, plan: Plan, rng: np.random.Generator) -> Made:
     try:
         values = muralidhar_sarathy(X, Y, alpha, rng)
     except ValueError as error:
-        raise DataError(_by_name(error, parts)) from None
+        raise DataError(_in_names(error, parts)) from None
     unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), np.ptp(X, axis=0))
     return Made(values, unchanged, np.zeros(len(X), dtype=np.int64), *freedom(X, Y))
 
 
-def _by_name(error: ValueError, parts: Parts) -> str:
-    """Say what is wrong with a matrix of the names of its columns, in one line: a matrix that is offered takes more."""
+def _in_names(error: ValueError, parts: Parts) -> str:
+    """Return what is wrong with a matrix with the names of its columns, in one line."""
     said = " ".join(str(error).split())
     return re.sub(r"column (\d+) of X", lambda found: f"column '{parts.synthetic[int(found[1]) - 1].name}'", said)
-
-
-def _constrained(parts: Parts, made: Made, plan: Plan) -> tuple[dict[str, Codes], dict[str, dict[str, Any]]]:
-    """Make values keep to the plan's constraints and dates to the calendar; say what moved, and how far."""
-    rules = [_rule(attribute, plan) for attribute in parts.synthetic]
-    if all(rule == Rule() for rule in rules):
-        return _named(parts.synthetic, made.values), {}
-    kept = constrained(made.values, rules, xy(parts)[1], made.labels)
-    costs = {
-        attribute.name: {
-            "rules": plan.constraints.get(attribute.name, ["in the calendar"]),
-            "moved": int(kept.moved[j]),
-            "mean": float(kept.means[j]),
-            "group_mean": float(kept.group_means[j]),
-            "covariance": float(np.abs(kept.covariances[j]).max()),
-        }
-        for j, attribute in enumerate(parts.synthetic)
-        if attribute.name in plan.constraints or kept.moved[j]
-    }
-    return _named(parts.synthetic, kept.values + 0.0), costs  # what was rounded to -0 is 0
 
 
 def _rule(attribute: Attribute, plan: Plan) -> Rule:
@@ -249,7 +316,7 @@ def _rule(attribute: Attribute, plan: Plan) -> Rule:
 
 
 def _calendar(attribute: Attribute) -> tuple[float, float]:
-    """Give the ticks of the first and the last day that the attribute's column can hold, of the years 1 to 9999."""
+    """Return the ticks of the first and the last day that the attribute's column can hold, of the years 1 to 9999."""
     day = 1
     if not pa.types.is_date32(attribute.stored):
         unit = "ms" if pa.types.is_date64(attribute.stored) else cast("pa.TimestampType[Any]", attribute.stored).unit
@@ -266,32 +333,26 @@ def _is_exact(attribute: Attribute, plan: Plan) -> bool:
     return attribute.type == "continuous" and not short and attribute.name not in plan.constraints
 
 
-def evidence(attributes: list[Attribute], published: Table, plan: Plan, hybrid: Hybrid) -> dict[str, Any]:
-    """Measure what hybrid data preserve, for the keeper of the data: it comes from the original.
+def evidence(attributes: list[Attribute], published: Table, labels: Labels, plan: Plan) -> dict[str, Any]:
+    """Measure what hybrid data in memory preserve, for the keeper of the data: it comes from the original.
 
     Returns
     -------
     dict
-        ``groups``, their ``count`` and the ``smallest`` and ``largest``; ``preserved`` as in
-        `shoal.measures.hybrid.preservation`; ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, how
-        many records an intruder links right who knows the confidential numbers (`shoal.measures.distance_linkage`);
-        ``constraints``, how many values each ``moved``, by how many standard deviations the ``mean``, at most a
-        ``group_mean`` and at most a ``covariance``; ``dealt``, the categories dealt out anew. Subdomains have at least
-        k records, and 20; if these are more than half of the file, there are none.
+        Beside what `Hybrid.summary` gives everywhere: ``preserved`` as in `shoal.measures.hybrid.preservation`;
+        ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, how many records an intruder links right
+        who knows the confidential numbers (`shoal.measures.distance_linkage`). Subdomains have at least k records, and
+        20; if these are more than half of the file, there are none.
     """
     parts = parts_of(attributes, plan)
-    sizes = np.bincount(hybrid.labels)
-    found: dict[str, Any] = {
-        "groups": {"count": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())},
-        "constraints": hybrid.constraints,
-        "dealt": [attribute.name for attribute in parts.dealt],
+    if not parts.synthetic:
+        return {}
+    X, Y = xy(parts)
+    after = np.column_stack([each.read(published.column(each.name)) for each in parts.synthetic])
+    names = [attribute.name for attribute in parts.synthetic]
+    share = max(_SHARE, max(plan.k or 0, _LEAST) / len(X))
+    return {
+        "preserved": preservation(X, after, Y, labels, names),
+        "subdomains": subdomains(X, after, names, _SUBDOMAINS, share) if share <= 0.5 else [],
+        "linkage": distance_linkage(X, after, records=MOST_RECORDS),
     }
-    if parts.synthetic:
-        X, Y = xy(parts)
-        after = np.column_stack([each.read(published.column(each.name)) for each in parts.synthetic])
-        names = [attribute.name for attribute in parts.synthetic]
-        share = max(_SHARE, max(plan.k or 0, _LEAST) / len(X))
-        found["preserved"] = preservation(X, after, Y, hybrid.labels, names)
-        found["subdomains"] = subdomains(X, after, names, _SUBDOMAINS, share) if share <= 0.5 else []
-        found["linkage"] = distance_linkage(X, after, records=MOST_RECORDS)
-    return found

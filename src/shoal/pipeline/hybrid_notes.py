@@ -1,16 +1,14 @@
 """What a user should know of hybrid data; and what would give somebody's own value away, which is refused."""
 
-import numpy as np
-
 from shoal.errors import DataError
-from shoal.pipeline.hybrid_parts import Labels, Made, Parts
-from shoal.pipeline.verify_hybrid import Claim, all_equal, same
+from shoal.pipeline.hybrid_parts import Parts
+from shoal.pipeline.hybrid_sums import HybridSums
+from shoal.pipeline.verify_hybrid import Claim
 from shoal.plan import Plan
-from shoal.tables.arrow import Array
 from shoal.tables.attributes import NUMBERS
 from shoal.text import counted, listed
 
-_LITTLE_ROOM, _LITTLE_VARIANCE = 0.01, 1e-3  # below these shares, what is left to change is worth a word
+_LITTLE_VARIANCE = 1e-3  # below this share, what is left to change is worth a word
 
 
 def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str]:
@@ -36,63 +34,72 @@ def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str
     return found
 
 
-def on_unchanged(parts: Parts, made: Made, plan: Plan) -> list[str]:
-    """Refuse what would be published as it is; where all members of a group have the same value, say so."""
+def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
+    """Refuse what would be published as it is; count values that all members of a group have in common."""
     notes, problems = [], []
     for j, attribute in enumerate((*parts.synthetic, *parts.dealt)):
-        equal = all_equal(attribute.codes, made.labels)
-        if j < len(parts.synthetic) and (count := int((made.unchanged[:, j] & ~equal).sum())):
-            problems.append(_given_away(attribute.name, count, parts, plan, float(made.left[j])))
-        if equal.any():
-            groups = counted(len(np.unique(made.labels[equal])), "group")
+        if j < len(parts.synthetic) and (count := int(sums.added["unchanged"][j])):
+            problems.append(_given_away(attribute.name, count, parts, plan, sums, float(sums.left[j])))
+        if records := int(sums.added["alike_records"][j]):
+            groups = counted(int(sums.added["alike"][j]), "group")
             notes.append(
                 f"'{attribute.name}' is the same for all members in {groups} and is published as it is there: "
-                f"{counted(int(equal.sum()), 'record')}"
+                f"{counted(records, 'record')}"
             )
     if problems:
         raise DataError("\n".join(problems))
     return notes
 
 
-def on_little_freedom(parts: Parts, made: Made, plan: Plan) -> list[str]:
-    """Say how many values hardly moved, because what is published, or the record itself, leaves them little room."""
+def on_little_freedom(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
+    """Count values that hardly moved, because what is published, or the record itself, leaves them little room."""
     found = []
-    if parts.synthetic and (count := int((made.room < _LITTLE_ROOM).sum())):
+    if count := sums.count("tight"):
         hardly = f"so far from all others: {counted(count, 'record')}"
         if plan.method == "ms":
             found.append(f"with hardly any noise, so that who knows alpha can compute their values, being {hardly}")
         else:
             found.append(f"with values that have hardly moved, their quasi-identifiers being {hardly}")
-    for attribute, left in zip(parts.synthetic, made.left, strict=True):
+    for attribute, left in zip(parts.synthetic, sums.left, strict=True):
         if left < _LITTLE_VARIANCE and parts.others:
             found.append(
                 f"'{attribute.name}' nearly follows from the quasi-identifiers, which leave {left:.1g} of its variance:"
-                f" its values have hardly moved: {counted(len(attribute.codes), 'record')}"
+                f" its values have hardly moved: {counted(sums.count('records'), 'record')}"
             )
     return found
 
 
-def on_own_values(parts: Parts, columns: dict[str, Array], labels: Labels) -> list[str]:
+def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
     """Count who publishes the own value, as it is after rounding; refuse an attribute where most of them do."""
     found, problems = [], []
-    for attribute in parts.synthetic:
-        equal = all_equal(attribute.codes, labels)
-        own = same(attribute.codes, attribute.read(columns[attribute.name])) & ~equal
-        if 2 * own.sum() > (~equal).sum():
+    for j, attribute in enumerate(parts.synthetic):
+        own = int(sums.added["own"][j])
+        if 2 * own > sums.count("records") - int(sums.added["alike_records"][j]):
             problems.append(
-                f"'{attribute.name}' would, once rounded, be published as it is in {counted(int(own.sum()), 'record')}"
+                f"'{attribute.name}' would, once rounded, be published as it is in {counted(own, 'record')}"
                 ", more than half; leave the constraint out, take a larger k or a smaller alpha, or make it nominal"
             )
-        if own.any():
-            found.append(f"'{attribute.name}' is published as it is in {counted(int(own.sum()), 'record')}")
+        if own:
+            found.append(f"'{attribute.name}' is published as it is in {counted(own, 'record')}")
     if problems:
         raise DataError("\n".join(problems))
     return found
 
 
-def _given_away(name: str, count: int, parts: Parts, plan: Plan, left: float) -> str:
+def refuse_broken(parts: Parts, sums: HybridSums, plan: Plan) -> None:
+    """Refuse a constraint that the original values do not keep to."""
+    for j, attribute in enumerate(parts.synthetic):
+        for rule in plan.constraints.get(attribute.name, []):
+            if count := int(sums.added["broken"][("non-negative", "integer").index(rule)][j]):
+                raise DataError(
+                    f"column '{attribute.name}' is itself not {rule} in {counted(count, 'record')}, so that it cannot "
+                    "be asked to be; leave the constraint out"
+                )
+
+
+def _given_away(name: str, count: int, parts: Parts, plan: Plan, sums: HybridSums, left: float) -> str:
     what = f"'{name}' would be published as it is in {counted(count, 'record')}"
-    if plan.method == "ms" and 2 * count > len(parts.synthetic[0].codes) and left >= _LITTLE_VARIANCE:
+    if plan.method == "ms" and 2 * count > sums.count("records") and left >= _LITTLE_VARIANCE:
         return f"{what}: alpha leaves no noise that could be seen; take a smaller one"
     if not parts.others:
         return f"{what}, for within groups it differs in its last digits only; subtract what all have in common"

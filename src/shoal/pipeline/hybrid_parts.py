@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocking.record_blocks import Blocking
 from shoal.kernels.standardize import Matrix
 from shoal.plan import Plan
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
@@ -31,7 +30,6 @@ class Made(NamedTuple):
     labels: Labels
     room: Codes  # of each record: the share of a residual that could be changed
     left: Codes  # of each attribute: the share of its variance that the quasi-identifiers leave
-    blocking: Blocking | None = None
     fused: int = 0
 
 
@@ -53,6 +51,6 @@ def matrix_of(attributes: Sequence[Attribute], records: int = 0) -> Matrix:
 
 
 def xy(parts: Parts) -> tuple[Matrix, Matrix]:
-    """Give X, what is made anew, and Y, what it is regressed on."""
+    """Return X, what is made anew, and Y, what it is regressed on."""
     records = len((*parts.synthetic, *parts.dealt)[0].codes)
     return matrix_of(parts.synthetic, records), matrix_of(parts.others, records)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,10 @@ from shoal.tables.attributes import NUMBERS, Attribute, Codes, without_declared
 from shoal.tables.numbers import to_floats
 from shoal.tables.text_values import one_chunk
 
+if TYPE_CHECKING:
+    from shoal.pipeline.hybrid import Hybrid, HybridBlock  # slow to load, and rarely needed
+    from shoal.pipeline.hybrid_sums import HybridSums
+
 Labels = NDArray[np.int64]
 Run = Callable[[Sequence[Task[Labels]], int], list[Labels]]
 
@@ -50,6 +54,8 @@ class MaskedBlock(NamedTuple):
         equality holds, but not to a reader that adds up digits.
     classes
         How many of the block's records share each original combination of quasi-identifiers.
+    hybrid
+        What the block shows of hybrid data; None if there are none.
     """
 
     published: Matrix
@@ -58,6 +64,7 @@ class MaskedBlock(NamedTuple):
     own: int
     misread: int
     classes: NDArray[np.int64]
+    hybrid: "HybridSums | None" = None
 
 
 def in_turn(tasks: Sequence[Task[Labels]], records: int) -> list[Labels]:
@@ -94,6 +101,8 @@ class BlockMasker:
         How records are divided; None if all are one block.
     decimal
         The decimal point of numbers that are written as text.
+    hybrid
+        How confidential attributes are made anew; None if they are not.
     """
 
     plan: ResolvedPlan
@@ -106,6 +115,23 @@ class BlockMasker:
     edits: Edits | None = None
     blocks: RecordBlocks | PartBlocks | None = None
     decimal: str = "."
+    hybrid: "Hybrid | None" = None
+
+    def without_secret(self) -> "BlockMasker":
+        """Return the same for a release, which must not hold the secret of hybrid data."""
+        return self if self.hybrid is None else replace(self, hybrid=self.hybrid.without_secret())
+
+    def no_hybrid(self) -> "HybridSums | None":
+        """Return what no records show of hybrid data; None if none are made."""
+        return None if self.hybrid is None else self.hybrid.nothing(self.attributes, self.plan)
+
+    def hybrid_notes(self, sums: "HybridSums | None") -> list[str]:
+        """List what a user should know of hybrid data, once all blocks are masked: see `Hybrid.notes`."""
+        return [] if self.hybrid is None or sums is None else self.hybrid.notes(self.attributes, sums, self.plan)
+
+    def hybrid_summary(self, sums: "HybridSums | None") -> dict[str, Any] | None:
+        """Describe hybrid data by what blocks show; None if there are none."""
+        return None if self.hybrid is None or sums is None else self.hybrid.summary(self.attributes, sums, self.plan)
 
     # Encoding
 
@@ -203,18 +229,25 @@ class BlockMasker:
         pieces = np.split(np.arange(len(order)), self._cuts(len(order)))
         parts = [ordered] if len(pieces) == 1 else [ordered[piece] for piece in pieces]
         tasks = [task for part in parts for task in self._tasks(part)]
-        results = iter(run(tasks, len(rows) * len(self.plan.in_blocks)))
+        results = iter(run(tasks, len(rows) * len(self.columns)))
         published = np.empty((len(rows), len(self.plan.changed)))
-        labels = np.empty((len(rows), len(self.plan.in_blocks)), dtype=np.int64)
-        slack, own, misread = np.zeros(published.shape[1]), 0, 0
+        labels = np.empty((len(rows), len(self.columns)), dtype=np.int64)
+        slack, own, misread, hybrid = np.zeros(published.shape[1]), 0, 0, None
         formed = np.zeros(labels.shape[1], dtype=np.int64)
         for piece, part in zip(pieces, parts, strict=True):
             found = self._labels(part, results)
-            values, outside, counts = self.publish(part, found)
+            if self.hybrid is None:
+                values, outside, counts = self.publish(part, found)
+                slack, own, misread = np.maximum(slack, outside), own + counts[0], misread + counts[1]
+            else:
+                values, made, shown = self._made_anew(self.hybrid, part, found)
+                found, hybrid = made[:, None], shown if hybrid is None else hybrid + shown
             published[order[piece]], labels[order[piece]] = values, found + formed
             formed = formed + found.max(axis=0) + 1
-            slack, own, misread = np.maximum(slack, outside), own + counts[0], misread + counts[1]
-        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(ordered))
+        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(ordered), hybrid)
+
+    def _made_anew(self, hybrid: "Hybrid", rows: Matrix, labels: Labels) -> "HybridBlock":
+        return hybrid.publish(rows, self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales)
 
     def _cuts(self, records: int) -> NDArray[np.int64]:
         """Say where a block is cut that has so many more records than asked for because they lie in one place.
@@ -228,22 +261,25 @@ class BlockMasker:
 
     @property
     def columns(self) -> list[list[int]]:
-        """The columns of each attribute block."""
-        return [[self.plan.used.index(name) for name in block] for block in self.plan.in_blocks]
+        """The columns of each partition."""
+        return [[self.plan.used.index(name) for name in block] for block in self.plan.partitioned]
 
     def homes(self, rows: Matrix) -> list[list[Labels]]:
-        """Return for each attribute block the rows of each home: records share a group only within one."""
+        """Return for each partition the rows of each home: records share a group only within one."""
         part = rows[:, -1].astype(np.int64)
         return [_split(homes[part]) for homes in self.parts.homes]
 
     def _tasks(self, rows: Matrix) -> list[Task[Labels]]:
+        if self.plan.method == "ms":
+            return []
+        plan = self.plan if self.hybrid is None else self.plan.decided(method="mdav")
         space, secrets = self.space(rows), self._secrets(rows)
         total = self.records * len(self.columns)
         return [
             partial(
                 grouped,
                 space.columns(block).rows(home),
-                self.plan,
+                plan,
                 Confidential(
                     [each._replace(codes=each.codes[home]) for each in secrets],
                     self.plan.l,
@@ -264,7 +300,9 @@ class BlockMasker:
         ]
 
     def _labels(self, rows: Matrix, results: Iterator[Labels]) -> Labels:
-        labels = np.empty((len(rows), len(self.plan.in_blocks)), dtype=np.int64)
+        labels = np.zeros((len(rows), len(self.columns)), dtype=np.int64)
+        if self.plan.method == "ms":
+            return labels
         for block, homes in enumerate(self.homes(rows)):
             formed = 0
             for home in homes:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,9 @@ from shoal.pipeline.verify import Promise
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, published_type
 from shoal.text import counted
+
+if TYPE_CHECKING:
+    from shoal.pipeline.hybrid import Hybrid
 
 Integers = NDArray[np.int64]
 
@@ -87,13 +90,17 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
         If too few records are left, or in a stratum, or records break rules.
     """
     plan, attributes = resolved.plan, resolved.attributes
+    hybrid = _hybrid(resolved) if plan.draws else None
+    if hybrid is not None:
+        plan = plan.decided(seed=None)  # it goes no further than here
     types = {
         attribute.name: published_type(attribute, whole=plan.publishes_whole(attribute.name))
         for attribute in attributes
         if attribute.name in plan.changed
     }
-    everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.in_blocks))
-    masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=records.outline.decimal)
+    everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.partitioned))
+    decimal = records.outline.decimal
+    masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=decimal, hybrid=hybrid)
     if resolved.strategy is not None and resolved.summary.edits is not None:
         edits = edits_of(resolved.strategy, resolved.summary.edits, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)
@@ -110,6 +117,15 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)
+
+
+def _hybrid(resolved: Resolved) -> "Hybrid":
+    """Prepare hybrid data; refuse what the attributes do not allow the plan to ask for."""
+    from shoal.pipeline.hybrid import hybrid_of
+
+    numbers = [attribute for attribute in resolved.attributes if attribute.type in NUMBERS]
+    extents = {each.name: extent for each, extent in zip(numbers, extents_of(numbers, resolved.summary), strict=True)}
+    return hybrid_of(resolved.plan, resolved.attributes, resolved.rules, extents)
 
 
 @dataclass(frozen=True)
@@ -200,7 +216,7 @@ def _apart(masker: BlockMasker, found: Tally, strata: Sequence[tuple[Any, ...]])
     keys = [key for stratum in strata for key in found.keys if key.stratum == stratum]
     number = {stratum: place for place, stratum in enumerate(strata)}
     homes = np.array([number[key.stratum] for key in keys], dtype=np.int64)
-    return Parts(keys, [found.keys[key][0] for key in keys], [homes] * len(masker.plan.in_blocks))
+    return Parts(keys, [found.keys[key][0] for key in keys], [homes] * len(masker.plan.partitioned))
 
 
 @dataclass(frozen=True)
@@ -316,6 +332,8 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     most
         The most records in a block where they do not fit in one.
     """
+    if masker.plan.method == "ms":
+        return masker.records  # its noise is one for all
     given = None if masker.plan.scale is None else masker.plan.scale.block_size
     if given is not None:
         return given

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import CheckFailed, DataError
+from shoal.errors import CheckFailed
 from shoal.measures.hybrid import SAME, Grouped
 from shoal.measures.loss import near_one
 from shoal.plan import AttributeType, Constraint
 from shoal.tables import Table
-from shoal.tables.attributes import Attribute, Codes, Level, encode
+from shoal.tables.attributes import Codes, Level, encode
 from shoal.text import counted
 
 Labels = NDArray[np.int64]
@@ -32,6 +32,14 @@ class Claim:
     types: Mapping[str, AttributeType]
     levels: Mapping[str, Sequence[Level]]
 
+    @property
+    def names(self) -> list[str]:
+        """The attributes of which it speaks."""
+        return list(dict.fromkeys([*self.kept, *self.others, *self.dealt, *self.rules]))
+
+
+Pairs = Mapping[str, tuple[Codes, Codes]]  # attributes before and after
+
 
 def verify_hybrid(published: Table, original: Table, claim: Claim) -> None:
     """Compare hybrid data that are about to be published with the records that they come from.
@@ -41,57 +49,51 @@ def verify_hybrid(published: Table, original: Table, claim: Claim) -> None:
     CheckFailed
         Naming everything that does not hold.
     """
-    failures = list(_rules(published, original, claim))
-    failures += _marginals(published, original, claim)
-    for labels, where in ((np.zeros_like(claim.labels), "in the file"), (claim.labels, "in some group")):
-        failures += _moments(published, original, claim, labels, where)
-    failures += _own_values(published, original, claim)
+    pairs = {name: _both(published, original, name, claim) for name in claim.names}
+    failures = [*failures_in(pairs, claim), *_moments(pairs, claim, np.zeros_like(claim.labels), "in the file")]
     if failures:
         raise CheckFailed(failures)
 
 
+def failures_in(pairs: Pairs, claim: Claim) -> Iterator[str]:
+    """Yield everything that does not hold of the records of some groups, all of whose members are there."""
+    yield from _rules(pairs, claim)
+    yield from _marginals(pairs, claim)
+    yield from _moments(pairs, claim, claim.labels, "in some group")
+    yield from _own_values(pairs, claim)
+
+
 def _both(published: Table, original: Table, name: str, claim: Claim) -> tuple[Codes, Codes]:
-    """Give an attribute before and after."""
+    """Return an attribute before and after."""
     attribute = encode(original, name, claim.types[name], claim.levels.get(name))
     return attribute.codes, attribute.read(published.column(name))
 
 
-def _rules(published: Table, original: Table, claim: Claim) -> Iterator[str]:
+def _rules(pairs: Pairs, claim: Claim) -> Iterator[str]:
     for name, rules in claim.rules.items():
-        _, after = _both(published, original, name, claim)
         for rule in rules:
-            if count := _breaking(rule, after):
+            if count := breaking(rule, pairs[name][1]):
                 yield f"column '{name}' is not {rule} in {counted(count, 'record')}"
 
 
-def _breaking(rule: Constraint, values: Codes) -> int:
+def breaking(rule: Constraint, values: Codes) -> int:
     """Count the values that do not keep to a rule."""
     return int((values < 0 if rule == "non-negative" else values != np.rint(values)).sum())
 
 
-def refuse_broken(attribute: Attribute, rules: Sequence[Constraint]) -> None:
-    """Refuse a constraint that the original values do not keep to."""
-    for rule in rules:
-        if count := _breaking(rule, attribute.codes):
-            raise DataError(
-                f"column '{attribute.name}' is itself not {rule} in {counted(count, 'record')}, so that it cannot be "
-                "asked to be; leave the constraint out"
-            )
-
-
-def _marginals(published: Table, original: Table, claim: Claim) -> Iterator[str]:
+def _marginals(pairs: Pairs, claim: Claim) -> Iterator[str]:
     for name in claim.dealt:
-        before, after = (codes[np.lexsort((codes, claim.labels))] for codes in _both(published, original, name, claim))
+        before, after = (codes[np.lexsort((codes, claim.labels))] for codes in pairs[name])
         if (before != after).any():
             yield f"column '{name}' does not keep its marginals in some group"
 
 
-def _moments(published: Table, original: Table, claim: Claim, labels: Labels, where: str) -> Iterator[str]:
+def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: str) -> Iterator[str]:
     """Yield the attributes whose mean, or covariance with another, has moved."""
     if not claim.kept:
         return
-    pairs = [_both(published, original, name, claim) for name in (*claim.kept, *claim.others)]
-    values = near_one(np.column_stack([x for x, _ in pairs]), np.column_stack([y for _, y in pairs]))
+    names = [*claim.kept, *claim.others]
+    values = near_one(*(np.column_stack([pairs[name][when] for name in names]) for when in (0, 1)))
     before, after = (Grouped(each, labels) for each in values)
     for j, name in enumerate(claim.kept):
         slack = EXACT * np.maximum(np.abs(before.means[:, j]), before.deviations[:, j])
@@ -107,23 +109,23 @@ def _moments(published: Table, original: Table, claim: Claim, labels: Labels, wh
                 yield f"column '{name}' does not keep its covariance with '{other}' {where}"
 
 
-def _own_values(published: Table, original: Table, claim: Claim) -> Iterator[str]:
+def _own_values(pairs: Pairs, claim: Claim) -> Iterator[str]:
     """Yield the attributes of which somebody publishes the own value, where the group has others to choose from."""
     for name in claim.kept:
-        before, after = _both(published, original, name, claim)
+        before, after = pairs[name]
         own = same(before, after) & ~all_equal(before, claim.labels)
         if own.any():
             yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} as they were"
 
 
 def same(before: Codes, after: Codes) -> NDArray[np.bool_]:
-    """Say of each value whether it is still its own, to 12 digits."""
+    """Return for each value whether it is still its own, to 12 digits."""
     own: NDArray[np.bool_] = np.abs(after - before) <= SAME * np.abs(before)
     return own
 
 
 def all_equal(x: Codes, labels: Labels) -> NDArray[np.bool_]:
-    """Say of each record whether all members of its group have the very same value."""
+    """Return for each record whether all members of its group have the very same value."""
     low, high = np.full(int(labels.max()) + 1, np.inf), np.full(int(labels.max()) + 1, -np.inf)
     np.minimum.at(low, labels, x)
     np.maximum.at(high, labels, x)

@@ -71,7 +71,7 @@ def _scaled(plan: "Plan") -> Iterator[Problem]:
     if scale.dimensions is not None and scale.blocking != "2^d":
         yield "scale.dimensions", "applies only to 2^d-trees. Add --blocking 2^d."
     for name in scale.dimensions or []:
-        if plan.masked and name not in plan.masked:
+        if plan.used and name not in plan.used:
             yield "scale.dimensions", f"names '{name}', which is not masked."
     if scale.master is not None and plan.engine != "spark":
         yield "scale.master", "applies only to Spark. Add --engine spark."
@@ -185,10 +185,10 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
     for name in plan.constraints:
         if name not in plan.confidential:
             yield "constraints", f"names '{name}', which is not sensitive. Add it to --confidential."
-    yield from _unused(plan, ("blocks", "weights", "preserve", "l", "t", "restore_variance", "scale"))
+    yield from _unused(plan, ("blocks", "weights", "preserve", "l", "t", "restore_variance"))
     if plan.method == "ms":
         yield from _unused(
-            plan, ("strata", "mask_quasi", "standardize", "attribute_weights"), ", which forms no groups."
+            plan, ("scale", "strata", "mask_quasi", "standardize", "attribute_weights"), ", which forms no groups."
         )
     if not plan.mask_quasi:
         yield from _unused(plan, ("aggregate", "round"), " unless quasi-identifiers are masked. Add --mask-quasi.")

@@ -18,6 +18,11 @@ class ResolvedPlan(Plan):
             plan.model_fields_set, **{name: getattr(plan, name) for name in Plan.model_fields}
         )
 
+    @property
+    def partitioned(self) -> list[list[str]]:
+        """The attributes by which records are partitioned, one list for each partition."""
+        return [self.used] if self.method == "hybrid" else self.in_blocks
+
     def decided(self, **choices: Any) -> Self:
         """Return the plan with choices filled in; they are right by construction."""
         return self.model_copy(update=choices)

@@ -2,19 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property, partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.backends.file.spill import Spill
+from shoal.errors import CheckFailed
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Task, Watch, side_by_side
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker, in_turn
 from shoal.pipeline.records import Seen
+
+if TYPE_CHECKING:
+    from shoal.pipeline.hybrid_sums import HybridSums
 
 _BATCHES = 256  # pieces of work: enough to keep all cores busy to the end, few enough to wait for the disk after each
 _ROWS = 1 << 16  # records that are measured at a time
@@ -37,6 +42,8 @@ class Masked:
         As in `shoal.pipeline.masker.MaskedBlock`.
     sums
         Of `Losses`; None where values were not final yet.
+    hybrid
+        What hybrid data show; None where there are none.
     """
 
     before: dict[str, int]
@@ -44,6 +51,7 @@ class Masked:
     own: int
     misread: int
     sums: Sums | None
+    hybrid: "HybridSums | None" = None
 
 
 @dataclass(frozen=True)
@@ -67,9 +75,10 @@ class Masking:
     done: Spill[np.float64]
 
     @staticmethod
-    def width(losses: Losses) -> int:
+    def width(masker: BlockMasker, losses: Losses) -> int:
         """Return how wide the rows for batches are."""
-        return _HEAD + len(losses.attributes) + losses.size
+        shown = masker.no_hybrid()
+        return _HEAD + len(losses.attributes) + losses.size + (0 if shown is None else len(shown.row()))
 
     @property
     def sizes(self) -> Integers:
@@ -106,7 +115,7 @@ class Masking:
 
     def _added(self, rows: Matrix) -> Masked:
         names = [attribute.name for attribute in self.losses.attributes]
-        slack, sums = np.split(rows[:, _HEAD:], [len(names)], axis=1)
+        slack, sums, shown = np.split(rows[:, _HEAD:], [len(names), len(names) + self.losses.size], axis=1)
         hidden = {
             "groups": int(rows[:, 1].sum()),
             "uniques": int(rows[:, 2].sum()),
@@ -115,7 +124,9 @@ class Masking:
         }
         own, misread = (int(column.sum()) for column in rows[:, 5:7].T)
         final = None if self.masker.plan.restore_variance else sums.sum(axis=0)
-        return Masked(hidden, dict(zip(names, slack.max(axis=0).tolist(), strict=True)), own, misread, final)
+        none = self.masker.no_hybrid()
+        hybrid = None if none is None else reduce(add, (none.of_row(row) for row in shown))
+        return Masked(hidden, dict(zip(names, slack.max(axis=0).tolist(), strict=True)), own, misread, final, hybrid)
 
     def _mask_whole(self, progress: Progress) -> None:
         """Mask one block that holds all records, its parts side by side."""
@@ -130,7 +141,7 @@ class Masking:
         """Mask some blocks one after the other; then they are done, also if the machine stops."""
         changed = len(self.losses.attributes)
         sums, slack, classes = np.zeros(self.losses.size), np.zeros(changed), []
-        own = misread = 0
+        own, misread, hybrid = 0, 0, self.masker.no_hybrid()
         for block in blocks:
             start, size = int(self.starts[block]), int(self.sizes[block])
             rows = self.records.read(start, size)
@@ -139,6 +150,10 @@ class Masking:
                 return
             slack, own, misread = np.maximum(slack, found.slack), own + found.own, misread + found.misread
             self.published.write(start, found.published)
+            if hybrid is not None and found.hybrid is not None:
+                hybrid += found.hybrid
+                if hybrid.failures:
+                    raise CheckFailed(list(hybrid.failures))
             if not self.masker.plan.restore_variance:
                 sums += self.measure(rows, found.published, {})
             classes.append(found.classes)
@@ -146,8 +161,9 @@ class Masking:
         alike = np.concatenate(classes)
         head = [len(alike), (alike == 1).sum(), alike.min(), alike.max(), own, misread, *slack]
         self.published.sync()
-        self.done.write(number, np.array([[0.0, *head, *sums]]))
-        self.done.write(number, np.array([[1.0, *head, *sums]]))
+        shown = np.zeros(0) if hybrid is None else hybrid.row()
+        self.done.write(number, np.array([[0.0, *head, *sums, *shown]]))
+        self.done.write(number, np.array([[1.0, *head, *sums, *shown]]))
 
     def measure(self, rows: Matrix, published: Matrix, rescaled: dict[str, Rescaling]) -> Sums:
         """Measure what some records lost, in pieces, or it would take more memory than masking."""

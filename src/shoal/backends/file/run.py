@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +54,9 @@ from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import STREAMED, Source, open_source, readable_kind
 from shoal.tables.text_values import one_chunk
 from shoal.tables.unchanged import steady
+
+if TYPE_CHECKING:
+    from shoal.pipeline.hybrid_sums import HybridSums
 
 Labels = NDArray[np.int64]
 
@@ -193,19 +196,23 @@ class FileBackend(FileRecords):
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": self.block_size(masker)}
         plan = masker.plan.decided(scale=Plan(k=masker.plan.k, scale=scale).scale)
-        masker = replace(masker, plan=plan)
+        masker = self._with_secret(replace(masker, plan=plan))
         if not self.folder.state.get("sorted"):
             self._sort(masker)
         with contextlib.ExitStack() as files:
             masking = self._masking(masker, files)
             masked = masking.run(self.progress)
+            made = masker.hybrid_notes(masked.hybrid)
             cost = block_cost(masking.block, masker, self.progress)
             rescaled, sums = self._restored(masking, masked, prepared)
             blocking = None if len(masker.sizes) == 1 else Blocking.of(masker.sizes, cost)
             partial_file = self.folder.partial(self.output)
             self._write(partial_file, masking, rescaled, sums)
         missing = masking.losses.missing(sums)
-        whole = not prepared.suppressed and not isinstance(masker.blocks, PartBlocks)
+        # Blocks of hybrid data are made from confidential attributes too: records that are alike may lie apart.
+        apart = isinstance(masker.blocks, PartBlocks) or (masker.hybrid is not None and masker.blocks is not None)
+        whole = not prepared.suppressed and not apart
+        masker = masker.without_secret()
         kept = None if masker.edits is None else masker.edits.kept
         self.published = FilePublished(
             plan,
@@ -215,13 +222,22 @@ class FileBackend(FileRecords):
             masking.losses,
             sums,
             replace(promise_of(masker, prepared, rescaled, masked.slack), spelled=self.kind == "csv"),
-            notes(plan, self.outline, masker.types, missing, kept),
+            [*made, *notes(plan, self.outline, masker.types, missing, kept)],
+            sums_of_hybrid=masked.hybrid,
             hidden=masked.before if whole else None,
             own=masked.own,
             misread=masked.misread,
             blocking=blocking,
         )
         return self.published
+
+    def _with_secret(self, masker: BlockMasker) -> BlockMasker:
+        """Let a run that resumes draw the random numbers that it drew before; the folder is private."""
+        if masker.hybrid is None:
+            return masker
+        if "secret" not in self.folder.state:
+            self.folder.note(secret=masker.hybrid.secret)
+        return replace(masker, hybrid=replace(masker.hybrid, secret=self.folder.state["secret"]))
 
     def _sort(self, masker: BlockMasker) -> None:
         """Put the records of a block together."""
@@ -260,7 +276,7 @@ class FileBackend(FileRecords):
         widths = (
             ("records", masker.width, n),
             ("published", len(masker.changed), n),
-            ("sums", Masking.width(losses), 0),
+            ("sums", Masking.width(masker, losses), 0),
         )
         spills = [
             files.enter_context(Spill(self.folder.spill(name), width, np.float64, rows)) for name, width, rows in widths
@@ -308,6 +324,8 @@ class FilePublished:
         What it claims.
     hidden
         How well original records hide, where that was counted on the way.
+    sums_of_hybrid
+        What is known of hybrid data; None where there are none.
     """
 
     plan: ResolvedPlan
@@ -324,6 +342,7 @@ class FilePublished:
     blocking: Blocking | None
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
+    sums_of_hybrid: "HybridSums | None" = None
     _before: dict[str, float] | None = None
     _kept: contextlib.ExitStack | None = field(default=None, repr=False)
 
@@ -391,7 +410,7 @@ class FilePublished:
         failures = pairs.wrong_schema(self.partial)
         database = DuckPairs(partial(pairs.batches, self.partial), backend.database_memory, backend.folder.temporary)
         found = verify(database, self.promise, lambda: pairs.broken, pairs.failures, failures)
-        if self.hidden is None:
+        if self.hidden is None and self.plan.masked:
             self._before = self._exposed()
         backend.refuse_changed()
         return found
@@ -410,8 +429,8 @@ class FilePublished:
         return exposure_of(sizes_of(database, plain))
 
     def hybrid(self) -> dict[str, Any] | None:
-        """Hybrid data are not made of files in pieces."""
-        return None
+        """Describe hybrid data by what blocks show; what needs all records at once is left out."""
+        return self.masker.hybrid_summary(self.sums_of_hybrid)
 
     def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
         """Give the release its name, and write the plan and the manifest beside it."""

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +54,9 @@ from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.text_values import one_chunk
 from shoal.text import counted, listed
+
+if TYPE_CHECKING:
+    from shoal.pipeline.hybrid_sums import HybridSums
 
 Labels = NDArray[np.int64]
 
@@ -187,7 +190,7 @@ def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a block shows of itself: sums of losses, what rules moved, what is broken, and spreads of attributes."""
+    """What a block shows of itself: sums of losses, what rules moved, what is broken, spreads, and hybrid data."""
 
     sums: Sums
     slack: NDArray[np.float64]
@@ -195,6 +198,7 @@ class _Seen:
     misread: int
     broken: Broken
     spreads: Spreads | None
+    hybrid: "HybridSums | None" = None
 
     def __add__(self, other: "_Seen") -> "_Seen":
         spreads = self.spreads if other.spreads is None or self.spreads is None else self.spreads + other.spreads
@@ -205,6 +209,7 @@ class _Seen:
             self.misread + other.misread,
             self.broken + other.broken,
             spreads,
+            self.hybrid if other.hybrid is None or self.hybrid is None else self.hybrid + other.hybrid,
         )
 
 
@@ -281,6 +286,7 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
             found.misread,
             pairs.broken,
             None if restoring is None else restoring.look(rows, found.published),
+            found.hybrid,
         )
         shown = pa.array([pickle.dumps(seen), *[None] * (len(rows) - 1)], pa.binary())
         table = released.native
@@ -364,6 +370,8 @@ def _published(
     shown = masked.select(_SEEN).filter(F.col(_SEEN).isNotNull()).collect()
     # always in the same order: sums of floats depend on it
     seen = reduce(add, (pickle.loads(each) for each in sorted(bytes(row[0]) for row in shown)))  # noqa: S301 - our own
+    made = masker.hybrid_notes(seen.hybrid)
+    masker = masker.without_secret()
     fields = _published_fields(backend.table, masker)
     names = [each.name for each in fields]
     losses, rescaled, sums = Losses(masker.changed, masker.scales), {}, seen.sums
@@ -385,9 +393,10 @@ def _published(
         replace(promise_of(masker, prepared, {}, slack), types={}),
         seen.broken,
         rescaled,
-        [*found, "the records are in no order, as always with Spark"],
+        [*made, *found, "the records are in no order, as always with Spark"],
         own=seen.own,
         misread=seen.misread,
+        sums_of_hybrid=seen.hybrid,
         blocking=None if masker.blocks is None else Blocking.of(masker.sizes),
     )
 
@@ -453,6 +462,8 @@ class SparkPublished:
         Rules that were found broken.
     rescaled
         How variances were restored.
+    sums_of_hybrid
+        What is known of hybrid data; None where there are none.
     kept
         The session, if it was started for this.
     """
@@ -473,6 +484,7 @@ class SparkPublished:
     blocking: Blocking | None
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
+    sums_of_hybrid: "HybridSums | None" = None
     kept: ExitStack | None = None
     _before: dict[str, float] | None = None
 
@@ -539,14 +551,15 @@ class SparkPublished:
         return []
 
     def hybrid(self) -> dict[str, Any] | None:
-        """Hybrid data are not made on Spark."""
-        return None
+        """Describe hybrid data by what blocks show; what needs all records at once is left out."""
+        return self.masker.hybrid_summary(self.sums_of_hybrid)
 
     def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
         """Write the release: a folder of files, as always with Spark, with its plan and its manifest."""
         from shoal.backends.spark.files import save
 
-        self.before()  # while there is a session
+        if self.plan.masked:
+            self.before()  # while there is a session
         try:
             with in_plain_words():
                 save(self, path, overwrite, verified)
@@ -565,11 +578,12 @@ class SparkPublished:
         """Look at all records, encoded, before and after masking."""
         d, width, masker = len(self.masker.changed), self.masker.width, self.masker
         rescaled = self.rescaled
+        at = [self.plan.used.index(each.name) for each in masker.changed]
 
         def both(piece: pa.Table) -> Seen:
             batch = piece.combine_chunks().to_batches()[0]
             rows = np.zeros((len(batch), width))
-            rows[:, :d] = _codes(batch, "x", d)
+            rows[:, at] = _codes(batch, "x", d)
             return look(rows, masker.as_read(masker.decode(_codes(batch, "y", d), rescaled)))
 
         return added_up(self.masked.select([f"{what}{j}" for j in range(d) for what in ("x", "y")]), both)

@@ -28,6 +28,8 @@ class SparkPairs:
         names = published.table.columns
         at = {name: F.col(f"c{names.index(name)}") for name in names}
         keys = [at[each.name].alias(f"k{j}") for j, each in enumerate(published.masker.changed)]
+        as_they_are = [name for name in plan.masked if name not in plan.changed]
+        keys += [at[name].alias(f"m{i}") for i, name in enumerate(as_they_are)]
         keys += [at[name].alias(f"s{i}") for i, name in enumerate(plan.strata or [])]
         if plan.weights is not None:
             keys.append(at[plan.weights].cast("double").alias("w"))
