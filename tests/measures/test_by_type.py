@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ from shoal.kernels.standardize import standardize
 from shoal.measures import loss
 from shoal.pipeline.loss import costs
 from shoal.tables.attributes import Attribute
-from tests.measures.loss_by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 
 LEVELS = 5
 KINDS = np.array([MEAN, MEDIAN, CONVEX_MEDIAN, MODE])
