@@ -24,7 +24,6 @@ from bench.samples import DISTRIBUTIONS, distributed
 from shoal.blocking import (
     RecordBlocks,
     block_records,
-    in_memory,
     kd_blocks,
     partition_blocks,
     repair_seams,
@@ -42,9 +41,9 @@ MEMORY = 10**9
 def divided(way: str, Z: np.ndarray, k: int, small: int) -> RecordBlocks:
     """Divide records as asked."""
     if way == "2^d-tree":
-        return two_d_tree(in_memory(Z), k, small)
+        return two_d_tree(lambda look: look(Z), k, small)
     most = block_records(MEMORY, Z.shape[1], len(Z)) if way == "k-d, default" else small
-    return kd_blocks(in_memory(Z), k, most)
+    return kd_blocks(lambda look: look(Z), k, most)
 
 
 def partitioned(way: str, Z: np.ndarray, k: int, small: int) -> tuple[np.ndarray, list[float], int]:

@@ -7,7 +7,7 @@ from fuzz.oracle import Finding, file_of, refuse_leftovers, sentence_or
 from shoal import Plan, rules
 from shoal.edits.load import read_rules
 from shoal.edits.plain_text import parse_rule
-from shoal.edits.xpath import parse_test
+from shoal.edits.xpath import RECORD, condition_of, parse
 
 # The attributes that the seeds speak of.
 _RECORDS = pa.table({f"V{j}": np.arange(4.0) * j for j in range(1, 16)} | {"town": ["a", "b", "a", "b"]})
@@ -34,7 +34,7 @@ def _rules(data: bytes, name: str) -> None:
 
 def read_xpath(data: bytes) -> None:
     """Read the test of an assertion."""
-    sentence_or(lambda: parse_test(data.decode(errors="replace"), "test 1", {}), named=True)
+    sentence_or(lambda: condition_of(parse(data.decode(errors="replace"), "test 1"), RECORD, {}), named=True)
 
 
 def read_plan(data: bytes) -> None:

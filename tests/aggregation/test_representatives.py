@@ -10,7 +10,7 @@ from group_samples import LEVELS, groups, levels, numbers, positive, repeated, s
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.aggregation import aggregate, first_not_positive
+from shoal.aggregation import aggregate
 
 OF_NUMBERS = ["mean", "median"]
 OF_LEVELS = ["median", "convex_median", "mode"]
@@ -138,11 +138,6 @@ def test_equal_members_publish_their_own_value_to_the_bit(value, size, weight):
         for weights in (None, np.full(size, weight)):
             np.testing.assert_array_equal(aggregate(codes, labels, how, weights=weights), codes)
     np.testing.assert_array_equal(aggregate(codes, labels, "trimmed_mean", trim=1), codes)
-
-
-def test_a_value_that_is_not_positive_is_found():
-    assert first_not_positive(np.array([3.0, np.nan, 0.0, -1.0])) == 2
-    assert first_not_positive(np.array([3.0, np.nan])) is None
 
 
 def test_the_trimmed_mean_leaves_out_records_at_each_end():

@@ -1,12 +1,29 @@
 """Restoring the variance of a masked attribute."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from group_samples import repeated
 
-from shoal.aggregation import aggregate, restore_variance
+from shoal.aggregation import Rescaling, aggregate
+from shoal.pipeline.moments import Extent
+from shoal.pipeline.rescale import Restoring
+from shoal.tables.attributes import Attribute
 
 THREES = np.repeat(np.arange(200), 3)
+
+
+def restore_variance(masked, original, weights=None) -> Rescaling:
+    counting = ~np.isnan(original) & (True if weights is None else weights > 0)
+    values = original[counting] if counting.any() else np.zeros(1)
+    masker = SimpleNamespace(
+        attributes=[Attribute("x", "continuous", np.empty(0), pa.float64())], weights=lambda rows: weights
+    )
+    heaviest = 1.0 if weights is None else weights.max()
+    restoring = Restoring(masker, [Extent(values.min(), values.max())], heaviest)
+    return restoring.rescalings(restoring.look(original[:, None], masked[:, None]))["x"]
 
 
 def moments(column, weights=None):

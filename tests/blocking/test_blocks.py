@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from bench.samples import distributed
+from gathers import in_chunks, in_memory
 from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import matrices
 from shoal.blocking import (
     block_records,
-    in_chunks,
-    in_memory,
     kd_blocks,
     partition_blocks,
     two_d_tree,

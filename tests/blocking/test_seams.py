@@ -1,18 +1,23 @@
 """Seam repair: the loss falls, groups keep their sizes; and the cost of blocks is measured honestly."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from bench.samples import distributed
+from gathers import in_memory
 from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
 from samples import loss, matrices
-from shoal.blocking import block_records, in_memory, kd_blocks, partition_blocks, repair_seams, sampled_cost
+from shoal.blocking import block_records, cost_of_blocks, kd_blocks, partition_blocks, repair_seams
 from shoal.blocking.cost import sse
 from shoal.kernels.kd_nearest import nearest_points
 from shoal.kernels.standardize import standardize
 from shoal.partitioning.mdav import mdav
+from shoal.pipeline import block_cost as estimate
+from shoal.plan import Plan
 
 
 @given(X=matrices(), m=st.integers(1, 20))
@@ -66,27 +71,38 @@ def test_small_blocks_with_repair_cost_less_than_5_percent(kind):
 def test_the_cost_of_few_records_is_measured_on_all():
     Z = standardize(distributed("clustered", 5_000, 3))
     blocks = kd_blocks(in_memory(Z), 3, 500).assign(Z)
-    cost = sampled_cost(Z, 3, mdav, blocks)
+    cost = cost_of_blocks(Z, 3, mdav, blocks)
     assert cost.records == 5_000
     assert cost.blocked == pytest.approx(loss(Z, partition_blocks(Z, 3, mdav, blocks)))
     assert cost.whole == pytest.approx(loss(Z, mdav(Z, 3)))
 
 
+def estimated(Z, blocks, seams=False):
+    """What `block_cost` makes of numbers in these blocks."""
+    plan = Plan(k=3, quasi=["x", "y"], method="mdav", scale={"block_size": 1_000, "seams": seams})
+    place = blocks.assign(Z)
+    masker = SimpleNamespace(
+        plan=plan, sizes=blocks.sizes, blocks=blocks, plain=True, space=lambda rows: SimpleNamespace(values=rows)
+    )
+    return estimate.block_cost(lambda block: Z[place == block], masker, lambda *_: None)
+
+
 @pytest.mark.parametrize("most", [500, 20_000])
-def test_the_cost_of_many_records_is_estimated_on_as_many_as_allowed(most):
+def test_the_cost_of_many_records_is_estimated_on_as_many_as_allowed(most, monkeypatch):
+    monkeypatch.setattr(estimate, "_SAMPLE", 12_000)
     Z = standardize(distributed("uniform", 60_000, 2))
-    blocks = kd_blocks(in_memory(Z), 3, most).assign(Z)
-    true = sse(Z, partition_blocks(Z, 3, mdav, blocks)) / sse(Z, mdav(Z, 3))
-    cost = sampled_cost(Z, 3, mdav, blocks, most=12_000)
+    blocks = kd_blocks(in_memory(Z), 3, most)
+    true = sse(Z, partition_blocks(Z, 3, mdav, blocks.assign(Z))) / sse(Z, mdav(Z, 3))
+    cost = estimated(Z, blocks)
     assert 10_000 < cost.records <= 12_100
     assert cost.ratio == pytest.approx(true, abs=0.05)
 
 
-def test_the_cost_of_repaired_blocks_is_lower():
+def test_the_cost_of_repaired_blocks_is_lower(monkeypatch):
+    monkeypatch.setattr(estimate, "_SAMPLE", 12_000)
     Z = standardize(distributed("clustered", 60_000, 2))
-    blocks = kd_blocks(in_memory(Z), 3, 1_000).assign(Z)
-    plain = sampled_cost(Z, 3, mdav, blocks, most=12_000)
-    assert sampled_cost(Z, 3, mdav, blocks, repair=True, most=12_000).ratio < plain.ratio
+    blocks = kd_blocks(in_memory(Z), 3, 1_000)
+    assert estimated(Z, blocks, seams=True).ratio < estimated(Z, blocks).ratio
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from shoal.edits.load import read_rules
 from shoal.edits.plain_text import parse_rule
 from shoal.edits.schematron import read_schematron
-from shoal.edits.xpath import parse_test
+from shoal.edits.xpath import RECORD, condition_of, parse
 from shoal.errors import FileError, PlanError
 
 LONGEST_SENTENCE = 600
@@ -99,6 +99,10 @@ PIECES = [
 SOUP = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map(" ".join) | st.lists(
     st.sampled_from(PIECES), max_size=12
 ).map("".join)
+
+
+def parse_test(test, where, variables):
+    return condition_of(parse(test, where), RECORD, variables)
 
 
 @st.composite

@@ -21,12 +21,16 @@ from shoal.edits.expressions import (
     Truth,
     Variable,
 )
-from shoal.edits.xpath import OUTSIDE, RECORD, Let, Place, condition_of, parse, parse_test, speaks_of_itself
+from shoal.edits.xpath import OUTSIDE, RECORD, Let, Place, condition_of, parse, speaks_of_itself
 from shoal.errors import PlanError
 
 NAMES = ("V1", "V2", "V3")
 V1, V2, V3 = (Variable(name) for name in NAMES)
 N1, N2, N3 = (Variable(name, number=True) for name in NAMES)
+
+
+def parse_test(test, where, variables):
+    return condition_of(parse(test, where), RECORD, variables)
 
 
 def refused(test, variables=None):

@@ -1,13 +1,17 @@
 """Loss by the type of an attribute."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 from shoal.kernels.standardize import standardize
-from shoal.measures import loss, missing_shares, nominal_loss, ordinal_loss, squared_loss, total
+from shoal.measures import loss
+from shoal.pipeline.loss import costs
+from shoal.tables.attributes import Attribute
 
 LEVELS = 5
 KINDS = np.array([MEAN, MEDIAN, CONVEX_MEDIAN, MODE])
@@ -158,3 +162,16 @@ def test_what_has_no_meaning_is_none():
     assert nominal_loss(somebody, nobody)["total_variation"] is None
     assert nominal_loss(somebody, nobody)["changed"] == 100
     assert missing_shares(somebody, nobody) == {"missing_before": 0, "missing_after": 100}
+
+
+@given(files)
+def test_the_pipeline_measures_ordinal_and_nominal_attributes_as_defined_here(drawn):
+    X, Y, weights = drawn
+    levels = pa.array([str(level) for level in range(LEVELS)])
+    attributes = [
+        Attribute(type_, type_, X[:, j], pa.string(), levels) for j, type_ in enumerate(("ordinal", "nominal"))
+    ]
+    rows = costs(attributes, [Y[:, 0], Y[:, 1]], weights)["attributes"]
+    ordinal, nominal = ordinal_loss(X[:, 0], Y[:, 0], LEVELS, weights), nominal_loss(X[:, 1], Y[:, 1], weights)
+    assert {name: rows["ordinal"][name] for name in ordinal} == pytest.approx(ordinal)
+    assert {name: rows["nominal"][name] for name in nominal} == pytest.approx(nominal)

@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 import naive
 from samples import matrices
 from shoal.masking import mic1d
-from shoal.measures import eigenvalue_loss, gcp, il1s, loss_book, ncp, own_range_sse, pil, pmse, variations
+from shoal.measures import eigenvalue_loss, gcp, il1s, loss_book, own_range_sse, pil, pmse, variations
+from shoal.measures.certainty_penalty import penalties
 
 
 def masked_by_means(X, k, seed=0):
@@ -74,7 +75,7 @@ def test_own_range_sse_is_what_the_paper_of_mic1d_prints(reference, k, printed, 
 
 def test_ncp_is_the_sum_of_a_groups_relative_ranges():
     X = np.array([[0.0, 5], [2, 5], [5, 5], [10, 5]])
-    assert ncp(X, np.array([7, 7, 3, 3])) == pytest.approx([0.5, 0.2])
+    assert penalties(X, np.array([7, 7, 3, 3]))[0] == pytest.approx([0.5, 0.2])
 
 
 def test_gcp_is_one_if_all_are_published_alike_and_zero_if_nobody_is(files):

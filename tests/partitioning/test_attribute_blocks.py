@@ -8,12 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import matrices
-from shoal.partitioning.attribute_blocks import choose_blocks
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.attribute_blocks import blocks_by_correlation
 
 HOW = ["correlated", "uncorrelated"]
 # the blocks of Nin, "Beyond multivariate microaggregation", section 4.2, with a1..a9 numbered from 0
 PAPER = {"correlated": [[0, 1, 2], [3, 4, 5], [6, 7, 8]], "uncorrelated": [[0, 3, 6], [1, 4, 7], [2, 5, 8]]}
 CENSUS = ATTRIBUTES["census"]
+
+
+def choose_blocks(X: np.ndarray, size: int, how: str) -> list[list[int]]:
+    Z = standardize(X)
+    return blocks_by_correlation(Z.T @ Z / len(Z), size, how)
 
 
 @pytest.fixture

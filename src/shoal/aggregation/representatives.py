@@ -26,6 +26,22 @@ class Members(NamedTuple):
     groups: Labels  # which groups these are; no member of the others takes part
 
 
+class Rescaling(NamedTuple):
+    """The map x'' = (x' - m1) * slope + mu1 that gives a masked attribute the mean and variance of the original."""
+
+    m1: float
+    slope: float
+    mu1: float
+
+    def apply(self, masked: Column) -> Column:
+        """Rescale; equal values stay equal, missing ones missing."""
+        return (masked - self.m1) * self.slope + self.mu1
+
+    def undo(self, restored: Column) -> Column:
+        """Return to the representatives, up to rounding."""
+        return (restored - self.mu1) / self.slope + self.m1
+
+
 def aggregate(
     codes: Column,
     labels: Labels,
@@ -39,7 +55,7 @@ def aggregate(
     """Replace each value of an attribute by its group's representative.
 
     - ``mean`` keeps the (weighted) sum of every group, hence the attribute's mean, and costs the least squared error.
-    - ``geometric_mean`` keeps the product of every group; values must be positive, see `first_not_positive`.
+    - ``geometric_mean`` keeps the product of every group; values must be positive.
     - ``median`` costs the least absolute error and resists outliers: the first value at which the running weight
       reaches half of the group's, or the mean of this and the next if it is exactly half. Of levels it is always
       the lower one, which occurs in the group.
@@ -95,12 +111,6 @@ def aggregate(
     if missing.any() and not fill:
         published[outweighed(~missing, labels, weights)] = np.nan
     return published[labels]
-
-
-def first_not_positive(codes: Column) -> int | None:
-    """Find the first record whose value has no logarithm, hence no place in a geometric mean."""
-    found = np.flatnonzero(codes <= 0)
-    return int(found[0]) if found.size else None
 
 
 def _representatives(of: Members, how: Aggregate, trim: int, levels: int) -> Column:

@@ -2,12 +2,12 @@
 
 `kd_blocks` and `two_d_tree` divide records, wherever they are kept (see `shoal.blocking.cells.Gather`);
 `partition_blocks` partitions what is in memory, `repair_seams` mends the borders, and
-`sampled_cost` measures what blocking cost.
+`cost_of_blocks` measures what blocking cost.
 """
 
 from shoal.blocking.blocks import RecordBlocks
-from shoal.blocking.cells import Gather, in_chunks, in_memory
-from shoal.blocking.cost import BlockCost, sampled_cost
+from shoal.blocking.cells import Gather
+from shoal.blocking.cost import BlockCost, cost_of_blocks
 from shoal.blocking.kd import kd_blocks
 from shoal.blocking.partition import block_records, partition_blocks
 from shoal.blocking.seams import repair_seams
@@ -18,12 +18,10 @@ __all__ = [
     "Gather",
     "RecordBlocks",
     "block_records",
-    "in_chunks",
-    "in_memory",
+    "cost_of_blocks",
     "kd_blocks",
     "partition_blocks",
     "repair_seams",
-    "sampled_cost",
     "two_d_tree",
     "univariate_blocks",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocking.cells import CellTree, Integers
+from shoal.blocking.cells import CellTree, Contents, Integers
 from shoal.kernels.standardize import Matrix
 
 
@@ -21,6 +21,8 @@ class RecordBlocks:
         The block of each node of the tree; -1 for inner nodes.
     sizes : (b,) array of int64
         How many records each block has.
+    centroids : (b, d) array
+        The mean record of each block, to a billionth of the range.
     leaves : int
         How many cells with records there were before any were put together.
     crowded : int
@@ -31,6 +33,7 @@ class RecordBlocks:
     tree: CellTree
     block: Integers
     sizes: Integers
+    centroids: Matrix
     leaves: int
     crowded: int
 
@@ -40,7 +43,7 @@ class RecordBlocks:
         return blocks
 
 
-def united(tree: CellTree, counts: Integers, block: NDArray[np.integer], crowded: int) -> RecordBlocks:
+def united(tree: CellTree, inside: Contents, block: NDArray[np.integer], crowded: int) -> RecordBlocks:
     """Put the leaves of a tree together to blocks, numbered by the first of their leaves."""
     _, first, inverse = np.unique(block, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
@@ -49,8 +52,10 @@ def united(tree: CellTree, counts: Integers, block: NDArray[np.integer], crowded
     number, leaves = tree.leaves()
     by_node = np.where(number >= 0, by_leaf[number], -1)
     sizes = np.zeros(len(first), np.int64)
-    np.add.at(sizes, by_leaf, counts)
-    return RecordBlocks(tree, by_node, sizes, leaves, crowded)
+    np.add.at(sizes, by_leaf, inside.counts)
+    sums = np.zeros((len(first), inside.sums.shape[1]))
+    np.add.at(sums, by_leaf, inside.centroids(tree) * inside.counts[:, None])
+    return RecordBlocks(tree, by_node, sizes, sums / sizes[:, None], leaves, crowded)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ every record once and adds up what was seen. What is seen are integers (counts, 
 30 bits), so the sum does not depend on the order of the rows, on chunks or on the engine, and nor does any tree.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -37,24 +36,6 @@ class Gather(Protocol):
 
     def __call__(self, look: Callable[[Matrix], Seen]) -> Seen:
         """Look."""
-
-
-def in_memory(X: Matrix) -> Gather:
-    """Gather from a matrix."""
-
-    def gather(look: Callable[[Matrix], Seen]) -> Seen:
-        return look(X)
-
-    return gather
-
-
-def in_chunks(chunks: Callable[[], Iterable[Matrix]]) -> Gather:
-    """Gather from matrices of some records each; `chunks` is called once a pass."""
-
-    def gather(look: Callable[[Matrix], Seen]) -> Seen:
-        return reduce(add, (look(chunk) for chunk in chunks()))
-
-    return gather
 
 
 @dataclass(frozen=True)

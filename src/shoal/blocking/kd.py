@@ -57,7 +57,7 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
             formed += 1
         else:
             pieces += [cells[half] for half in halves]
-    return united(tree, inside.counts, block, crowded)
+    return united(tree, inside, block, crowded)
 
 
 def _halves(

@@ -45,9 +45,8 @@ def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
         raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
     tree = grow(gather, L, whole_levels=True)
     inside = gather(partial(contents, tree))
-    return united(
-        tree, inside.counts, fuse_small(inside.centroids(tree), inside.counts, k), int((inside.counts > L).sum())
-    )
+    fused = fuse_small(inside.centroids(tree), inside.counts, k)
+    return united(tree, inside, fused, int((inside.counts > L).sum()))
 
 
 def univariate_blocks(x: NDArray[np.float64], k: int, L: int) -> Integers:

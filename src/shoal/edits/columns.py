@@ -155,26 +155,27 @@ def _as_numbers(values: Array, name: str) -> NDArray[np.float64]:
     if is_text(kind):
         return parsed(values.cast(pa.large_string()))
     if pa.types.is_date(kind):
-        return _floats(values.cast(pa.date32()).cast(pa.int32()))
+        return floats(values.cast(pa.date32()).cast(pa.int32()))
     if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
-        return _floats(values.cast(pa.int64())) / _PER_SECOND[kind.unit]
+        return floats(values.cast(pa.int64())) / _PER_SECOND[kind.unit]
     if pa.types.is_time32(kind):
-        return _floats(values.cast(pa.int32())) / _PER_SECOND[kind.unit]
+        return floats(values.cast(pa.int32())) / _PER_SECOND[kind.unit]
     if is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return _floats(values)
+        return floats(values)
     raise _no_values(name)
 
 
-def _floats(values: Array) -> NDArray[np.float64]:
-    floats: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return floats
+def floats(values: Array) -> NDArray[np.float64]:
+    """Return numbers as doubles, the nearest where they are none; NaN where one is missing."""
+    doubles: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return doubles
 
 
 def parsed(texts: Array) -> NDArray[np.float64]:
     """Read texts as XPath's ``number()`` does, with exponents as XPath 2.0 has them: NaN for what is no number."""
     plain = pc.utf8_trim(texts, _SPACE)
     is_good = pc.match_substring_regex(plain, _NUMBER)
-    return _floats(pc.if_else(is_good, plain, pa.scalar(None, plain.type)))
+    return floats(pc.if_else(is_good, plain, pa.scalar(None, plain.type)))
 
 
 def read_moment(text: str) -> np.float64 | None:
@@ -184,5 +185,5 @@ def read_moment(text: str) -> np.float64 | None:
             moment = pa.array([text.strip(_SPACE)]).cast(pa.timestamp("us", zone)).cast(pa.int64())
         except pa.ArrowInvalid:
             continue
-        return np.float64(_floats(moment)[0] / _PER_SECOND["us"])
+        return np.float64(floats(moment)[0] / _PER_SECOND["us"])
     return None

@@ -49,7 +49,7 @@ from shoal.tables.arrow import Array
 from shoal.tables.arrow import compute as pc
 from shoal.tables.dtypes import is_text
 
-__all__ = ["TOLERANCE", "Records", "each_broken", "holds", "near", "value", "violations"]
+__all__ = ["TOLERANCE", "Records", "each_broken", "holds", "near", "value"]
 
 Numbers: TypeAlias = NDArray[np.float64] | np.float64
 Truths: TypeAlias = NDArray[np.bool_] | np.bool_
@@ -94,14 +94,6 @@ def each_broken(rules: Iterable[Rule], records: Records) -> Iterator[tuple[Rule,
     """Yield for each rule which records break it: the answers of ten thousand rules need not fit in memory at once."""
     for rule in rules:
         yield rule, ~holds(rule.condition, records)
-
-
-def violations(rules: Iterable[Rule], records: Records) -> dict[str, NDArray[np.bool_]]:
-    """Return for a few rules, by their names, which records break them; rules of the same name count as one."""
-    found: dict[str, NDArray[np.bool_]] = {}
-    for rule, broken in each_broken(rules, records):
-        found[rule.name] = found[rule.name] | broken if rule.name in found else broken
-    return found
 
 
 def near(rule: Rule, records: Records) -> NDArray[np.bool_]:

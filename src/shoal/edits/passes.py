@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.edits.apply import disobeyed, kept_by_medoids, on_broken, outcome
+from shoal.edits.columns import floats
 from shoal.edits.controlled_rounding import RoundingBase
 from shoal.edits.evaluate import Records, each_broken, near, value
 from shoal.edits.expressions import InOriginal, Rule, attributes_of, within
@@ -68,14 +69,14 @@ class Domain:
     def of(cls, column: Array) -> "Domain":
         """Look at some records."""
         values = decoded(column).drop_null()
-        return cls(pa.array(np.unique(_floats(values))) if is_number(values.type) else values.unique())
+        return cls(pa.array(np.unique(floats(values))) if is_number(values.type) else values.unique())
 
     def __add__(self, other: "Domain") -> "Domain":
         if len(self) > MOST_VALUES:
             return self  # too many are noticed, and do not fill the memory
         if not self.is_sorted:
             return Domain(pa.concat_arrays([self.values, other.values]).unique())
-        known, seen = _floats(self.values), _floats(other.values)
+        known, seen = floats(self.values), floats(other.values)
         new = seen[~_is_in(seen, known)]
         return Domain(pa.array(np.insert(known, np.searchsorted(known, new), new))) if len(new) else self
 
@@ -90,13 +91,8 @@ class Domain:
     def among(self, wanted: Sequence[NDArray[np.float64]]) -> Array:
         """Return those numbers that some records may have; a piece needs no others, and would sort all of them anew."""
         asked = np.unique(np.concatenate(wanted))
-        found: Array = pa.array(asked[_is_in(asked, _floats(self.values))])
+        found: Array = pa.array(asked[_is_in(asked, floats(self.values))])
         return found
-
-
-def _floats(values: Array) -> NDArray[np.float64]:
-    floats: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return floats
 
 
 def _is_in(numbers: NDArray[np.float64], known: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -141,26 +141,6 @@ OUTSIDE = Place("outside")
 Meaning: TypeAlias = Value | Condition | Place | Sequence
 
 
-def parse_test(test: str, where: str, variables: Mapping[str, Let]) -> Condition:
-    """Read the test of an assertion about a record.
-
-    Parameters
-    ----------
-    test
-        The XPath expression.
-    where
-        What to call the place of the test in messages.
-    variables
-        What ``let`` defined, by name.
-
-    Raises
-    ------
-    PlanError
-        If it is not XPath, or asks for more than one record can tell; the sentence gives the position and the reason.
-    """
-    return condition_of(parse(test, where), RECORD, variables)
-
-
 def condition_of(parsed: Parsed, here: Place, variables: Mapping[str, Let]) -> Condition:
     """Return the condition that an expression states if its paths start from `here`."""
     try:

@@ -1,6 +1,6 @@
 """Loss and risk: pure functions of arrays."""
 
-from shoal.measures.certainty_penalty import gcp, ncp
+from shoal.measures.certainty_penalty import gcp
 from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
 from shoal.measures.diversity import closeness_to, l_diversity, t_closeness
 from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset
@@ -9,7 +9,6 @@ from shoal.measures.hybrid import preservation, subdomains
 from shoal.measures.interval_disclosure import interval_disclosure_rank, interval_disclosure_sd
 from shoal.measures.loss import loss, own_range_sse
 from shoal.measures.loss_book import in_bounds, loss_book
-from shoal.measures.loss_by_type import missing_shares, nominal_loss, ordinal_loss, squared_loss, total
 from shoal.measures.pil import pil
 from shoal.measures.pmse import pmse
 from shoal.measures.risk import MOST_RECORDS, diversity_book, exposure, risk_book, score
@@ -31,10 +30,6 @@ __all__ = [
     "l_diversity",
     "loss",
     "loss_book",
-    "missing_shares",
-    "ncp",
-    "nominal_loss",
-    "ordinal_loss",
     "own_range_sse",
     "pil",
     "pmse",
@@ -45,9 +40,7 @@ __all__ = [
     "real_k_by_subset",
     "risk_book",
     "score",
-    "squared_loss",
     "subdomains",
     "t_closeness",
-    "total",
     "variations",
 ]

@@ -6,34 +6,11 @@ from numpy.typing import NDArray
 from shoal.kernels.standardize import Matrix, standardize
 
 
-def ncp(original: Matrix, classes: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Normalised certainty penalty of each group.
-
-    NCP(G) = sum over the attributes of (max in G - min in G) / (max - min in the file), of the original values. An
-    attribute that is constant in the file adds 0.
-
-    Parameters
-    ----------
-    original : (n, d) matrix
-    classes : (n,) array of int
-        A label a record: the same for records that are published alike, so that nobody can tell which is which.
-
-    Returns
-    -------
-    (g,) array
-        In the order of the sorted labels; between 0 and d.
-
-    References
-    ----------
-    Xu, Wang, Pei, Wang, Shi & Fu (2006), Utility-based anonymization using local recoding, KDD, 785-790.
-    """
-    return _penalties(original, classes)[0]
-
-
 def gcp(original: Matrix, classes: NDArray[np.integer]) -> float | None:
     """Global certainty penalty: the average range of a record's group, as a fraction of the whole range.
 
-    GCP = (sum over the groups of |G| NCP(G)) / (n d), with `ncp`; d counts the attributes that vary. 0 if records of a
+    GCP = (sum over the groups of |G| NCP(G)) / (n d), with the normalised certainty penalty NCP(G) = sum over the
+    attributes of (max in G - min in G) / (max - min in the file); d counts the attributes that vary. 0 if records of a
     group are equal, 1 if all records are published alike.
 
     Parameters
@@ -49,6 +26,7 @@ def gcp(original: Matrix, classes: NDArray[np.integer]) -> float | None:
 
     References
     ----------
+    Xu, Wang, Pei, Wang, Shi & Fu (2006), Utility-based anonymization using local recoding, KDD, 785-790.
     Ghinita, Karras, Kalnis & Mamoulis (2007), Fast data anonymization with low information loss, VLDB, 758-769.
     Mortazavi & Jalili (2014), Fast data-oriented microaggregation algorithm for large numerical datasets,
     Knowledge-Based Systems 67.
@@ -57,15 +35,15 @@ def gcp(original: Matrix, classes: NDArray[np.integer]) -> float | None:
     d = int(np.count_nonzero(original.min(axis=0) < original.max(axis=0)))
     if d == 0:
         return None
-    penalties, sizes = _penalties(original, classes)
-    return float(sizes @ penalties / (n * d))
+    found, sizes = penalties(original, classes)
+    return float(sizes @ found / (n * d))
 
 
-def _penalties(original: Matrix, classes: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def penalties(original: Matrix, classes: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return NCP and size of each group, in the order of their labels."""
     order = np.argsort(classes, kind="stable")
     ordered = classes[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     Z = standardize(original, "minmax")[order]
-    penalties = (np.maximum.reduceat(Z, starts) - np.minimum.reduceat(Z, starts)).sum(axis=1)
-    return penalties, np.diff(starts, append=len(classes))
+    found = (np.maximum.reduceat(Z, starts) - np.minimum.reduceat(Z, starts)).sum(axis=1)
+    return found, np.diff(starts, append=len(classes))

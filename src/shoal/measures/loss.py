@@ -136,7 +136,7 @@ def loss(original: Matrix, masked: Matrix, names: list[str], weights: Column | N
 
     Values may be missing (NaN). Means and variances are then those of the values that are there in either file,
     correlations those of the records that have both values, and both SSE and SST sum over the records that have the
-    value in both files: a value that was lost or filled in has no difference. `shoal.measures.squared_loss` counts it.
+    value in both files: a value that was lost or filled in has no difference.
 
     Parameters
     ----------

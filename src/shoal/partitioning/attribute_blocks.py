@@ -3,10 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels.standardize import standardize
 
-
-def choose_blocks(X: npt.NDArray[np.float64], size: int, how: str) -> list[list[int]]:
+def blocks_by_correlation(correlations: npt.NDArray[np.float64], size: int, how: str) -> list[list[int]]:
     """Divide attributes into blocks of at least `size`, by their correlations.
 
     ``correlated`` puts correlated attributes in a block. Records that are close in one are close in the others, so
@@ -34,8 +32,8 @@ def choose_blocks(X: npt.NDArray[np.float64], size: int, how: str) -> list[list[
 
     Parameters
     ----------
-    X
-        An (n, d) matrix of finite numbers; any scale, since correlations have none.
+    correlations
+        Of each pair of the d attributes.
     size
         The least number of attributes in a block, at least 1.
     how
@@ -53,12 +51,6 @@ def choose_blocks(X: npt.NDArray[np.float64], size: int, how: str) -> list[list[
        Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 16 (2008), suppl. 1, 121-138.
     .. [2] J. Nin, "Beyond multivariate microaggregation for large record anonymization", section 4.1.
     """
-    Z = standardize(X)
-    return blocks_by_correlation(Z.T @ Z / len(Z), size, how)
-
-
-def blocks_by_correlation(correlations: npt.NDArray[np.float64], size: int, how: str) -> list[list[int]]:
-    """Divide attributes into blocks by their correlations: see `choose_blocks`."""
     d = len(correlations)
     B = max(1, d // size)
     strength = np.asarray(np.round(np.abs(correlations), 9), dtype=np.float64)

@@ -29,8 +29,10 @@ def costs(attributes: Sequence[Attribute], masked: Sequence[Codes], weights: Cod
     Returns
     -------
     dict
-        As `shoal.measures.loss`, with the ``type`` of each attribute; for ordinal and nominal attributes what
-        `shoal.measures.ordinal_loss` and `shoal.measures.nominal_loss` give.
+        As `shoal.measures.loss`, with the ``type`` of each attribute. For the others ``changed``, the percentage of
+        records that publish another value than their own, and how many miss it before and after; for ordinal ones the
+        mean of |level - published level| as ``levels_moved``, and as a share of the levels (``distance``); for nominal
+        ones the ``total_variation``, half the sum of |share before - share after|, and how many categories there are.
     """
     losses = Losses(attributes, {each.name: _scale(each.codes) for each in attributes if each.type in NUMBERS})
     codes = np.column_stack([attribute.codes for attribute in attributes])
@@ -226,7 +228,7 @@ class Losses:
         return varies, np.where(varies, variance, 1.0)
 
     def _of_levels(self, named: Mapping[str, Any], j: int, histograms: NDArray[np.float64]) -> dict[str, Any]:
-        """Return `shoal.measures.ordinal_loss` or `shoal.measures.nominal_loss`."""
+        """Return the row of an ordinal or nominal attribute."""
         n = named["records"][0]
         missing = {when: float(100 * named[when][j] / n) for when in ("missing_before", "missing_after")}
         row: dict[str, Any] = {"IL": None, "changed": float(100 * named["changed"][j] / n)}

@@ -64,6 +64,15 @@ class Restoring:
     def rescalings(self, seen: Spreads) -> dict[str, Rescaling]:
         """Return for each number and date the map x'' = (x' - m1) * sqrt(mu2 / m2) + mu1 that restores both moments.
 
+        m1 and m2 are the mean and the variance of what is published, mu1 and mu2 of the original, of the values that
+        are there, by survey weight where there is one. Records that were published alike still are; representatives
+        may leave the range of their group. What is constant stays as it is.
+
+        References
+        ----------
+        Domingo-Ferrer & Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through microaggregation, Data
+        Mining and Knowledge Discovery 11.
+
         Raises
         ------
         DataError
