@@ -87,17 +87,20 @@ ASKING = {
     "bound = true": {"bound": True},
     "a budget in seconds": {"budget": "1s", "method": "best"},
     "method = 'ms'": {"method": "ms", "k": None, "confidential": ["y"], "alpha": 0.5},
-    "method = 'hybrid'": {"method": "hybrid", "k": 20, "confidential": ["y"]},
     "seams = true": {"scale": {"seams": True, "block_size": 100}},
 }
 
 
 @pytest.mark.parametrize(
-    ("limit", "engine"), [(limit, engine) for limit in LIMITS for engine in limit.engines], ids=lambda each: str(each)[:40]
+    ("limit", "engine"),
+    [(limit, engine) for limit in LIMITS for engine in limit.engines],
+    ids=lambda each: str(each)[:40],
 )
 def test_what_a_backend_does_not_have_is_refused_before_any_data_is_read(limit, engine, tmp_path):
     options = {"k": 3, "quasi": ["x"], **ASKING[limit.option]}
     with pytest.raises(shoal.PlanError) as caught:
         shoal.protect(tmp_path / "nowhere.parquet", engine=engine, output=tmp_path / "out.parquet", **options)
     [(field, sentence)] = [problem for problem in caught.value.problems if problem[0] == limit.field]
-    assert sentence.startswith(f"{limit.option} is not available on engine '{engine}': it {limit.reason}. Use --engine ")
+    assert sentence.startswith(
+        f"{limit.option} is not available on engine '{engine}': it {limit.reason}. Use --engine "
+    )
