@@ -44,7 +44,7 @@ from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
 from shoal.pipeline.verify import Promise, Verified, countable, exposure_of, sizes_of, verify
-from shoal.plan import Plan
+from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table, dialect_for, open_table, writable_kind
 from shoal.tables.atomic import in_words, put_in_place
@@ -195,7 +195,7 @@ class FileBackend(FileRecords):
         # With these in it, the plan gives the same bytes again wherever it runs.
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": self.block_size(masker)}
-        plan = masker.plan.decided(scale=Plan(k=masker.plan.k, scale=scale).scale)
+        plan = masker.plan.decided(scale=Scale(**scale))
         masker = self._with_secret(replace(masker, plan=plan))
         if not self.folder.state.get("sorted"):
             self._sort(masker)

@@ -48,7 +48,7 @@ from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.rescale import Restoring, Spreads
 from shoal.pipeline.verify import Pairs, Promise, Verified, verify
-from shoal.plan import Plan
+from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -159,9 +159,7 @@ class SparkBackend:
         self.progress("partition", 0, 1)
         most = self.block_size(masker)
         scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
-        plan = masker.plan.decided(
-            scale=Plan(k=masker.plan.k, scale={**scale, "block_size": most}, engine="spark").scale
-        )
+        plan = masker.plan.decided(scale=Scale(**{**scale, "block_size": most}))
         masker = replace(masker, plan=plan)
         restoring = prepared.restoring(masker) if plan.restore_variance else None
         masked = _masked(self.table, masker, most, restoring).persist(StorageLevel.MEMORY_AND_DISK)
