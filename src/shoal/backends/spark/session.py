@@ -60,7 +60,9 @@ def _started(master: str) -> SparkSession:
     builder = builder.config("spark.ui.showConsoleProgress", "false")  # the caller shows its own
     # Parquet's own moments, in place of a kind of Spark's that other programs take for another type.
     builder = builder.config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "65536")  # fewer calls of Python
     if master.startswith("local"):
+        builder = builder.config("spark.sql.shuffle.partitions", str(4 * (os.cpu_count() or 1)))
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # What lies in the working folder, where a stranger's data may be, is no code of ours.
         builder = builder.config("spark.executorEnv.PYTHONSAFEPATH", "1")
