@@ -36,7 +36,11 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
     ("options", "error", "words"),
     [
         ({"scale": {"seams": True}}, PlanError, "scale.seams: seams = true is not available on engine 'file'"),
-        ({"method": "mic1d", "scale": None}, PlanError, "method = 'mic1d' is not available on engine 'file'.*use 'memory'"),
+        (
+            {"method": "mic1d", "scale": None},
+            PlanError,
+            "method = 'mic1d' is not available on engine 'file'.*use 'memory'",
+        ),
         ({"bound": True, "scale": None}, PlanError, "bound = true is not available on engine 'file'"),
         ({"quasi": ["x7"]}, PlanError, "'x7' is not a column of the table"),
         ({"aggregate": "geometric_mean"}, DataError, "column 'x0' is zero or negative in record"),
