@@ -131,7 +131,7 @@ def test_one_part_is_as_if_nothing_parted(tmp_path):
 def test_the_lattice_is_that_of_the_whole_file(tmp_path):
     """The first block has whole numbers, another has quarters: sums are exact in ticks that serve both."""
     n = 600
-    a = np.arange(n) + np.where(np.arange(n) < 300, 0, 0.25)
+    a = np.arange(n) + np.where(np.arange(n) < 301, 0, 0.25)
     b = np.arange(n)[::-1] * 1.0
     table = pa.table({"a": a, "b": b, "c": a + b})
     options = {"method": "mdav", "scale": {"block_size": 100}}
