@@ -39,11 +39,7 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
         (
             {"method": "mic1d", "scale": None},
             PlanError,
-<<<<<<< HEAD
             "method = 'mic1d' is not available on engine 'file'.*Use --engine memory",
-=======
-            "method = 'mic1d' is not available on engine 'file'.*use 'memory'",
->>>>>>> fixtests
         ),
         ({"bound": True, "scale": None}, PlanError, "bound = true is not available on engine 'file'"),
         ({"quasi": ["x7"]}, PlanError, "'x7' is not a column of the table"),
