@@ -192,9 +192,9 @@ class FileBackend(FileRecords):
 
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "FilePublished":
         """Put the records of each block together, and mask every block."""
-        # With these in it, the plan gives the same bytes again wherever it runs.
+        # With the size of blocks in it, the plan gives the same bytes again wherever it runs.
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
-        scale = {"memory": f"{self.memory // _MEGA}MB", **asked, "block_size": self.block_size(masker)}
+        scale = {**asked, "block_size": self.block_size(masker)}
         plan = masker.plan.decided(scale=Scale(**scale))
         masker = self._with_secret(replace(masker, plan=plan))
         if not self.folder.state.get("sorted"):
