@@ -13,8 +13,8 @@ import pytest
 from tests.backends.backend_samples import MASKED, masked_in_memory, numbers, people, saved
 
 import shoal
+from shoal.backends.choose import free_memory
 from shoal.backends.file import run as local
-from shoal.backends.free_memory import free_memory
 from shoal.plan import Plan, Scale
 from shoal.release import protect_file
 

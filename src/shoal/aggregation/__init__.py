@@ -1,6 +1,5 @@
 """Step 2: what a group publishes."""
 
-from shoal.aggregation.medoids import medoids
-from shoal.aggregation.representatives import Aggregate, Rescaling, aggregate
+from shoal.aggregation.representatives import Aggregate, Rescaling, aggregate, medoids
 
 __all__ = ["Aggregate", "Rescaling", "aggregate", "medoids"]

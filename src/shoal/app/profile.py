@@ -9,8 +9,7 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables import Table
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import infer_type, without_declared
 from shoal.tables.dtypes import has_text, inner, is_number, is_text
 from shoal.tables.text_values import decoded

@@ -1,6 +1,7 @@
 """Which backend holds the records: memory while they fit, this machine's disk beyond, a cluster where one is named."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,6 @@ import pyarrow.parquet as pq
 
 from shoal.backends import Backend
 from shoal.backends.capabilities import Engine, limits_of, refuse_limits
-from shoal.backends.free_memory import free_memory
 from shoal.backends.memory import MemoryRecords
 from shoal.errors import PlanError
 from shoal.parallel import Progress
@@ -19,6 +19,7 @@ from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.unchanged import steady
 
+_SHARE = 0.75  # of the memory that is free, where nothing was said: others need some too
 _FIRST = 1000  # records that are looked at for their width
 # Measured (1,000,000 to 3,000,000 records of 5 numbers, Parquet and CSV): the table twice, as it was read and as it is
 # published, and for each record 64 bytes an attribute and 64 more: rows, their copies in order, the search, labels. Of
@@ -165,3 +166,31 @@ def _csv_size(path: Path) -> tuple[int, float, int]:
 
 
 _SIZES = {"parquet": _parquet_size, "csv": _csv_size, "arrow": _arrow_size}
+
+
+def free_memory() -> int:
+    """Return three quarters of the bytes that are free on this machine, or in this container if it has a limit."""
+    free = [_machine(), *_container()]
+    return int(_SHARE * min(free))
+
+
+def _machine() -> int:
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return 1024 * int(found[1]) if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _container() -> list[int]:
+    """Return what control groups (version 2, version 1) leave of their limits; nothing where there is none."""
+    left = []
+    for folder, limit, used in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        try:
+            left.append(int(Path(folder, limit).read_text()) - int(Path(folder, used).read_text()))
+        except (OSError, ValueError):  # no such group, or 'max': no limit
+            continue
+    return left

@@ -8,8 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, PlanError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import has_text, inner, is_number, is_text
 from shoal.tables.text_values import decoded, render
 

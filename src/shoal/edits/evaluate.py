@@ -45,8 +45,7 @@ from shoal.edits.expressions import (
     Variable,
     attributes_of,
 )
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import is_text
 
 __all__ = ["TOLERANCE", "Records", "each_broken", "holds", "near", "value"]

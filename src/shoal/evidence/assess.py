@@ -17,7 +17,7 @@ from shoal.evidence.composition import record_keys
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import costs
-from shoal.pipeline.roles import numeric_attributes, refuse_unknown
+from shoal.pipeline.resolve import numeric_attributes, refuse_unknown
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.plan import AttributeType, Plan
 from shoal.tables import Table

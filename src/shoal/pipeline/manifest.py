@@ -274,11 +274,11 @@ def _order(each: Sensitive) -> Order:
     return "numbers" if by_itself else "levels"
 
 
-def counted_block(table: Table, names: list[str], diversity: list[Diverse] | None = None) -> Block:
+def counted_block(table: Table, names: list[str]) -> Block:
     """Count the records that share each combination of values."""
     sizes = class_sizes(table, names)
     smallest, largest = int(sizes.min()), int(sizes.max())
-    return Block(attributes=names, groups=len(sizes), smallest=smallest, largest=largest, diversity=diversity or [])
+    return Block(attributes=names, groups=len(sizes), smallest=smallest, largest=largest)
 
 
 def diverse(

@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.moments import Extent, Moments, moments
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import pc
 from shoal.tables.attributes import NUMBERS, Attribute
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables import Table
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import CATEGORIES, Level, encode, has_categories, plain_values, without_declared
 from shoal.tables.dtypes import inner, is_number
 

@@ -234,10 +234,8 @@ def verify(
     return replace(found, distinct=distinct, closeness=closeness)
 
 
-def _keys(promise: Promise, block: Sequence[str], strata: bool = True) -> str:
-    keys = [f"k{promise.place(name)}" for name in block]
-    keys += [f"s{i}" for i in range(len(promise.strata))] if strata else []
-    return ", ".join(keys)
+def _keys(promise: Promise, block: Sequence[str]) -> str:
+    return ", ".join([f"k{promise.place(name)}" for name in block] + [f"s{i}" for i in range(len(promise.strata))])
 
 
 def _block(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:

@@ -14,4 +14,4 @@ else:
     ChunkedArray = pa.ChunkedArray
 
 # the stubs do not know that Python's own values may stand for scalars, nor that booleans have a sum
-compute: Any = pyarrow.compute
+pc: Any = pyarrow.compute

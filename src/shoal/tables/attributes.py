@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.plan import AttributeType
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import to_floats, what_it_is
 from shoal.tables.stat.labels import Labels, user_missing

@@ -4,8 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.text_values import coarsest, decoded
 
 _BITS = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}

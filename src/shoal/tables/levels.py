@@ -8,8 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array, ChunkedArray
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, ChunkedArray, pc
 from shoal.tables.text_values import decoded, one_chunk
 
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.inference import look
 from shoal.tables.dataframes import column_of, first_odd_object
 from shoal.tables.dtypes import is_number, is_text

@@ -7,8 +7,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pyarrow as pa
 
-from shoal.tables.arrow import Array, ChunkedArray
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, ChunkedArray, pc
 from shoal.tables.dtypes import is_number, is_text
 
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"

@@ -21,8 +21,7 @@ import pyarrow as pa
 from lxml import etree
 
 from shoal.errors import DataError, FileError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dataframes import check_names, column_of
 from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.text_values import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render

@@ -15,8 +15,7 @@ from shoal.aggregation import Rescaling
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.pipeline.masker import BlockMasker
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.csv.writing import csv_lines, refuse_misread, with_word

@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
+from shoal.backends.choose import free_memory
 from shoal.backends.database import DuckPairs
 from shoal.backends.file.blocks import Masked, Masking
 from shoal.backends.file.checkpoint import WorkFolder, was_placing, work_folder
@@ -27,7 +28,6 @@ from shoal.backends.file.records import FileRecords, typed_source
 from shoal.backends.file.sorting import in_file_order, sort_by_block
 from shoal.backends.file.spill import Spill
 from shoal.backends.file.verify import FilePairs
-from shoal.backends.free_memory import free_memory
 from shoal.blocking.blocks import PartBlocks
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import rules_of

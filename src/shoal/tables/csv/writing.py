@@ -6,8 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.dataframes import column_of
 from shoal.tables.dtypes import has_text, inner, is_text

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dataframes import column_of
 from shoal.tables.dtypes import is_number, is_text
 from shoal.tables.text_values import all_text, decoded, first_where, joined, render

@@ -20,8 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import is_number, is_text
 from shoal.tables.stat.dates import Package, arrow_numbers, type_moment
 

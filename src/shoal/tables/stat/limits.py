@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.stat.dates import LIMITS, TYPES, Moment, Package, arrow_numbers, type_moment
 from shoal.tables.stat.labels import (

@@ -15,8 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import FileError, MissingExtra
-from shoal.tables.arrow import Array
-from shoal.tables.arrow import compute as pc
+from shoal.tables.arrow import Array, pc
 from shoal.tables.stat.dates import Moment, Package, moment_of, moments, to_arrow_numbers
 from shoal.tables.stat.formats import is_whole
 from shoal.tables.stat.labels import Code, Labels, tagged, with_file_label, with_labels
