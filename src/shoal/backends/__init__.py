@@ -1,7 +1,6 @@
 """Where the records are: in memory, in files larger than memory, on a cluster. One protocol, one small package each."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -115,6 +114,3 @@ class Backend(Records, Protocol):
 
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> Published:
         """Mask every block."""
-
-
-Opened = AbstractContextManager[Backend]

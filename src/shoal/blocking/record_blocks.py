@@ -7,19 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocking import (
-    BlockCost,
-    Gather,
-    RecordBlocks,
-    kd_blocks,
-    two_d_tree,
-)
+from shoal.blocking import BlockCost, Gather, RecordBlocks, kd_blocks, two_d_tree
 from shoal.errors import PlanError
 from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.standardize import Matrix
 from shoal.plan import Plan
-
-Labels = NDArray[np.int64]
 
 # The search among other types than numbers takes time with the square of the records: 100,000 take some seconds.
 MIXED_FROM = 200_000
