@@ -193,6 +193,8 @@ def one_record(schema: pa.Schema) -> pa.Table:
                     ordered=each.type.ordered,
                 )
             )
+        elif pa.types.is_nested(each.type):  # which is told from what is empty
+            columns.append(pa.array([{} if pa.types.is_struct(each.type) else []], each.type))
         else:
             columns.append(pa.nulls(1, each.type))
     return pa.Table.from_arrays(columns, schema=schema)

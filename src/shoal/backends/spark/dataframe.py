@@ -90,7 +90,7 @@ def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> 
             progress("read", 0, 1)
             table = read(spark, plan)
         _refuse_twins(table)
-        schema = to_arrow_schema(table.schema)
+        schema = to_arrow_schema(table.schema, timezone="UTC")
         backend = SparkBackend(table, Table(one_record(schema)), schema, progress, [*notes])
         yield backend
         if backend.published is not None:
