@@ -188,7 +188,7 @@ def test_constraints_hold_and_the_release_says_what_they_cost():
     table = people()
     constraints = {"children": ["integer", "non-negative"], "debt": "non-negative"}
     asked = {**HYBRID, "confidential": ["income", "debt", "children"], "constraints": constraints}
-    release = shoal.protect(table, **asked)
+    release = shoal.protect(table, **asked, seed=1)  # one draw in a hundred gives most children back, and is refused
     assert release.table["children"].type == pa.int64()
     assert min(release.table["children"].to_pylist()) >= 0
     assert min(release.table["debt"].to_pylist()) >= 0

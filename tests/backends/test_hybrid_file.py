@@ -1,0 +1,84 @@
+"""Hybrid data of files larger than memory: moments of every group, refusals counted over all blocks, the secret."""
+
+import json
+import signal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.backends.test_resume import start
+
+import shoal
+from hybrid_samples import HYBRID, columns, deviations, people
+from shoal.pipeline import hybrid
+from shoal.plan import Plan
+
+SCALE = {"block_size": 200}
+
+
+def in_pieces(table, folder, **options):
+    source, output = folder / "in.parquet", folder / "out.parquet"
+    pq.write_table(table, source)
+    asked = {**HYBRID, "scale": SCALE, **options}
+    release = shoal.protect(source, engine="file", output=output, **asked)
+    release.save()
+    return release, pq.read_table(output), shoal.protect(source, engine="memory", **asked)
+
+
+@pytest.mark.parametrize("strata", [None, ["town"]])
+def test_means_and_covariances_are_kept_in_every_group_of_every_block(tmp_path, strata):
+    table = people(2000)
+    release, published, in_memory = in_pieces(table, tmp_path, strata=strata, seed=3)
+    assert release.blocking.blocks > 5
+    names = ["income", "debt", "age", "height"]
+    V, W = columns(table, names), columns(published, names)
+    assert published.equals(in_memory.table)
+    for members in (np.flatnonzero(in_memory.groups == g) for g in np.unique(in_memory.groups)):
+        assert deviations(V[members], W[members], 2) < 1e-9
+    assert deviations(V, W, 2) < 1e-9
+    assert release.summary()["hybrid"] == {
+        "groups": in_memory.summary()["hybrid"]["groups"],
+        "constraints": {},
+        "dealt": [],
+    }
+    assert "preserved" in in_memory.summary()["hybrid"]
+
+
+def test_what_would_be_published_as_it_is_is_counted_over_all_blocks(tmp_path):
+    table = people(900)
+    total = columns(table, ["age", "height"]).sum(axis=1)
+    table = table.append_column("total", pa.array(total))
+    with pytest.raises(shoal.DataError, match=r"'total' would be published as it is in 900 records"):
+        in_pieces(table, tmp_path, confidential=["income", "total"])
+    with pytest.raises(shoal.DataError, match=r"'income' is itself not integer in 900 records"):
+        in_pieces(table, tmp_path, constraints={"income": "integer"})
+
+
+def test_a_block_that_does_not_keep_what_it_claims_is_not_published(tmp_path, monkeypatch):
+    real = hybrid.microhybrid
+
+    def spoilt(*arguments):
+        result = real(*arguments)
+        return result._replace(values=result.values * 1.001)
+
+    monkeypatch.setattr(hybrid, "microhybrid", spoilt)
+    with pytest.raises(shoal.CheckFailed, match="'income' does not keep its mean in some group"):
+        in_pieces(people(900), tmp_path)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_run_that_resumes_draws_the_same_random_numbers_and_leaves_no_secret(tmp_path, monkeypatch):
+    pq.write_table(people(3000), tmp_path / "in.parquet")
+    asked = Plan(**HYBRID, scale=SCALE, engine="file", input=str(tmp_path / "in.parquet"))
+    plan = tmp_path / "plan.toml"
+    plan.write_text(asked.updated(output=str(tmp_path / "out.parquet")).to_toml(tmp_path))
+    assert start(plan, "fresh", "block", 5).wait() == -signal.SIGKILL
+    secret = json.loads((tmp_path / ".out.parquet.shoal" / "state.json").read_bytes())["secret"]
+    shoal.protect_file(Plan.load(plan), resume=True)
+    left = "".join(path.read_text() for path in tmp_path.iterdir() if path.suffix in (".toml", ".json"))
+    assert str(secret) not in left
+    assert not (tmp_path / ".out.parquet.shoal").exists()
+    monkeypatch.setattr(hybrid, "secret_of", lambda plan: secret)
+    again = shoal.protect(tmp_path / "in.parquet", **HYBRID, scale=SCALE, engine="memory")
+    assert again.table.equals(pq.read_table(tmp_path / "out.parquet"))
