@@ -100,7 +100,7 @@ def test_what_a_backend_does_not_have_is_refused_before_any_data_is_read(limit, 
     options = {"k": 3, "quasi": ["x"], **ASKING[limit.option]}
     with pytest.raises(shoal.PlanError) as caught:
         shoal.protect(tmp_path / "nowhere.parquet", engine=engine, output=tmp_path / "out.parquet", **options)
-    [(field, sentence)] = [problem for problem in caught.value.problems if problem[0] == limit.field]
+    [(_, sentence)] = [problem for problem in caught.value.problems if problem[0] == limit.field]
     assert sentence.startswith(
         f"{limit.option} is not available on engine '{engine}': it {limit.reason}. Use --engine "
     )
