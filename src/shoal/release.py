@@ -143,14 +143,17 @@ def protect_to_file(
     """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs."""
     forget(target, keep=resume)
     release = protect(plan=plan, progress=progress, on_interrupt=on_interrupt, resume=resume)
-    progress("write", 0, 1)
-    release.save(target, overwrite)
-    if page is not None:
-        try:
-            progress("report", 0, 1)
-            release.report(page, overwrite)
-        except FileError as error:
-            raise FileError(f"{error}; the masked file is complete, '{target}'") from None
+    try:
+        progress("write", 0, 1)
+        release.save(target, overwrite)
+        if page is not None:
+            try:
+                progress("report", 0, 1)
+                release.report(page, overwrite)
+            except FileError as error:
+                raise FileError(f"{error}; the masked file is complete, '{target}'") from None
+    finally:
+        release.published.close()
     return release
 
 

@@ -98,6 +98,9 @@ class Published(Protocol):
     def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
         """Write the release, its plan and its manifest; return what this kind of file cannot keep."""
 
+    def close(self) -> None:
+        """Let go of private files or a session that were kept for this release; it can still be asked for evidence."""
+
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking, and add up what is seen."""
 

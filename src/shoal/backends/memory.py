@@ -314,6 +314,9 @@ class MemoryPublished:
         """Write the release, its plan and its manifest."""
         return save(self.released, self.promise, verified, Path(path), overwrite)
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking."""
         return look(self.rows, self.codes)

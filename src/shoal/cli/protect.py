@@ -39,7 +39,8 @@ def protect_command(
 
     asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
-    refuse_output(asked.input, target, overwrite or resume)  # a run that resumes looks more closely
+    if asked.engine != "spark":  # which may write to another disk, and looks there
+        refuse_output(asked.input, target, overwrite or resume)  # a run that resumes looks more closely
     page = None if report is None else Path(report)
     if page is not None:
         from shoal.report.pages import refuse_report

@@ -462,9 +462,14 @@ class FilePublished:
             files = [(partial_file, target), (beside[1], plan_beside(target)), (beside[0], manifest_beside(target))]
             put_in_place(files, overwrite)
         self.partial = target
-        self._kept.close()
-        self._kept = None
+        self.close()
         return []
+
+    def close(self) -> None:
+        """Remove the private folder; what was not saved is gone."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking: both files are read again."""

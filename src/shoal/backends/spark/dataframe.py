@@ -6,6 +6,7 @@ masks each block where it lies, and Spark SQL verifies what came of it.
 """
 
 import pickle
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -94,7 +95,7 @@ def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> 
         backend = SparkBackend(table, Table(one_record(schema)), schema, progress, [*notes])
         yield backend
         if backend.published is not None:
-            backend.published.kept = stack.pop_all()
+            backend.published.keep(stack.pop_all())
 
 
 @dataclass
@@ -558,17 +559,18 @@ class SparkPublished:
 
         if self.plan.masked:
             self.before()  # while there is a session
-        try:
-            with in_plain_words():
-                save(self, path, overwrite, verified)
-        finally:
-            self.close()
+        with in_plain_words():
+            save(self, path, overwrite, verified)
         return []
 
+    def keep(self, stack: ExitStack) -> None:
+        """Keep the session until the release is closed or forgotten."""
+        self.kept = stack
+        weakref.finalize(self, stack.close)
+
     def close(self) -> None:
-        """Let go of what is kept, if the session was started for this release."""
+        """Let go of the session, if it was started for this release."""
         if self.kept is not None:
-            self.masked.unpersist()
             self.kept.close()
             self.kept = None
 
