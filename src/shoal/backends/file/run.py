@@ -444,10 +444,13 @@ class FilePublished:
         folder, output = self.backend.folder, self.backend.output
         overwrite = overwrite or was_placing(output)
         refuse_output(self.plan.input, target, overwrite)
-        with _in_plain_words(target):
+        with contextlib.ExitStack() as private, _in_plain_words(target):
+            private.push(self._kept.pop_all())  # gone after errors too
+            self._kept = None
             partial_file = self.partial
             if target != output:
                 partial_file = target.with_name(f".{target.name}.shoal-partial")
+                private.callback(partial_file.unlink, missing_ok=True)
                 shutil.copyfile(self.partial, partial_file)
             columns = [name for name in self.names if name not in self.plan.identifiers]
             csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
@@ -462,7 +465,6 @@ class FilePublished:
             files = [(partial_file, target), (beside[1], plan_beside(target)), (beside[0], manifest_beside(target))]
             put_in_place(files, overwrite)
         self.partial = target
-        self.close()
         return []
 
     def close(self) -> None:
