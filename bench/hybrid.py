@@ -55,7 +55,7 @@ def beside_microaggregation(V: np.ndarray, confidential: list[int], others: list
     for k in range(10, 51, 5):
         if k < least_k(len(confidential), len(others)):
             continue
-        labels = shoal.partition(np.hstack([X, Y]), k)
+        labels = shoal.partition(np.hstack([X, Y]), k, method="mdav")  # as method hybrid does
         plain = np.column_stack([aggregate(x, labels, "mean") for x in X.T])
         results = [microhybrid(X, Y, labels, seed) for seed in range(DRAWS)]
         linked = np.mean([distance_linkage(X, result.values)["expected"] for result in results])

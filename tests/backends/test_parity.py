@@ -224,24 +224,25 @@ def test_plain_sql_counts_the_promises_again(name, released):
         strata = [] if plan.small_strata == "merge" else plan.strata or []
         for block in plan.in_blocks if plan.mask_quasi or not plan.draws else []:
             keys = ", ".join([*block, *strata])
-            least = database.sql(f"SELECT min(n) FROM (SELECT count(*) n FROM masked GROUP BY {keys})").fetchone()
+            least = database.sql(f"SELECT min(n) FROM (SELECT count(*) n FROM masked GROUP BY {keys})").fetchall()[0]
             assert least[0] >= plan.k
             for secret in plan.confidential if plan.l else []:
                 values = f"SELECT count(DISTINCT {secret}) n FROM masked GROUP BY {keys}"
-                assert database.sql(f"SELECT min(n) FROM ({values})").fetchone()[0] >= plan.l
+                assert database.sql(f"SELECT min(n) FROM ({values})").fetchall()[0][0] >= plan.l
             for secret in plan.confidential if plan.t else []:
                 assert furthest(database, keys, secret, ordered=secret == "debt") <= plan.t + 1e-12
         if plan.edits and plan.edits_original != "keep":
             wrong = "SELECT count(*) FROM masked WHERE wages + other <> costs"
-            assert database.sql(wrong).fetchone()[0] == 0
+            assert database.sql(wrong).fetchall()[0][0] == 0
             if len(plan.edits) > 1:
                 assert (
-                    database.sql("SELECT count(*) FROM masked WHERE region = 'south' AND cap > 30").fetchone()[0] == 0
+                    database.sql("SELECT count(*) FROM masked WHERE region = 'south' AND cap > 30").fetchall()[0][0]
+                    == 0
                 )
         if plan.preserve:
             for attribute in NUMBERS:
                 kept, had = (
-                    database.sql(f"SELECT sum(weight * {attribute}) FROM '{path}'").fetchone()[0]
+                    database.sql(f"SELECT sum(weight * {attribute}) FROM '{path}'").fetchall()[0][0]
                     for path in (target, source)
                 )
                 assert kept == pytest.approx(had, rel=1e-12)
@@ -261,4 +262,4 @@ def furthest(database: duckdb.DuckDBPyConnection, keys: str, secret: str, *, ord
             SELECT sum(abs(far)) / ((SELECT count(*) FROM v) - 1) AS ordered, sum(abs(off)) / 2 AS nominal
             FROM w GROUP BY {keys})
     """
-    return database.sql(query).fetchone()[0 if ordered else 1]
+    return database.sql(query).fetchall()[0][0 if ordered else 1]
