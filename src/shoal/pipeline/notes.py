@@ -168,6 +168,6 @@ def on_seed(given: bool) -> str:
             "secret, and choose one that nobody can guess; without it, the plan gives other values"
         )
     return (
-        "the random numbers came from a fresh secret seed, kept nowhere, for whoever had it could take the noise off "
-        "again; the plan gives other values each time"
+        "the random numbers came from a fresh secret that no release holds, because anyone who had it could remove the "
+        "noise; the plan gives other values each time"
     )
