@@ -19,7 +19,7 @@ from shoal.errors import CheckFailed, DataError, FileError, PlanError, ShoalErro
 from shoal.pipeline import verify as verifying
 from shoal.pipeline.masker import BlockMasker
 from shoal.plan import Plan
-from shoal.release import protect_file
+from shoal.release import protect_file, protect_to_file
 
 
 def plan_for(folder: Path, source: Path, **options) -> Plan:
@@ -248,3 +248,13 @@ def test_no_report_compares_a_release_with_another_input(tmp_path):
     saved(numbers(300, d=6), source)
     with pytest.raises(FileError, match="changed after it was protected"):
         release.report(tmp_path / "page.html")
+
+
+def test_resuming_over_a_file_is_refused_before_the_work(tmp_path):
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    (tmp_path / "out.parquet").write_bytes(b"")
+    plan = plan_for(tmp_path, source).updated(engine="file")
+    steps = []
+    with pytest.raises(FileError, match="exists already"):
+        protect_to_file(plan, tmp_path / "out.parquet", resume=True, progress=lambda *step: steps.append(step))
+    assert not steps
