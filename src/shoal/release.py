@@ -141,6 +141,8 @@ def protect_to_file(
     progress: Progress = quiet,
 ) -> "Release":
     """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs."""
+    if resume:  # before hours of work
+        refuse_output(plan.input, target, overwrite or was_placing(target))
     forget(target, keep=resume)
     release = protect(plan=plan, progress=progress, on_interrupt=on_interrupt, resume=resume)
     try:

@@ -1,5 +1,7 @@
 """What files larger than memory refuse: in one sentence, with no output and nothing left behind."""
 
+import errno
+import gc
 import multiprocessing
 import os
 import resource
@@ -11,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from tests.backends.backend_samples import MASKED, numbers, people, saved
 
+import shoal
 from shoal.backends.file import checkpoint as work_folder
 from shoal.errors import CheckFailed, DataError, FileError, PlanError, ShoalError
 from shoal.pipeline import verify as verifying
 from shoal.pipeline.masker import BlockMasker
 from shoal.plan import Plan
-from shoal.release import protect_file
+from shoal.release import protect_file, protect_to_file
 
 
 def plan_for(folder: Path, source: Path, **options) -> Plan:
@@ -195,3 +198,63 @@ def test_a_file_that_is_not_what_was_promised_is_not_published(tmp_path, monkeyp
     monkeypatch.setattr(BlockMasker, "decode", decode)
     monkeypatch.setattr(verifying, "_ROUNDING", -1.0)
     refused(plan_for(tmp_path, source, quasi=["x0", "x1"]), CheckFailed, "'x0' does not keep the sum in", tmp_path)
+
+
+def test_a_release_that_is_let_go_of_leaves_no_folder(tmp_path):
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    plan = plan_for(tmp_path, source).updated(engine="file")
+    release = shoal.protect(plan=plan)
+    with pytest.raises(FileError, match="not saved yet"):
+        shoal.protect(plan=plan)
+    gc.disable()
+    try:
+        del release
+        assert [each.name for each in tmp_path.iterdir()] == ["in.parquet"]
+    finally:
+        gc.enable()
+
+
+def test_a_release_is_saved_in_another_folder_without_a_rename_across_folders(tmp_path, monkeypatch):
+    """As if the folder were on another disk, where nothing can be renamed or linked to."""
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    release = shoal.protect(plan=plan_for(tmp_path, source).updated(engine="file"))
+    (tmp_path / "elsewhere").mkdir()
+    link, replace = Path.hardlink_to, Path.replace
+
+    def same_disk(one: Path, two: Path) -> None:
+        if one.parent != two.parent:
+            raise OSError(errno.EXDEV, "another disk")
+
+    def linked(self: Path, target: Path) -> None:
+        same_disk(self, target)
+        link(self, target)
+
+    def replaced(self: Path, target: Path) -> None:
+        same_disk(self, target)
+        replace(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", linked)
+    monkeypatch.setattr(Path, "replace", replaced)
+    release.save(tmp_path / "elsewhere" / "out.parquet")
+    names = {each.name for each in (tmp_path / "elsewhere").iterdir()}
+    assert names == {"out.parquet", "out.parquet.plan.toml", "out.manifest.json"}
+
+
+def test_no_report_compares_a_release_with_another_input(tmp_path):
+    pytest.importorskip("altair")
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    release = shoal.protect(plan=plan_for(tmp_path, source).updated(engine="file"))
+    release.save()
+    saved(numbers(300, d=6), source)
+    with pytest.raises(FileError, match="changed after it was protected"):
+        release.report(tmp_path / "page.html")
+
+
+def test_resuming_over_a_file_is_refused_before_the_work(tmp_path):
+    source = saved(numbers(300), tmp_path / "in.parquet")
+    (tmp_path / "out.parquet").write_bytes(b"")
+    plan = plan_for(tmp_path, source).updated(engine="file")
+    steps = []
+    with pytest.raises(FileError, match="exists already"):
+        protect_to_file(plan, tmp_path / "out.parquet", resume=True, progress=lambda *step: steps.append(step))
+    assert not steps

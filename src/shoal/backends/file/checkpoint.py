@@ -139,7 +139,9 @@ def _locked(path: Path, output: Path) -> int | None:
                 return handle
         except BlockingIOError:
             os.close(handle)
-            raise FileError(f"another run is writing '{output}'; wait for it, or stop it") from None
+            raise FileError(
+                f"another run is writing '{output}', or its release is not saved yet; wait for it, stop it, or save it"
+            ) from None
         except FileNotFoundError:
             pass
         except FileError:

@@ -47,7 +47,7 @@ from shoal.pipeline.verify import Promise, Verified, countable, exposure_of, siz
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table, dialect_for, open_table, writable_kind
-from shoal.tables.atomic import in_words, put_in_place
+from shoal.tables.atomic import in_words, put_in_place, written_together
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.storage import Kind
@@ -107,6 +107,7 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
         yield backend
         if backend.published is not None:
             backend.published.keep(stack.pop_all())
+            backend.published = None  # no cycle: a release that is let go of leaves no folder behind
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
@@ -436,34 +437,24 @@ class FilePublished:
         """Give the release its name, and write the plan and the manifest beside it."""
         target = Path(_absolute(path))
         if self._kept is None:
-            raise FileError("the release was saved already, and its private file is gone; protect the file again")
+            raise FileError("the release was saved or closed already, or could not be saved; protect the file again")
         if writable_kind(target) != self.backend.kind:
             raise PlanError(
                 [("output", f"'{target}' is of another kind than the output that was named; protect again")]
             )
-        folder, output = self.backend.folder, self.backend.output
-        overwrite = overwrite or was_placing(output)
+        output = self.backend.output
+        overwrite = overwrite or (target == output and was_placing(output))
         refuse_output(self.plan.input, target, overwrite)
         with contextlib.ExitStack() as private, _in_plain_words(target):
             private.push(self._kept.pop_all())  # gone after errors too
             self._kept = None
-            partial_file = self.partial
-            if target != output:
-                partial_file = target.with_name(f".{target.name}.shoal-partial")
-                private.callback(partial_file.unlink, missing_ok=True)
-                shutil.copyfile(self.partial, partial_file)
-            columns = [name for name in self.names if name not in self.plan.identifiers]
-            csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
-            manifest = manifest_of_file(
-                partial_file, target.name, columns, self.records, csv, self.plan, verified_of(self.promise, verified)
-            )
-            folder.note(placing=True)
-            beside = folder.partial(manifest_beside(target)), folder.partial(plan_beside(target))
-            beside[0].write_text(manifest.to_json(), encoding="utf-8")
-            text = self.plan.decided(input=_absolute(self.plan.input), output=str(target)).to_toml(target.parent)
-            beside[1].write_text(text, encoding="utf-8")
-            files = [(partial_file, target), (beside[1], plan_beside(target)), (beside[0], manifest_beside(target))]
-            put_in_place(files, overwrite)
+            if target == output:
+                self._place(target, overwrite, verified)
+            else:  # maybe on another disk
+                names = [target, plan_beside(target), manifest_beside(target)]
+                with written_together(names, overwrite) as (copied, plan, manifest):
+                    shutil.copyfile(self.partial, copied)
+                    self._describe(target, copied, plan, manifest, verified)
         self.partial = target
         return []
 
@@ -472,6 +463,26 @@ class FilePublished:
         if self._kept is not None:
             self._kept.close()
             self._kept = None
+
+    def _place(self, target: Path, overwrite: bool, verified: Verified) -> None:
+        """Give the private file its name; a run that is killed meanwhile may replace, when resumed, what is its own."""
+        folder = self.backend.folder
+        plan, manifest = folder.partial(plan_beside(target)), folder.partial(manifest_beside(target))
+        self._describe(target, self.partial, plan, manifest, verified)
+        folder.note(placing=True)
+        files = [(self.partial, target), (plan, plan_beside(target)), (manifest, manifest_beside(target))]
+        put_in_place(files, overwrite)
+
+    def _describe(self, target: Path, file: Path, plan: Path, manifest: Path, verified: Verified) -> None:
+        """Write the plan and the manifest of a file that will be `target`."""
+        columns = [name for name in self.names if name not in self.plan.identifiers]
+        csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
+        described = manifest_of_file(
+            file, target.name, columns, self.records, csv, self.plan, verified_of(self.promise, verified)
+        )
+        manifest.write_text(described.to_json(), encoding="utf-8")
+        text = self.plan.decided(input=_absolute(self.plan.input), output=str(target)).to_toml(target.parent)
+        plan.write_text(text, encoding="utf-8")
 
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking: both files are read again."""
@@ -485,6 +496,13 @@ class FilePublished:
             found = seen if found is None else found + seen
         if found is None:
             raise ValueError("there are no records")
+        try:
+            backend.refuse_changed()
+        except FileError:
+            raise FileError(
+                f"'{self.plan.input}' changed after it was protected, so the release cannot be compared with it; "
+                "protect it again"
+            ) from None
         return found
 
 
