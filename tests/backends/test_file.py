@@ -223,7 +223,7 @@ def test_memory_stays_near_its_limit(tmp_path):
     assert int(said.stdout) * 1024 < 900e6
 
 
-@pytest.mark.parametrize("left", [1999, 0])
+@pytest.mark.parametrize("left", [1999, 1])
 def test_a_file_that_lost_records_does_not_pass(tmp_path, left):
     source = saved(people(2000), tmp_path / "in.parquet")
     plan = Plan(k=3, input=str(source), output=str(tmp_path / "out.parquet"), engine="file", quasi=MASKED)

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from shoal.errors import CheckFailed, FileError
+from shoal.errors import FileError
 from shoal.tables.duck import cursor
 
 _SMALL = 1 << 28  # bytes
@@ -50,9 +50,7 @@ class DuckPairs:
     @contextmanager
     def _answering(self, query: str) -> Iterator[duckdb.DuckDBPyRelation]:
         batches, stopped = self.batches(), _Stopped()
-        first = next(batches, None)
-        if first is None:
-            raise CheckFailed(["the file holds no records"])
+        first = next(batches)
         pairs: Any = pa.Table.from_batches([first])
         if self.memory is not None:
             pairs = pa.RecordBatchReader.from_batches(first.schema, stopped.watched(first, batches))
