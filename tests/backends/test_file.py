@@ -15,6 +15,7 @@ from tests.backends.backend_samples import MASKED, masked_in_memory, numbers, pe
 import shoal
 from shoal.backends.choose import free_memory
 from shoal.backends.file import run as local
+from shoal.errors import CheckFailed
 from shoal.plan import Plan, Scale
 from shoal.release import protect_file
 
@@ -220,3 +221,14 @@ def test_memory_stays_near_its_limit(tmp_path):
     said = subprocess.run(command, capture_output=True, check=True, text=True)
     assert said.stderr == ""
     assert int(said.stdout) * 1024 < 900e6
+
+
+@pytest.mark.parametrize("left", [1999, 1])
+def test_a_file_that_lost_records_does_not_pass(tmp_path, left):
+    source = saved(people(2000), tmp_path / "in.parquet")
+    plan = Plan(k=3, input=str(source), output=str(tmp_path / "out.parquet"), engine="file", quasi=MASKED)
+    published = shoal.protect(plan=plan).published
+    table = pq.read_table(published.partial)
+    pq.write_table(table.slice(0, left), published.partial)
+    with pytest.raises(CheckFailed, match="records"):
+        published.verify()

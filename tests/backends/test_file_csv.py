@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal import protect_file
-from shoal.errors import DataError
+from shoal.errors import CheckFailed, DataError
 from shoal.plan import Plan
 from shoal.tables.csv import pieces as csv_source
 
@@ -129,3 +129,21 @@ def test_any_encoding_is_read_in_pieces(tmp_path, encoding, csv):
         path.unlink()
     protect(tmp_path, rows, encoding=encoding, csv=csv)
     assert (tmp_path / "out.csv").read_bytes() == found
+
+
+@pytest.mark.parametrize("engine", ["memory", "file"])
+def test_a_stratum_that_is_spelled_in_two_ways_does_not_pass(engine, tmp_path):
+    lines = [f"{x},{stratum}" for x, stratum in enumerate(["1", "1.0", "2", "2"] * 8)]
+    (tmp_path / "in.csv").write_text("\n".join(["x,s", *lines]) + "\n")
+    plan = {"input": str(tmp_path / "in.csv"), "output": str(tmp_path / "out.csv"), "engine": engine}
+    with pytest.raises(CheckFailed, match="occur fewer than 3 times"):
+        shoal.protect(k=3, quasi=["x"], strata=["s"], **plan)
+
+
+def test_original_records_are_counted_by_value_on_every_engine(tmp_path):
+    lines = [f"{x}{'0' * (i % 2)},{i % 5}" for i, x in enumerate([1.5] * 10 + [2.5] * 10)]
+    (tmp_path / "in.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    plan = {"input": str(tmp_path / "in.csv"), "output": str(tmp_path / "out.csv"), "k": 3, "quasi": ["x", "y"]}
+    before = [shoal.protect(engine=engine, **plan).risk()["before"] for engine in ("memory", "file")]
+    assert before[0] == before[1]
+    assert before[0]["groups"] == 10

@@ -35,25 +35,35 @@ class Extent:
 
 @dataclass(frozen=True)
 class Moments:
-    """Weight, weighted sum and weighted sum of squares of each attribute within its range, as whole numbers."""
+    """Weight, weighted sum and weighted sum of squares of each attribute within its range, as whole numbers.
+
+    The least and the largest value that was seen tell what is constant: of squares that are rounded, a variance of zero
+    may come out a little above or below.
+    """
 
     extents: tuple[Extent, ...]
     sums: tuple[tuple[int, ...], ...]
+    ends: tuple[tuple[float, float], ...]
 
     def __add__(self, other: "Moments") -> "Moments":
         pairs = zip(self.sums, other.sums, strict=True)
-        return Moments(self.extents, tuple((a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in pairs))
+        sums = tuple((a[0] + b[0], a[1] + b[1], a[2] + b[2]) for a, b in pairs)
+        ends = zip(self.ends, other.ends, strict=True)
+        return Moments(self.extents, sums, tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in ends))
 
     def scales(self) -> list[Scale]:
         """Return the mean and the standard deviation (ddof 0) of each attribute as the scale of its z-scores."""
         found = []
-        for extent, (weight, total, squares) in zip(self.extents, self.sums, strict=True):
+        for extent, (weight, total, squares), (least, most) in zip(self.extents, self.sums, self.ends, strict=True):
             low, exponent = math.ldexp(extent.low, -extent.exponent), extent.exponent
-            if not weight or extent.low == extent.high:
-                found.append(Scale(low, 0.0, exponent))
+            if not weight or least == most:
+                found.append(Scale(low + (least if weight else 0.0), 0.0, exponent))
                 continue
             mean = Fraction(total, weight)
-            variance = Fraction(squares, weight) - mean * mean
+            square = Fraction(squares, weight)
+            variance = square - mean * mean
+            if variance <= 0:  # squares are rounded: there is some, and no more than their last digit
+                variance = square / 2**53
             found.append(Scale(float(Fraction(low) + mean), math.sqrt(variance), exponent))
         return found
 
@@ -71,16 +81,18 @@ def moments(columns: Matrix, extents: Sequence[Extent], weights: Codes | None = 
         Survey weights from 0 to 1.
     """
     found: list[tuple[int, ...]] = []
+    ends: list[tuple[float, float]] = []
     for column, extent in zip(columns.T, extents, strict=True):
         present = ~np.isnan(column)
         z = extent.unit(column[present])
+        ends.append((float(z.min(initial=np.inf)), float(z.max(initial=-np.inf))))
         if weights is None:
             total, squares = _whole_sums(z, z * z)
             found.append((len(z) * _UNIT, total, squares))
         else:
             w = weights[present]
             found.append(_whole_sums(w, z * w, z * z * w))
-    return Moments(tuple(extents), tuple(found))
+    return Moments(tuple(extents), tuple(found), tuple(ends))
 
 
 def _whole_sums(*columns: Codes) -> tuple[int, ...]:

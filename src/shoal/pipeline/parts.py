@@ -71,6 +71,8 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
         column = one_chunk(piece.column(name))
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            column = column.cast(pa.timestamp(column.type.unit, "UTC"))  # else an hour that comes twice is one
         if pa.types.is_nested(column.type):
             raise DataError(f"column '{name}' is nested, so it cannot be a stratum; use text, numbers or dates.")
         columns.append(column)
@@ -88,13 +90,10 @@ def tally(places: Integers, keys: Sequence[Key], keep: NDArray[np.bool_], start:
     counts = np.bincount(places[keep], minlength=len(keys))
     first = np.full(len(keys), len(places))
     np.minimum.at(first, places[keep], np.flatnonzero(keep))
-    return Tally(
-        {
-            key: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)
-            for i, key in enumerate(keys)
-            if counts[i]
-        }
-    )
+    found = Tally({})
+    for i in np.flatnonzero(counts).tolist():  # keys may be equal that Arrow tells apart: 0.0 and -0.0
+        found += Tally({keys[i]: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)})
+    return found
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,20 @@ class _Profiles:
         return _Profiles(self.sums + other.sums)
 
 
-_UNITS = 1 << 24  # of a standard deviation
+_DIGITS = 24  # binary ones after the point, if sums of all records leave room for them
+
+
+def _units(masker: BlockMasker) -> int:
+    """Return how many binary digits after the point a profile counts: sums of all records fit in 64 bits."""
+    largest = 1.0  # a sum of absolute z-scores is at most the number of records
+    for attribute in masker.attributes:
+        weight = np.sqrt(masker.plan.attribute_weights.get(attribute.name, 1.0))
+        scale = masker.scales.get(attribute.name)
+        if scale is not None and masker.plan.standardize == "none":
+            ends = np.ldexp([scale.shift, scale.shift + scale.spread], scale.exponent)
+            weight *= np.abs(ends).max()
+        largest = max(largest, float(weight))
+    return min(_DIGITS, 61 - int(np.frexp(largest)[1]) - masker.records.bit_length())
 
 
 def _profiles(masker: BlockMasker, rows: Matrix) -> _Profiles:
@@ -239,15 +252,17 @@ def _profiles(masker: BlockMasker, rows: Matrix) -> _Profiles:
     strata = int(masker.parts.homes[0].max()) + 1
     columns: list[NDArray[np.float64]] = []
     for j, values in enumerate(space.values.T):
-        if space.kinds[j] != MODE:
+        if masker.plan.standardize == "none" and masker.attributes[j].type in NUMBERS:
+            columns.append(np.nan_to_num(rows[:, j] * np.sqrt(space.weights[j]), nan=0.0))  # the same in every piece
+        elif space.kinds[j] != MODE:
             columns.append(np.nan_to_num(values, nan=0.0))
         else:
             codes = np.where(np.isnan(values), space.levels[j], values).astype(np.int64)
             one_each = np.eye(int(space.levels[j]) + 1)[codes]
             columns += list((one_each * np.sqrt(space.weights[j] / 2)).T)  # two categories are as far as their weight
-    sums = np.zeros((strata, len(columns)), dtype=np.int64)
+    sums, units = np.zeros((strata, len(columns)), dtype=np.int64), _units(masker)
     for j, column in enumerate(columns):
-        np.add.at(sums[:, j], stratum, np.rint(column * _UNITS).astype(np.int64))
+        np.add.at(sums[:, j], stratum, np.rint(np.ldexp(column, units)).astype(np.int64))
     return _Profiles(sums)
 
 

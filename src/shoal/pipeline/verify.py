@@ -162,17 +162,19 @@ class Pairs:
         """
         promise, plan = self.promise, self.promise.plan
         columns: dict[str, Array] = {}
+        spelled = cells or {}
         for j, attribute in enumerate(promise.attributes):
             x = attribute.read(without_declared(original, attribute.name))
             column = published.column(attribute.name)
             y = np.empty(0) if promise.is_key(attribute) else attribute.read(column)
             if attribute.name in promise.rescaled:
                 y = promise.rescaled[attribute.name].undo(y)
-            columns |= {f"k{j}": countable((cells or {}).get(attribute.name, column))}
+            columns |= {f"k{j}": countable(spelled.get(attribute.name, column))}
             columns |= {f"x{j}": _nullable(x)} | ({} if promise.is_key(attribute) else {f"y{j}": _nullable(y)})
         names = [name for name in plan.masked if name not in plan.changed]
-        columns |= {f"m{i}": countable(published.column(name)) for i, name in enumerate(names)}
-        columns |= {f"s{i}": countable(published.column(name)) for i, name in enumerate(plan.strata or [])}
+        for letter, some in (("m", names), ("s", plan.strata or [])):
+            as_read = {name: spelled.get(name, published.column(name)) for name in some}
+            columns |= {f"{letter}{i}": countable(as_read[name]) for i, name in enumerate(some)}
         if plan.preserve is not None and plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}

@@ -101,6 +101,8 @@ class FilePairs:
             two = after(len(one))
             if two is None or len(two) != len(one):
                 self.changed["records"] = "the file does not have as many records as the original"
+                if two is not None:
+                    yield count, one.slice(0, len(two)), two, release
                 return
             yield count, one, two, release
             count += len(one)
@@ -138,7 +140,8 @@ class FilePairs:
             for name in self._names:
                 if name not in changed and not self._same(one.column(name), two.column(name)):
                     self.changed[name] = f"column '{name}' was to stay as it is, and has changed"
-            cells = {name: one_chunk(two.column(name)) for name in changed} if self.kind == "csv" else None
+            told_apart = [*changed, *self.promise.plan.masked, *(self.promise.plan.strata or [])]
+            cells = {name: one_chunk(two.column(name)) for name in told_apart} if self.kind == "csv" else None
             original = Table(self._typed(one, self.source, [name for name in originally if name in one.column_names]))
             published = Table(self._typed(two, release, looked_at))
             yield pairs.of(original, published, start, cells)
