@@ -237,7 +237,9 @@ def test_the_seed_decides_and_is_never_published(asked, tmp_path):
     fresh = [shoal.protect(table, **asked) for _ in range(2)]
     assert not fresh[0].table.equals(fresh[1].table)
     assert not fresh[0].table.equals(one.table)
-    for number, (release, said) in enumerate(((one, "the seed is not in the plan"), (fresh[0], "fresh secret that no release holds"))):
+    for number, (release, said) in enumerate(
+        ((one, "the seed is not in the plan"), (fresh[0], "fresh secret that no release holds"))
+    ):
         release.save(tmp_path / f"{number}.csv")
         text = (tmp_path / f"{number}.csv.plan.toml").read_text()
         assert "seed" not in text
