@@ -1,5 +1,6 @@
 """Verification finds what is wrong, and passes what is right."""
 
+import dataclasses
 from collections import Counter
 from dataclasses import replace
 
@@ -122,3 +123,16 @@ def test_assess_measures_any_masked_table():
         shoal.assess(original, release.table.slice(1))
     with pytest.raises(shoal.PlanError, match="'b' is not a column of the masked table"):
         shoal.assess(original, release.table.select(["a"]), ["a", "b"])
+
+
+def test_a_weighted_mean_that_is_not_that_of_its_group_is_found():
+    rng = np.random.default_rng(4)
+    table = pa.table({"x": rng.normal(size=40), "w": rng.integers(1, 9, 40) / 4})
+    release = shoal.protect(table, k=4, quasi=["x"], weights="w", method="mdav")
+    published = release.published
+    first = np.array(release.table["x"])
+    mine = first == first[0]
+    moved = np.where(mine, np.sort(np.array(table["x"])[mine])[1], first)  # within the range of its group
+    spoilt = published.original.publish({"x": pa.array(moved)})
+    with pytest.raises(shoal.CheckFailed, match="does not keep the weighted total in 1 group"):
+        dataclasses.replace(published, released=spoilt).verify()

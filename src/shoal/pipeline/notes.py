@@ -141,11 +141,13 @@ def preserved(plan: Plan, edits: Strategy | None = None) -> str:
         return f"preserved{about}: the {weighted}mean and the {weighted}variance of {what}"
     if plan.missing in ("group", "impute"):
         about += ", where no value is missing"
+    left_out = "suppress" in (plan.missing, plan.small_strata) or plan.edits_original == "exclude"
+    where = "in the published records and in each group" if left_out else "in the file and in each group"
     kept = [name for name in numbers if aggregate_of(name, plan) == "mean" and name not in anew]
     if len(kept) == len(numbers):
-        return f"preserved{about}: the {weighted}mean of {what}, in the file and in each group"
+        return f"preserved{about}: the {weighted}mean of {what}, {where}"
     if kept:
-        return f"preserved{about}: the {weighted}mean of {', '.join(kept)}, in the file and in each group"
+        return f"preserved{about}: the {weighted}mean of {', '.join(kept)}, {where}"
     words = sorted({aggregate_of(name, plan).replace("_", " ") for name in numbers})
     return f"preserved: no moment exactly; groups publish their {' or '.join(words)}"
 

@@ -69,11 +69,15 @@ class Prepared:
         """The largest absolute value of each number."""
         return {name: max(abs(extent.low), abs(extent.high)) for name, extent in self._extents.items()}
 
+    @property
+    def heaviest(self) -> float:
+        """The largest survey weight."""
+        weights = self.masker.plan.weights
+        return 1.0 if weights is None else float(self.summary.columns[weights].high or 1.0)
+
     def restoring(self, masker: BlockMasker) -> Restoring:
         """Return what looks at variances before and after masking."""
-        weights = masker.plan.weights
-        heaviest = 1.0 if weights is None else float(self.summary.columns[weights].high or 1.0)
-        return Restoring(masker, list(self._extents.values()), heaviest)
+        return Restoring(masker, list(self._extents.values()), self.heaviest)
 
     @property
     def suppressed(self) -> int:
@@ -428,4 +432,5 @@ def promise_of(
         edits=masker.edits,
         largest=prepared.largest,
         types=masker.types,
+        heaviest=prepared.heaviest,
     )

@@ -76,6 +76,8 @@ class Promise:
         Whether what a group publishes lies within the range of its records: not where noise is added.
     types
         Of the columns that are published in place of changed ones.
+    heaviest
+        The largest survey weight.
     spelled
         Whether groups are told apart by the text of a file, such as CSV.
     """
@@ -90,6 +92,7 @@ class Promise:
     largest: Mapping[str, float] = field(default_factory=dict)
     ranges: bool = True
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    heaviest: float = 1.0
     spelled: bool = False
 
     @property
@@ -175,7 +178,7 @@ class Pairs:
         for letter, some in (("m", names), ("s", plan.strata or [])):
             as_read = {name: spelled.get(name, published.column(name)) for name in some}
             columns |= {f"{letter}{i}": countable(as_read[name]) for i, name in enumerate(some)}
-        if plan.preserve is not None and plan.weights is not None:
+        if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
         if promise.edits is not None:
@@ -292,19 +295,21 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     )
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
     unit, least = _near_one(promise, name)
-    if plan.preserve is not None and attribute.type == "continuous":
+    keeps = _keeps_mean(promise, attribute)
+    if plan.weights is not None and (keeps or (plan.preserve is not None and attribute.type == "continuous")):
+        w = f"(w * {math.ldexp(1.0, -math.frexp(promise.heaviest)[1]):.17e})"  # no sum of weights overflows
         both = f"x{j} IS NOT NULL AND y{j} IS NOT NULL"
         parts = [
-            f"sum(CASE WHEN {both} THEN w * (x{j} * {unit}) ELSE 0 END) AS had{j}",
-            f"sum(CASE WHEN {both} THEN w * (y{j} * {unit}) ELSE 0 END) AS kept{j}",
-            f"sum(CASE WHEN {both} THEN w * (abs(x{j} * {unit}) + {least}) ELSE 0 END) AS size{j}",
+            f"sum(CASE WHEN {both} THEN {w} * (x{j} * {unit}) ELSE 0 END) AS had{j}",
+            f"sum(CASE WHEN {both} THEN {w} * (y{j} * {unit}) ELSE 0 END) AS kept{j}",
+            f"sum(CASE WHEN {both} THEN {w} * (abs(x{j} * {unit}) + {least}) ELSE 0 END) AS size{j}",
         ]
         yield _Check(
             parts,
             f"abs(kept{j} - had{j}) > {tolerance:.17e} * size{j}",
             lambda count: f"column '{name}' does not keep the weighted total in {counted(count, 'group')}",
         )
-    elif _keeps_sum(promise, attribute):
+    elif keeps:
         size = f"n * (greatest(abs(low{j}), abs(high{j})) * {unit} + {least})"
         yield _Check(
             [f"sum(x{j} * {unit}) AS total{j}"],
@@ -322,12 +327,12 @@ def _near_one(promise: Promise, name: str) -> tuple[str, str]:
     return f"{math.ldexp(1.0, exponent):.17e}", f"{math.ldexp(_LEAST, exponent) / _ROUNDING:.17e}"
 
 
-def _keeps_sum(promise: Promise, attribute: Attribute) -> bool:
-    """Whether groups publish the plain mean of a number, neither weighted, rounded, repaired nor filled in."""
+def _keeps_mean(promise: Promise, attribute: Attribute) -> bool:
+    """Whether groups publish the mean of a number, neither rounded, repaired nor filled in."""
     plan = promise.plan
     rules = [] if promise.edits is None else promise.edits.rules
     moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
-    plain = plan.weights is None and plan.missing in ("error", "suppress") and not plan.restore_variance
+    plain = plan.missing in ("error", "suppress") and not plan.restore_variance
     whole = plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
     return mean and plain and not whole and not moved and plan.epsilon is None
