@@ -163,12 +163,12 @@ def sweep(
             for size in sizes:
                 progress("sweep", len(rows), len(sizes) * len(methods))
                 ready = _ready(ready, records, plans[name].updated(k=size))
-                if size == sizes[0] and name == "tour":
-                    cuts = _cuts(ready, sizes, progress)
-                rows.append(_row(ready, cuts.get(size), progress))
                 if ready.masker.records < sizes[-1]:
                     few = counted(ready.masker.records, "record")
                     raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {few}")
+                if size == sizes[0] and name == "tour":
+                    cuts = _cuts(ready, sizes, progress)
+                rows.append(_row(ready, cuts.get(size), progress))
     return Sweep(first if ready is None else ready.asked, rows)
 
 
