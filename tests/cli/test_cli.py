@@ -186,7 +186,7 @@ def test_what_nobody_thought_of_is_no_traceback_and_no_value(run, people, monkey
     def fail(*_, **__):
         raise RuntimeError("secret 4711")
 
-    monkeypatch.setattr("shoal.pipeline.prepare.stratify", fail)
+    monkeypatch.setattr("shoal.release.resolve", fail)
     code, _, err = run("protect", people, "-k", 3, "-o", "masked.csv")
     assert code == 2
     assert "RuntimeError" in err

@@ -84,7 +84,7 @@ def test_bounds_are_below_the_best_of_all_partitions(kind, n, k):
 
 def test_the_bound_of_groups_of_equal_records_is_exactly_zero():
     for one, other in np.random.default_rng(0).random((100, 2)):  # the mean of three is often a rounding error away
-        assert lower_bound(np.array([[one], [other], [other], [other], [one]]), 2, 600).value == 0
+        assert lower_bound(np.array([[one], [other], [other], [other], [one]]), 2, Effort(600)).value == 0
 
 
 @settings(max_examples=30)
