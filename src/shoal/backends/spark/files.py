@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import pyspark
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
@@ -26,6 +27,7 @@ from shoal.pipeline.manifest import (
 )
 from shoal.pipeline.verify import Verified
 from shoal.plan import Csv, Plan
+from shoal.tables.files import KINDS
 
 if TYPE_CHECKING:
     from shoal.backends.spark.dataframe import SparkPublished
@@ -52,8 +54,9 @@ def refuse_output(spark: SparkSession, plan: Plan) -> None:
 def _format(path: str) -> str:
     """Return the format of a path, which its ending names."""
     ending = PurePath(path).suffix.lower()[1:]
-    if not ending.isalnum():
-        raise FileError(f"'{path}' names no format; on Spark, paths end in one, such as .parquet or .csv")
+    others = {kind[1:] for kind, of in KINDS.items() if of not in ("csv", "parquet")}  # of other programs
+    if not ending.isalnum() or ending in others:
+        raise FileError(f"'{path}' names no format of Spark; its paths end in one, such as .parquet or .csv")
     return ending
 
 
@@ -126,7 +129,7 @@ def _write(table: DataFrame, path: str, kind: str) -> None:
             table.write.options(**_DIALECT, quoteAll="false").csv(path)
         else:
             table.write.format(kind).save(path)
-    except AnalysisException:
+    except (PySparkException, Py4JJavaError):
         raise FileError(f"the session cannot write this table as {kind}; write Parquet") from None
 
 

@@ -18,6 +18,8 @@ import shoal.errors
 from shoal.errors import DataError, FileError, ShoalError
 
 _LOCAL = "local[*]"
+# What Spark says of files that it cannot read.
+_UNREADABLE = "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS|not a Parquet file"
 
 
 @contextmanager
@@ -101,7 +103,7 @@ def in_plain_words() -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         told = str(error)
-        if re.search("FAILED_READ_FILE|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS", told):  # followed by values of the data
+        if re.search(_UNREADABLE, told):  # followed by values of the data
             raise FileError(
                 "the input cannot be read to its end: a file is damaged, or files do not have the same columns"
             ) from None
