@@ -174,7 +174,7 @@ def in_order(table: pa.Table) -> list[str]:
 def assert_same_evidence(one: shoal.Release, two: shoal.Release) -> None:
     before, after = one.summary(), two.summary()
     assert before["risk"] == after["risk"]
-    assert before["records"], before["suppressed"] == (after["records"], after["suppressed"])
+    assert (before["records"], before["suppressed"]) == (after["records"], after["suppressed"])
     assert before["loss"]["IL"] == pytest.approx(after["loss"]["IL"], rel=1e-9)
     for name, row in before["loss"]["attributes"].items():
         for what, value in row.items():
