@@ -128,7 +128,7 @@ def _digest(path: Path) -> bytes:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    return json.loads(path.with_name(f"{path.stem}.manifest.json").read_text())["published"]
+    return json.loads(path.with_name(f"{path.name}.manifest.json").read_text())["published"]
 
 
 def _as_published(path: Path) -> bool:

@@ -27,7 +27,7 @@ def published(folder: Path, rows: list[str], plan: str = PLAN) -> Path:
     path.write_text("\n".join(["a,b,c", *rows]) + "\n")
     csv = {"delimiter": ",", "quote": '"'}
     told = {"published": {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "csv": csv}}
-    (folder / "out.manifest.json").write_text(json.dumps(told))
+    (folder / "out.csv.manifest.json").write_text(json.dumps(told))
     (folder / "out.csv.plan.toml").write_text(plan)
     return path
 

@@ -121,7 +121,7 @@ def test_levels_stay_and_categories_that_nobody_publishes_go(tmp_path):
     published = pq.read_table(tmp_path / "masked.parquet")
     assert "rare level" in published["order"].chunk(0).dictionary.to_pylist()
     assert "rare town" not in published["town"].chunk(0).dictionary.to_pylist()
-    assert "rare" not in (tmp_path / "masked.manifest.json").read_text()
+    assert "rare" not in (tmp_path / "masked.parquet.manifest.json").read_text()
 
 
 @pytest.mark.slow

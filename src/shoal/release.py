@@ -283,8 +283,8 @@ class Release:
         ----------
         path : path, optional
             The file; its ending says of which kind. The plan's ``output`` if left out. The plan itself is written
-            under the same name with .plan.toml added, the manifest, which may be published too, under its name with
-            .manifest.json in place of the ending.
+            under the same name with .plan.toml added, the manifest, which may be published too, with
+            .manifest.json added.
         overwrite : bool
             Whether files that exist already are replaced.
         """

@@ -109,7 +109,12 @@ def test_the_plan_beside_gives_the_same_bytes(tmp_path):
 
 def test_nothing_is_left_and_the_output_is_for_others_to_read(tmp_path):
     run(people(500), tmp_path, quasi=MASKED)
-    assert sorted(os.listdir(tmp_path)) == ["in.parquet", "out.manifest.json", "out.parquet", "out.parquet.plan.toml"]
+    assert sorted(os.listdir(tmp_path)) == [
+        "in.parquet",
+        "out.parquet",
+        "out.parquet.manifest.json",
+        "out.parquet.plan.toml",
+    ]
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE((tmp_path / "out.parquet").stat().st_mode) == 0o666 & ~mask

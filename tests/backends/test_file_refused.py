@@ -237,7 +237,7 @@ def test_a_release_is_saved_in_another_folder_without_a_rename_across_folders(tm
     monkeypatch.setattr(Path, "replace", replaced)
     release.save(tmp_path / "elsewhere" / "out.parquet")
     names = {each.name for each in (tmp_path / "elsewhere").iterdir()}
-    assert names == {"out.parquet", "out.parquet.plan.toml", "out.manifest.json"}
+    assert names == {"out.parquet", "out.parquet.plan.toml", "out.parquet.manifest.json"}
 
 
 def test_no_report_compares_a_release_with_another_input(tmp_path):

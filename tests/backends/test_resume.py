@@ -59,7 +59,7 @@ def undisturbed(plan: Path) -> bytes:
     content = output.read_bytes()
     output.unlink()
     plan.with_name("out.parquet.plan.toml").unlink()
-    plan.with_name("out.manifest.json").unlink()
+    plan.with_name("out.parquet.manifest.json").unlink()
     return content
 
 
@@ -83,7 +83,7 @@ def test_a_killed_run_is_cleaned_up_by_the_next(plan):
     protect_file(Plan.load(plan), progress=lambda step, done, total: steps.append(step))
     assert "measure" in steps
     assert sorted(os.listdir(plan.parent)) == [
-        "in.parquet", "out.manifest.json", "out.parquet", "out.parquet.plan.toml", "plan.toml",
+        "in.parquet", "out.parquet", "out.parquet.manifest.json", "out.parquet.plan.toml", "plan.toml",
     ]  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def test_nothing_to_resume_is_a_run_like_any_other(plan):
 def test_killed_at_twenty_random_moments(plan):
     expected = undisturbed(plan)
     output = plan.with_name("out.parquet")
-    beside = [plan.with_name("out.parquet.plan.toml"), plan.with_name("out.manifest.json")]
+    beside = [plan.with_name("out.parquet.plan.toml"), plan.with_name("out.parquet.manifest.json")]
     whole = start(plan, "")
     whole.stdout.readline()
     began = time.monotonic()

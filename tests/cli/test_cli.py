@@ -208,10 +208,10 @@ def test_the_demo_protects_the_survey(run, tmp_path):
     assert result["risk"]["before"]["uniques"] > 2000
     assert result["risk"]["after"]["uniques"] == 0
     assert result["risk"]["after"]["smallest"] == 5
-    written = {"survey.csv", "masked.csv", "masked.csv.plan.toml", "masked.manifest.json", "report.html"}
+    written = {"survey.csv", "masked.csv", "masked.csv.plan.toml", "masked.csv.manifest.json", "report.html"}
     assert set(os.listdir(tmp_path / "shoal-demo")) == written
     assert {path.rpartition("/")[2] for path in result["files"].values()} == written
-    assert run("check", "shoal-demo/masked.csv", "--manifest", "shoal-demo/masked.manifest.json")[0] == 0
+    assert run("check", "shoal-demo/masked.csv", "--manifest", "shoal-demo/masked.csv.manifest.json")[0] == 0
     assert run("demo")[0] == 0
 
 

@@ -143,7 +143,7 @@ def test_quasi_identifiers_and_blocks_come_from_the_manifest(tmp_path):
     data = pa.table({"x": rng.normal(size=60), "y": rng.normal(size=60)})
     for name, options in {"old": {"quasi": ["x", "y"]}, "new": {"blocks": [["x"], ["y"]]}}.items():
         shoal.protect(data, k=3, **options).save(tmp_path / f"{name}.csv")
-    manifest = tmp_path / "new.manifest.json"
+    manifest = tmp_path / "new.csv.manifest.json"
     with pytest.raises(shoal.CheckFailed) as caught:
         shoal.check(tmp_path / "new.csv", manifest=manifest, against=tmp_path / "old.csv")
     assert [each["attributes"] for each in caught.value.found["against"]] == [["x"], ["y"]]
@@ -155,7 +155,7 @@ def test_a_manifest_without_k_has_nothing_to_compare(tmp_path):
     shoal.protect(data, k=8, quasi=["x", "y"], method="mic1d").save(tmp_path / "masked.csv")
     with pytest.raises(shoal.PlanError, match="against: needs a k"):
         shoal.check(
-            tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json", against=tmp_path / "masked.csv"
+            tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json", against=tmp_path / "masked.csv"
         )
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import shlex
 import sys
@@ -63,7 +62,7 @@ def published(tmp_path):
     """A release of numbers as a CSV file, with its manifest."""
     path = tmp_path / "masked.csv"
     shoal.protect(numbers(), k=4, quasi=["x", "y"], method="mdav").save(path)
-    return path, tmp_path / "masked.manifest.json"
+    return path, tmp_path / "masked.csv.manifest.json"
 
 
 def failures(*arguments, **options):
@@ -99,13 +98,13 @@ def test_a_release_in_every_kind_of_file_is_verified_by_its_manifest(tmp_path, e
     release = shoal.protect(tmp_path / f"in.{ending}", **OPTIONS)
     path = tmp_path / f"out.{ending}"
     release.save(path)
-    manifest = load_manifest(tmp_path / "out.manifest.json")
+    manifest = load_manifest(manifest_beside(path))
     assert manifest.published.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert manifest.published.bytes == path.stat().st_size
-    found = shoal.check(path, manifest=tmp_path / "out.manifest.json", edits=OPTIONS["edits"])
+    found = shoal.check(path, manifest=manifest_beside(path), edits=OPTIONS["edits"])
     assert (found["records"], found["k"], found["quasi"], found["edits"]) == (48, 4, ["age", "town", "size"], 2)
     assert len(set(release.groups.tolist())) >= found["blocks"][0]["groups"]
-    text = (tmp_path / "out.manifest.json").read_text().replace(manifest.published.sha256, "")
+    text = (manifest_beside(path)).read_text().replace(manifest.published.sha256, "")
     assert [value for value in PLANTED if value in text] == []
     assert str(tmp_path) not in text
     assert "in." + ending not in text
@@ -115,14 +114,14 @@ def test_the_same_plan_gives_the_same_manifest(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         shoal.protect(people(), **OPTIONS).save(tmp_path / name / "masked.csv")
-    first, second = ((tmp_path / name / "masked.manifest.json").read_bytes() for name in ("one", "two"))
+    first, second = ((tmp_path / name / "masked.csv.manifest.json").read_bytes() for name in ("one", "two"))
     assert first == second
 
 
 def test_no_hash_of_the_original_is_in_it(tmp_path):
     pa.csv.write_csv(numbers(), tmp_path / "in.csv")
     shoal.protect(tmp_path / "in.csv", k=4, quasi=["x", "y"]).save(tmp_path / "masked.csv")
-    text = (tmp_path / "masked.manifest.json").read_text()
+    text = (tmp_path / "masked.csv.manifest.json").read_text()
     content = (tmp_path / "in.csv").read_bytes()
     assert not any(hashlib.new(name, content).hexdigest() in text for name in ("md5", "sha1", "sha256", "sha512"))
     assert text.count("sha256") == 1
@@ -139,7 +138,7 @@ def test_every_field_of_a_plan_is_public_or_private_on_purpose():
 def test_of_the_scale_neither_the_cluster_nor_the_memory_is_told(tmp_path):
     scale = {"block_size": 20, "memory": "777MB"}
     shoal.protect(numbers(), k=4, quasi=["x", "y"], scale=scale).save(tmp_path / "masked.csv")
-    told = json.loads((tmp_path / "masked.manifest.json").read_text())["plan"]["scale"]
+    told = json.loads((tmp_path / "masked.csv.manifest.json").read_text())["plan"]["scale"]
     assert told["block_size"] == 20
     assert not {"memory", "master"} & {*told}
 
@@ -147,7 +146,7 @@ def test_of_the_scale_neither_the_cluster_nor_the_memory_is_told(tmp_path):
 def test_how_many_records_were_left_out_is_not_told(tmp_path):
     table = people().append_column("gaps", pa.array([None, 1.0] * 24))
     shoal.protect(table, k=4, quasi=["gaps"], missing="suppress").save(tmp_path / "masked.csv")
-    manifest = load_manifest(tmp_path / "masked.manifest.json")
+    manifest = load_manifest(tmp_path / "masked.csv.manifest.json")
     assert manifest.published.records == 24
     told = manifest.model_dump(exclude={"versions": True, "published": {"bytes", "sha256"}})
     assert "48" not in str(told)
@@ -273,7 +272,7 @@ def test_promises_on_confidential_attributes_are_measured_again(tmp_path):
     table = people(96)
     options = {"k": 4, "quasi": ["age"], "confidential": ["sick", "wages"], "identifiers": ["name"], "l": 2, "t": 0.6}
     shoal.protect(table, **options).save(tmp_path / "masked.csv")
-    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.manifest.json"
+    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     block = load_manifest(manifest).verified.blocks[0]
     assert [(each.attribute, each.order, each.l, each.t) for each in block.diversity] == [
         ("sick", "none", 2, 0.6),
@@ -291,7 +290,7 @@ def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):
     levels = {"size": ["small", "large", "level-of-one"]}
     options = {"k": 4, "quasi": ["age"], "confidential": ["size"], "levels": levels, "t": 0.9}
     shoal.protect(people(), **options).save(tmp_path / "masked.csv")
-    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert any("'size', whose levels are in no manifest" in each for each in found["unverified"])
 
 
@@ -299,7 +298,7 @@ def test_what_only_the_original_could_tell_is_named(tmp_path):
     table = numbers().append_column("w", pa.array(np.linspace(1, 2, 60)))
     options = {"weights": "w", "preserve": "weighted_mean", "edits": ["z >= 0"]}
     shoal.protect(table, k=4, quasi=["x", "y"], **options).save(tmp_path / "masked.csv")
-    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.manifest.json"
+    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     said = " ".join(shoal.check(path, manifest=manifest)["unverified"])
     assert "weighted totals" in said
     assert "1 rule" in said
@@ -319,7 +318,7 @@ def test_differential_privacy_is_not_verified_by_looking_at_a_file(published):
 def test_rules_that_the_original_broke_are_no_failure(tmp_path):
     options = {"edits": ["z < 4"], "edits_original": "keep"}
     shoal.protect(numbers(), k=4, quasi=["x", "y"], **options).save(tmp_path / "masked.csv")
-    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.manifest.json"
+    path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     found = shoal.check(path, manifest=manifest, edits=["z < 4"])
     assert any("original records that broke rules were kept" in each for each in found["unverified"])
 
@@ -330,7 +329,7 @@ def test_rules_that_the_original_broke_are_no_failure(tmp_path):
 def test_a_method_whose_groups_the_file_does_not_show_promises_no_k(tmp_path, options):
     quasi = ["x"] if "confidential" in options else ["x", "y"]
     shoal.protect(numbers(), quasi=quasi, **options).save(tmp_path / "masked.csv")
-    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert found["k"] is None
     assert any("forms no groups" in each for each in found["unverified"])
 
@@ -338,31 +337,18 @@ def test_a_method_whose_groups_the_file_does_not_show_promises_no_k(tmp_path, op
 def test_blocks_and_strata_are_counted_as_promised(tmp_path):
     options = {"blocks": [["x"], ["y"]], "strata": ["z"]}
     shoal.protect(numbers(), k=3, **options).save(tmp_path / "masked.csv")
-    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.manifest.json")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert [block["attributes"] for block in found["blocks"]] == [["x", "z"], ["y", "z"]]
     assert all(block["smallest"] >= 3 for block in found["blocks"])
 
 
-def test_outputs_that_differ_in_their_ending_do_not_share_a_manifest(published):
+def test_outputs_that_differ_in_their_ending_lie_in_one_folder(published):
     path, manifest = published
-    release = shoal.protect(numbers(), k=4, quasi=["x", "y"])
     before = manifest.read_bytes()
-    for overwrite in (False, True):
-        with pytest.raises(shoal.FileError, match=r"exists already|differs in more than its ending"):
-            release.save(path.with_suffix(".parquet"), overwrite=overwrite)
+    shoal.protect(numbers(), k=4, quasi=["x", "y"]).save(path.with_suffix(".parquet"))
     assert manifest.read_bytes() == before
-    assert sorted(os.listdir(path.parent)) == ["masked.csv", "masked.csv.plan.toml", "masked.manifest.json"]
-    path.unlink()
-    release.save(path.with_suffix(".parquet"), overwrite=True)
-    assert load_manifest(manifest).published.name == "masked.parquet"
-
-
-def test_a_file_that_is_no_manifest_is_never_replaced(published):
-    path, manifest = published
-    manifest.write_text('{"name": "a web app"}')
-    with pytest.raises(shoal.FileError, match="is not the manifest of a release"):
-        shoal.protect(numbers(), k=4, quasi=["x", "y"]).save(path, overwrite=True)
-    assert manifest.read_text() == '{"name": "a web app"}'
+    for each in (path, path.with_suffix(".parquet")):
+        assert shoal.check(each, manifest=manifest_beside(each))["records"] == 60
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -395,7 +381,7 @@ def test_a_folder_of_files_is_verified_part_by_part(tmp_path):
     published = {"name": "masked.csv", "bytes": size, "parts": parts, "records": 4, "columns": ["x", "t"]}
     block = {"attributes": ["x"], "groups": 1, "smallest": 4, "largest": 4}
     claim = {"published": published, "plan": {"k": 4}, "versions": {}, "verified": {"k": 4, "blocks": [block]}}
-    manifest = tmp_path / "masked.manifest.json"
+    manifest = tmp_path / "masked.csv.manifest.json"
     manifest.write_text(Manifest.model_validate_json(json.dumps(claim)).to_json())
     assert shoal.check(folder, manifest=manifest)["records"] == 4
     (folder / "part-2.csv").write_text("x,t\n2.0,e\n")

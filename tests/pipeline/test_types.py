@@ -400,7 +400,7 @@ def test_texts_that_look_like_something_else_are_written(tmp_path, cells, ending
         missing="group",
     )
     release.save(tmp_path / f"out.{ending}")
-    checked = shoal.check(tmp_path / f"out.{ending}", manifest=tmp_path / "out.manifest.json")
+    checked = shoal.check(tmp_path / f"out.{ending}", manifest=tmp_path / f"out.{ending}.manifest.json")
     assert checked["records"] == len(cells)
 
 

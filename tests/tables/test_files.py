@@ -158,7 +158,7 @@ def test_kill_9_in_the_middle_of_a_write_leaves_no_file_under_the_final_name(tmp
     writer.send_signal(signal.SIGKILL)
     writer.wait()
     left = sorted(path.name.partition("-")[0] for path in tmp_path.iterdir())
-    assert left == [".masked", ".masked.csv.plan", ".masked.manifest"]
+    assert left == [".masked", ".masked.csv.manifest", ".masked.csv.plan"]
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 

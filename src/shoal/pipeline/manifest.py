@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import Annotated, Literal
@@ -26,7 +25,7 @@ from shoal.pipeline.verify import Verified as Counted
 from shoal.plan import Csv, Plan, Scale
 from shoal.plan.options import public_fields
 from shoal.tables import Table
-from shoal.tables.atomic import read_small, refuse_unwritable
+from shoal.tables.atomic import read_small
 
 _LARGEST = 20_000_000  # bytes of a manifest: a folder of a hundred thousand files has less
 # The fields of a plan that are marked as public. Not the levels, which are values of the data, perhaps rare ones; nor
@@ -127,29 +126,8 @@ class Manifest(_Part):
 
 
 def manifest_beside(path: Path) -> Path:
-    """Name the manifest of a release: masked.csv has masked.manifest.json."""
-    return path.with_name(f"{path.stem}.manifest.json")
-
-
-def refuse_manifest(output: Path, overwrite: bool) -> None:
-    """Say what stands in the way of writing the manifest of a release, before any work is done.
-
-    A manifest is never taken away from another release, which differs from the output in its ending alone.
-    """
-    path = manifest_beside(output)
-    if path.is_file() and overwrite:
-        content = read_small(path, "manifest of a release", _LARGEST)
-        refuse_others(path, output.name, content, lambda other: path.with_name(other).exists())
-    refuse_unwritable(path, overwrite)
-
-
-def refuse_others(path: object, output: str, content: bytes, exists: Callable[[str], bool]) -> None:
-    """Refuse to replace the manifest of a release that exists, or what is none."""
-    other = _named_in(content)
-    if other is None:
-        raise FileError(f"'{path}' exists already and is not the manifest of a release; choose another name")
-    if other != output and exists(other):
-        raise FileError(f"'{path}' is the manifest of '{other}'; choose a name that differs in more than its ending")
+    """Name the manifest of a release: masked.csv has masked.csv.manifest.json."""
+    return path.with_name(f"{path.name}.manifest.json")
 
 
 def _named_in(content: bytes) -> str | None:

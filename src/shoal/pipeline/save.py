@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shoal.errors import CheckFailed, FileError
 from shoal.pipeline.classes import class_sizes
-from shoal.pipeline.manifest import manifest_beside, manifest_of_file, refuse_manifest, verified_of
+from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
 from shoal.pipeline.verify import Promise, Verified, added_sizes, too_small
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.atomic import refuse_unwritable, written_together
@@ -105,4 +105,4 @@ def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
         raise FileError(f"'{path}' is the file that is being protected; write the release to another")
     refuse_unwritable(path, overwrite)
-    refuse_manifest(path, overwrite)
+    refuse_unwritable(manifest_beside(path), overwrite)

@@ -22,7 +22,6 @@ from shoal.pipeline.manifest import (
     Published,
     manifest_beside,
     manifest_of,
-    refuse_others,
     verified_of,
 )
 from shoal.pipeline.verify import Verified
@@ -177,18 +176,6 @@ class _Disk:
         taken = [path for path in (self._target, self._plan, self._manifest) if self._files.exists(path)]
         if taken and not overwrite:
             raise FileError(f"'{taken[0]}' exists already; choose another name or ask to overwrite it")
-        if self._manifest in taken:
-            refuse_others(self._manifest, self.name, self._content(self._manifest), self._is_beside)
-
-    def _content(self, path: Any) -> bytes:
-        stream = self._files.open(path)
-        try:
-            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
-        finally:
-            stream.close()
-
-    def _is_beside(self, name: str) -> bool:
-        return bool(self._files.exists(self._path(f"{self._target.getParent()}/{name}")))
 
     def parts(self, folder: str) -> list[Part]:
         """Name the files of a folder that hold records, with their hashes."""
