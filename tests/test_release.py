@@ -107,7 +107,7 @@ def test_the_index_of_a_pandas_table_is_kept():
     table = pd.DataFrame(COLUMNS, index=list("uvwxyz"))
     release = shoal.protect(table, k=3, quasi=["age"])
     assert list(release.table.index) == list("uvwxyz")
-    assert any("index was kept" in note for note in release.notes)
+    assert any("index of the table is kept" in note for note in release.notes)
     assert not any("index" in note for note in shoal.protect(pd.DataFrame(COLUMNS), k=3, quasi=["age"]).notes)
 
 
@@ -158,7 +158,7 @@ def test_a_line_is_cut_into_groups_of_k(method):
 
 def test_mic1d_promises_no_groups_and_says_so(tmp_path):
     release = shoal.protect(random_table(2, 50, 3), k=30, quasi=["x0", "x1", "x2"], method="mic1d")
-    assert "guarantees no group of k" in release.notes[0]
+    assert "guarantees no groups of k" in release.notes[0]
     published = set(zip(*(release.table[name].to_pylist() for name in ("x0", "x1", "x2")), strict=True))
     assert release.risk()["after"]["real_k"] == 50 / len(published)
     assert len(np.unique(release.groups)) == len(published)
@@ -168,7 +168,7 @@ def test_mic1d_promises_no_groups_and_says_so(tmp_path):
 def test_mic1d_tells_what_it_published_as_it_was():
     table = random_table(2, 50, 3)
     release = shoal.protect(table, k=10, quasi=["x0", "x1", "x2"], method="mic1d")
-    assert "% of the values as they are" in release.notes[-1]
+    assert any("% of the values unchanged" in note for note in release.notes)
     with pytest.raises(shoal.DataError, match="of the values as they are; take a larger k"):
         shoal.protect(table, k=2, quasi=["x0", "x1", "x2"], method="mic1d")
 
@@ -223,7 +223,7 @@ def test_a_stratum_below_k_is_an_error_that_names_it():
 def test_a_small_stratum_can_be_merged_with_the_nearest():
     release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="merge")
     assert release.table["x"].to_pylist() == [1.5, 1.5, 19.625, 19.625, 1.5, 19.625, 19.625]
-    assert release.notes[-1].startswith("1 stratum of fewer than k = 3 records joined the nearest")
+    assert release.notes[0].startswith("1 stratum of fewer than k = 3 records joined the nearest")
 
 
 def test_a_small_stratum_can_be_left_out():
@@ -366,3 +366,11 @@ def test_the_public_face_takes_its_arguments():
     )
     assert np.bincount(release.groups).min() >= 3
     assert list(release.table.columns) == [name for name in COLUMNS if name != "name"]
+
+
+def test_warnings_come_before_notes_and_are_told_apart_in_json():
+    release = shoal.protect(pa.table(COLUMNS), k=3, quasi=["age"])
+    severities = [note.severity for note in release.notes]
+    assert severities == sorted(severities, key=["error", "warning", "note"].index)
+    assert release.notes[0].startswith("released unchanged and unprotected: ")
+    assert release.summary()["notes"][0] == {"severity": "warning", "text": str(release.notes[0])}

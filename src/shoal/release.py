@@ -25,6 +25,7 @@ from shoal.pipeline.verify import Verified, exposure_of
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
 from shoal.plan.resolved import ResolvedPlan
+from shoal.text import Message, by_severity
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -96,14 +97,16 @@ def protect(
             published,
             verified,
             suppressed=prepared.suppressed,
-            notes=[
-                *published.notes,
-                *on_repair(published.own, published.misread),
-                *resolved.notes,
-                *records.notes,
-                *prepared.notes,
-                *on_crowded(0 if masker.blocks is None else masker.blocks.crowded),
-            ],
+            notes=by_severity(
+                [
+                    *published.notes,
+                    *on_repair(published.own, published.misread),
+                    *resolved.notes,
+                    *records.notes,
+                    *prepared.notes,
+                    *on_crowded(0 if masker.blocks is None else masker.blocks.crowded),
+                ]
+            ),
             edits=None if masker.edits is None else [*explained(masker.edits.kept)],
         )
 
@@ -169,8 +172,8 @@ class Release:
         What was done: the plan that was asked for, with the choices it left open filled in.
     suppressed : int
         How many records were left out.
-    notes : list of str
-        What a user might not expect, and what the release preserves.
+    notes : list of Message
+        What a user might not expect, and what the release preserves: texts with a ``severity``, warnings first.
     edits : list of dict, optional
         The rules that the release obeys: their class, the attributes they tie together, and how they were kept.
     """
@@ -179,7 +182,7 @@ class Release:
     published: Published = field(repr=False)
     verified: Verified = field(repr=False)
     suppressed: int
-    notes: list[str] = field(repr=False)
+    notes: list[Message] = field(repr=False)
     edits: list[dict[str, Any]] | None = field(default=None, repr=False)
     _saved: list[Path] = field(default_factory=list, repr=False)  # the files that it was written to
 
@@ -269,7 +272,7 @@ class Release:
             **({} if self.certificate is None else {"certificate": self.certificate.summary()}),
             **({} if self.privacy is None else {"privacy": self.privacy}),
             **({} if hybrid is None else {"hybrid": hybrid}),
-            "notes": self.notes,
+            "notes": [message.as_json() for message in self.notes],
         }
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
@@ -292,7 +295,7 @@ class Release:
         if path is None:
             raise PlanError([("output", "is missing; name the file to write")])
         unkept = self.published.save(str(path), overwrite, self.verified)
-        self.notes.extend(note for note in unkept if note not in self.notes)
+        self.notes.extend(Message(note) for note in unkept if note not in self.notes)
         self._saved.append(Path(path))
 
     def report(self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False) -> None:

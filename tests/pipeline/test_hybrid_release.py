@@ -197,7 +197,7 @@ def test_constraints_hold_and_the_release_says_what_they_cost():
     after, before = (np.array(each["children"]) for each in (release.table, table))
     own = (after == before).sum()
     assert own > 0
-    assert f"'children' is published as it is in {own} records" in release.notes
+    assert f"'children' is released unchanged in {own} records." in release.notes
     assert cost["children"]["group_mean"] >= abs(cost["children"]["mean"])
     moved = abs(np.mean(release.table["children"].to_pylist()) - np.mean(table["children"].to_pylist()))
     assert abs(cost["children"]["mean"]) == pytest.approx(moved / np.std(table["children"].to_pylist()), abs=1e-9)
@@ -238,7 +238,7 @@ def test_the_seed_decides_and_is_never_published(asked, tmp_path):
     assert not fresh[0].table.equals(fresh[1].table)
     assert not fresh[0].table.equals(one.table)
     for number, (release, said) in enumerate(
-        ((one, "the seed is not in the plan"), (fresh[0], "fresh secret that no release holds"))
+        ((one, "Keep the seed secret"), (fresh[0], "fresh secret that no release holds"))
     ):
         release.save(tmp_path / f"{number}.csv")
         text = (tmp_path / f"{number}.csv.plan.toml").read_text()

@@ -188,7 +188,7 @@ def test_notes_say_what_is_promised_and_how_many_values_were_clamped_they_do_not
         "rows are in the order of groups and not in that of the original",
         "values outside the bounds were moved to them",
         "the same plan gives other values each time",
-        "report are for its keeper alone",
+        "Do not publish the summary or the report",
         "preserved: no moment exactly",
     ):
         assert said in text

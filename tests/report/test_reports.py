@@ -114,7 +114,7 @@ def test_figures_are_those_of_the_summary(reports):
     # A table cell of the roles has the same name as one of the loss: the later one is kept.
     assert cells["income"][1] == f"{summary['loss']['attributes']['income']['IL']:.2f} %"
     for note in summary["notes"]:
-        assert note in page.text_content()
+        assert note["text"] in page.text_content()
 
 
 def test_what_a_plan_asks_for_is_shown(reports):

@@ -78,7 +78,9 @@ class Bar:
 
 def release(summary: dict[str, Any]) -> RenderableType:
     """Describe a release: what was done, what an intruder could do before and after, what it cost."""
-    parts: list[RenderableType] = [_head(summary), ""]
+    said = [_message(note) for note in summary["notes"]]
+    warnings = sum(note["severity"] != "note" for note in summary["notes"])
+    parts: list[RenderableType] = [_head(summary), *said[:warnings], ""]
     if "after" in summary["risk"]:
         parts += [risk(summary["risk"]), ""]
     parts += [loss(summary["loss"]), ""]
@@ -99,8 +101,15 @@ def release(summary: dict[str, Any]) -> RenderableType:
         parts.append(Text(_blocking(summary["blocking"])))
     if "edits" in summary:
         parts.append(Text(_obeyed(len(summary["edits"]), summary["plan"])))
-    parts += [Text(f"- {note}") for note in summary["notes"]]
-    return Group(*parts)
+    return Group(*parts, *said[warnings:])
+
+
+def _message(note: Mapping[str, str]) -> Text:
+    """Show a message by its severity."""
+    style, word = {"error": ("bold red", "Error: "), "warning": ("yellow", "Warning: "), "note": ("", "- ")}[
+        note["severity"]
+    ]
+    return Text(f"{word}{note['text']}", style)
 
 
 def _obeyed(rules: int, plan: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from shoal.errors import DataError, PlanError
 from shoal.plan import Plan
 from shoal.plan.aggregates import DEFAULTS, aggregate_of
 from shoal.plan.resolved import ResolvedPlan
-from shoal.text import counted, listed
+from shoal.text import counted, listed, warning
 
 _NAMED = 5  # so many rules are named in a message
 _MEDOID = "publish whole records (aggregate = 'medoid')"
@@ -155,7 +155,7 @@ def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: 
     many = counted(records, "record")
     if plan.edits_original == "exclude":
         return [f"{many} left out, breaking a rule in the original ({what})"]
-    return [f"{many} broke a rule in the original ({what}); the groups they are in may go on breaking that rule"]
+    return [warning(f"{many} broke a rule in the original ({what}). Their groups may go on breaking that rule.")]
 
 
 def no_product(name: str, kept: Strategy) -> str | None:

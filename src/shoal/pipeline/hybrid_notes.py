@@ -6,7 +6,7 @@ from shoal.pipeline.hybrid_sums import HybridSums
 from shoal.pipeline.verify_hybrid import Claim
 from shoal.plan import Plan
 from shoal.tables.attributes import NUMBERS
-from shoal.text import counted, listed
+from shoal.text import counted, listed, warning
 
 _LITTLE_VARIANCE = 1e-3  # below this share, what is left to change is worth a word
 
@@ -23,8 +23,8 @@ def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str
     if claim.dealt:
         found.append(f"dealt out anew in each group, each on its own, keeping its marginals: {', '.join(claim.dealt)}")
     if parts.quasi and not plan.mask_quasi:
-        masked = "; mask_quasi = true masks them too" if plan.method == "hybrid" else ""
-        found.append(f"the quasi-identifiers are published as they are, so that no k-anonymity is promised{masked}")
+        masked = " mask_quasi = true masks them too." if plan.method == "hybrid" else ""
+        found.append(warning(f"Quasi-identifiers are released unchanged, so no k-anonymity is promised.{masked}"))
         if odd := [a.name for a in parts.quasi if a.type not in NUMBERS]:
             found.append(f"no covariances are kept with what is not a number: {', '.join(odd)}")
     if fused:
@@ -36,15 +36,18 @@ def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str
 
 def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
     """Refuse what would be published as it is; count values that all members of a group have in common."""
-    notes, problems = [], []
+    notes: list[str] = []
+    problems = []
     for j, attribute in enumerate((*parts.synthetic, *parts.dealt)):
         if j < len(parts.synthetic) and (count := int(sums.added["unchanged"][j])):
             problems.append(_given_away(attribute.name, count, parts, plan, sums, float(sums.left[j])))
         if records := int(sums.added["alike_records"][j]):
             groups = counted(int(sums.added["alike"][j]), "group")
             notes.append(
-                f"'{attribute.name}' is the same for all members in {groups} and is published as it is there: "
-                f"{counted(records, 'record')}"
+                warning(
+                    f"'{attribute.name}' is the same for all members in {groups}, and released unchanged there: "
+                    f"{counted(records, 'record')}."
+                )
             )
     if problems:
         raise DataError("\n".join(problems))
@@ -53,25 +56,30 @@ def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
 
 def on_little_freedom(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
     """Count values that hardly moved, because what is published, or the record itself, leaves them little room."""
-    found = []
+    found: list[str] = []
     if count := sums.count("tight"):
-        hardly = f"so far from all others: {counted(count, 'record')}"
+        hardly = f"far from all others: {counted(count, 'record')}"
         if plan.method == "ms":
-            found.append(f"with hardly any noise, so that who knows alpha can compute their values, being {hardly}")
+            found.append(
+                warning(f"Records with hardly any noise, so anyone who knows alpha can compute their values, {hardly}.")
+            )
         else:
-            found.append(f"with values that have hardly moved, their quasi-identifiers being {hardly}")
+            found.append(warning(f"Records whose values have hardly moved, with quasi-identifiers {hardly}."))
     for attribute, left in zip(parts.synthetic, sums.left, strict=True):
         if left < _LITTLE_VARIANCE and parts.others:
             found.append(
-                f"'{attribute.name}' nearly follows from the quasi-identifiers, which leave {left:.1g} of its variance:"
-                f" its values have hardly moved: {counted(sums.count('records'), 'record')}"
+                warning(
+                    f"'{attribute.name}' nearly follows from the quasi-identifiers, which leave {left:.1g} of its "
+                    f"variance, so its values have hardly moved: {counted(sums.count('records'), 'record')}."
+                )
             )
     return found
 
 
 def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
     """Count who publishes the own value, as it is after rounding; refuse an attribute where most of them do."""
-    found, problems = [], []
+    found: list[str] = []
+    problems = []
     for j, attribute in enumerate(parts.synthetic):
         own = int(sums.added["own"][j])
         if 2 * own > sums.count("records") - int(sums.added["alike_records"][j]):
@@ -80,7 +88,7 @@ def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
                 ", more than half; leave the constraint out, take a larger k or a smaller alpha, or make it nominal"
             )
         if own:
-            found.append(f"'{attribute.name}' is published as it is in {counted(own, 'record')}")
+            found.append(warning(f"'{attribute.name}' is released unchanged in {counted(own, 'record')}."))
     if problems:
         raise DataError("\n".join(problems))
     return found

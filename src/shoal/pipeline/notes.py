@@ -1,4 +1,4 @@
-"""Notes: what a user might not expect of a release, what it preserves, and what must be known before publishing."""
+"""Messages on a release: warnings to act on before publishing, and notes on what it preserves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
-from shoal.text import counted, listed
+from shoal.text import counted, listed, warning
 
 
 def notes(
@@ -46,14 +46,16 @@ def notes(
     if coded := [name for name in types if table.labels(name).missing]:
         found.append(f"codes declared to be missing count as missing, and are published as such: {', '.join(coded)}")
     roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
-    if plan.weights is not None:
-        found.append(f"the survey weights in '{plan.weights}' are published as they are")
-        roles.add(plan.weights)
+    roles |= set() if plan.weights is None else {plan.weights}
     if others := [name for name in table.names if name not in roles]:
-        found.append(f"published as they are, having no role: {', '.join(others)}")
+        found.append(warning(f"released unchanged and unprotected: {', '.join(others)}"))
+    if plan.confidential and not plan.draws and plan.l is None and plan.t is None:
+        found.append(warning("l-diversity was not requested, so all members of a group may share a sensitive value."))
     if table.has_index:
         found.append(
-            "the table's index was kept; if it names anybody, drop it before you publish (files never hold it)"
+            warning(
+                "The index of the table is kept. Drop it before publishing if it names people; files never hold it."
+            )
         )
     searched = plan.method == "best" or plan.refine is not False
     if searched and plan.effort.seconds is not None:
@@ -91,9 +93,14 @@ def _on_edits(edits: Strategy) -> list[str]:
 
 def on_repair(own: int, misread: int) -> list[str]:
     """Count groups in which keeping rules took more than an adjustment."""
-    found = []
+    found: list[str] = []
     if own:
-        found.append(f"published as one of their own records, no adjustment keeping all rules: {counted(own, 'group')}")
+        found.append(
+            warning(
+                f"{counted(own, 'group')} published as one of their own records, because no adjustment satisfies all "
+                "rules."
+            )
+        )
     if misread:
         found.append(
             "an equality holds, but not to validators that add up the digits of numbers, such as lxml: "
@@ -117,7 +124,7 @@ def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribut
     if percent > 50:
         raise DataError(f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are; take a larger k")
     whole = counted(int(same.all(axis=1).sum()), "record")
-    return [f"mic1d published {percent:.1f} % of the values as they are, and {whole} wholly so"]
+    return [warning(f"mic1d released {percent:.1f} % of the values unchanged, and {whole} with all values unchanged.")]
 
 
 def preserved(plan: Plan, edits: Strategy | None = None) -> str:
@@ -125,10 +132,7 @@ def preserved(plan: Plan, edits: Strategy | None = None) -> str:
     if plan.epsilon is not None:
         return "preserved: no moment exactly; groups publish their means with noise"
     if plan.method == "mic1d":
-        return (
-            "mic1d guarantees no group of k records: how many share a combination is in the risk, and may be one; "
-            "no moment is preserved exactly"
-        )
+        return warning("mic1d guarantees no groups of k records, and preserves no moment exactly.")
     numbers = [name for name in plan.masked if plan.types[name] in NUMBERS]
     anew = set() if edits is None else {each.name for each in edits.recomputed}
     if not numbers:
@@ -165,9 +169,9 @@ def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
 def on_seed(given: bool) -> str:
     """Explain why the plan of a release holds no seed."""
     if given:
-        return (
-            "the seed is not in the plan of the release, for whoever has it can take the noise off again: keep it "
-            "secret, and choose one that nobody can guess; without it, the plan gives other values"
+        return warning(
+            "Keep the seed secret, and choose one that cannot be guessed: anyone who has it can remove the noise. "
+            "It is not in the plan of the release, which gives other values without it."
         )
     return (
         "the random numbers came from a fresh secret that no release holds, because anyone who had it could remove the "

@@ -19,7 +19,7 @@ from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.plan import Plan
 from shoal.tables.text_values import one_chunk
-from shoal.text import counted, listed
+from shoal.text import counted, listed, warning
 
 Integers = NDArray[np.int64]
 _NAMED = 5  # so many strata, or rules, are named in a message; all of them might be the whole table
@@ -188,7 +188,9 @@ def _strata(
     few = f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records"
     if plan.small_strata == "merge":
         merged = merge(list(sizes), list(sizes.values()))
-        notes.append(f"{few} joined the nearest; groups there mix strata, so k does not hold within a stratum")
+        notes.append(
+            warning(f"{few} joined the nearest. Groups there mix strata, so k does not hold within a stratum.")
+        )
         return dict(zip(sizes, merged, strict=True)), True
     if plan.small_strata == "suppress":
         if len(small) == len(sizes):

@@ -15,7 +15,7 @@ from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import Attribute, Codes
-from shoal.text import counted
+from shoal.text import counted, warning
 
 Labels = NDArray[np.int64]
 # How exactly bounds can be kept in columns of less than 64 bits.
@@ -113,8 +113,10 @@ def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
     name, (low, high) = next(iter(plan.bounds.items()))
     percent = 100 * found["noise"][name] / (high - low)
     more = [
-        f"k = {plan.k} is so small that the noise is more than single records would need without any groups; take a "
-        "larger k"
+        warning(
+            f"k = {plan.k} is so small that the noise is more than single records would need without groups. Use a "
+            "larger k."
+        )
     ]
     return [
         f"epsilon-differential privacy holds with epsilon = {plan.epsilon:g}: whatever is published would be at most "
@@ -129,6 +131,8 @@ def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
         "values outside the bounds were moved to them, before and after the noise came in; bounds must not be taken "
         "from the data",
         "noise came from the generator of the operating system; the same plan gives other values each time",
-        "what is measured of loss, and of risk before masking, comes from the original without noise: summary and "
-        "report are for its keeper alone; the masked file, its plan and its manifest are differentially private",
+        warning(
+            "Do not publish the summary or the report: loss, and risk before masking, are measured on the original "
+            "without noise. The masked file, its plan and its manifest are differentially private."
+        ),
     ]
