@@ -28,7 +28,7 @@ TAKING = get_command(taking)
 KEYWORDS = {
     *("anyOf", "oneOf", "type", "items", "enum", "const", "default", "title", "description", "$ref", "pattern"),
     *("minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "minItems", "maxItems"),
-    *("additionalProperties", "x-group", "x-option", "x-metavar", "x-each", "x-example", "x-public"),
+    *("additionalProperties", "x-group", "x-option", "x-metavar", "x-each", "x-rest", "x-example", "x-public"),
 }
 
 
@@ -156,6 +156,7 @@ def plans(draw: st.DrawFn, names: st.SearchStrategy[str]) -> Plan:
         "l": st.integers(2, 5),
         "t": st.floats(0.01, 1),
         "weights": one,
+        "publish": st.just("rest") | some,
         "preserve": st.just("weighted_mean"),
         "budget": st.sampled_from(["60s", "1.5h", 500]),
         "refine": st.sampled_from([True, 2.5]),

@@ -38,6 +38,16 @@ def test_an_attribute_has_one_role():
     assert "quasi too" in problems(k=3, quasi=["a"], strata=["a"])["strata"]
 
 
+def test_published_columns_are_a_role_given_as_names_or_as_the_word_rest():
+    assert Plan(k=2, publish="region").publish == ["region"]
+    assert Plan(k=2, publish="rest").publish == "rest"
+    assert Plan(k=2, publish=["rest"]).publish == ["rest"]  # a column of that name
+    with pytest.raises(PlanError, match="publish: names 'age', which is in quasi too"):
+        Plan(k=2, quasi=["age"], publish=["age"])
+    with pytest.raises(PlanError, match="publish: would be released without noise"):
+        Plan(k=2, epsilon=1, bounds={"age": [0, 1]}, quasi=["age"], publish="rest")
+
+
 def test_blocks_must_cover_the_quasi_identifiers():
     assert "'b'" in problems(k=3, quasi=["a", "b"], blocks=[["a"]])["blocks"]
     assert "'c'" in problems(k=3, quasi=["a"], blocks=[["a"], ["c"]])["blocks"]

@@ -88,7 +88,7 @@ def test_confidential_attributes_are_in_no_picture(reports):
     [
         ("numbers", "k = 4 holds: 160 records are published in "),
         ("numbers", "l-diversity was not requested, so all members of a group may share a confidential value"),
-        ("diverse", "attributes without a role are released unchanged and unprotected"),
+        ("diverse", "published attributes are released unchanged and unprotected"),
         ("blocks", "k = 4 holds within each of 2 attribute blocks"),
         ("blocks", "over all blocks together k is not promised"),
         ("mic1d", "No k is promised"),

@@ -73,7 +73,7 @@ def help_of(field: str) -> str:
 
 def _parameter(option: Option) -> inspect.Parameter:
     """Return the parameter from which Typer makes an option or an argument."""
-    kind: Any = bool if option.form == "switch" else list[str] if option.repeated else str
+    kind: Any = bool if option.alone else list[str] if option.repeated else str
     if option.spelling.startswith("-"):
         info = typer.Option(
             *option.spellings,

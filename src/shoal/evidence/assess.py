@@ -17,8 +17,8 @@ from shoal.evidence.composition import record_keys
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import costs
-from shoal.pipeline.resolve import numeric_attributes, refuse_unknown
 from shoal.pipeline.sensitive import confidential_codes
+from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.plan import AttributeType, Plan
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared

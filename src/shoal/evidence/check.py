@@ -16,7 +16,7 @@ from shoal.evidence.composition import Earlier, differing, intersected
 from shoal.evidence.recheck import recheck
 from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.manifest import Manifest, load_manifest
-from shoal.pipeline.resolve import numeric_attributes, refuse_unknown
+from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.pipeline.verify import added_sizes, exposure_of, too_small
 from shoal.plan import Csv, Plan
 from shoal.tables import Table, kind_of, open_table

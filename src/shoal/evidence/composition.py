@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.pipeline.classes import classes
-from shoal.pipeline.resolve import refuse_unknown
+from shoal.pipeline.treatment import refuse_unknown
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.text import counted, listed

@@ -9,6 +9,7 @@ from shoal.edits.evaluate import each_broken, near
 from shoal.edits.passes import domains_of, records_of
 from shoal.pipeline.hybrid_edits import sums_of
 from shoal.pipeline.resolve import with_attributes
+from shoal.pipeline.treatment import refuse_other_columns
 from shoal.plan import Plan
 from shoal.tables import open_table
 
@@ -50,6 +51,7 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     plan = Plan(**{**k, **options, "edits": edits})
     source = open_table(table, plan.csv)
     read = rules_of(plan)
+    refuse_other_columns(plan, source)
     plan = with_attributes(plan, source)
     _, kept = with_rules(plan, source.names, read)
     if plan.draws:

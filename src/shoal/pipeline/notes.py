@@ -45,10 +45,8 @@ def notes(
             found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
     if coded := [name for name in types if table.labels(name).missing]:
         found.append(f"codes declared to be missing count as missing, and are published as such: {', '.join(coded)}")
-    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or [])}
-    roles |= set() if plan.weights is None else {plan.weights}
-    if others := [name for name in table.names if name not in roles]:
-        found.append(warning(f"released unchanged and unprotected: {', '.join(others)}"))
+    if published := plan.roles["publish"]:
+        found.append(warning(f"released unchanged and unprotected: {', '.join(published)}"))
     if plan.confidential and not plan.draws and plan.l is None and plan.t is None:
         found.append(warning("l-diversity was not requested, so all members of a group may share a sensitive value."))
     if table.has_index:

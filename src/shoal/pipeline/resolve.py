@@ -1,6 +1,5 @@
 """Resolving a plan: what it leaves to the table is filled in once, and what the table cannot give is refused."""
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
+from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
 from shoal.plan.conflicts import ONE_ATTRIBUTE, without_bounds
@@ -81,6 +81,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
         where that is possible.
     """
     rules = rules_of(plan)
+    refuse_other_columns(plan, records.outline)
     resolved = with_attributes(plan, records.outline)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)
@@ -101,17 +102,12 @@ def resolve(plan: Plan, records: Records) -> Resolved:
 
 
 def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
-    """Fill in which attributes are masked, and their types; what the table does not have is refused."""
-    others = {role: getattr(plan, role) or [] for role in ("confidential", "identifiers", "strata")}
-    others["weights"] = [] if plan.weights is None else [plan.weights]
-    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
-    named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
-    named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
-    refuse_unknown(table, {"quasi": plan.masked, **others, **named})
+    """Fill in which attributes are masked, and their types."""
     resolved = ResolvedPlan.of(plan)
     if not plan.draws:  # else the confidential attributes are masked, and there may be no others
-        taken = {name for names in others.values() for name in names}
-        resolved = resolved.decided(quasi=plan.masked or numeric_attributes(table, taken))
+        resolved = resolved.decided(quasi=plan.masked or numeric_attributes(table, plan.named))
+    if plan.publish == "rest":
+        resolved = resolved.decided(publish=[name for name in table.names if name not in resolved.named])
     types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}
     problems = []
     for name in resolved.used:
@@ -405,36 +401,3 @@ def correlations_of(attributes: Sequence[Attribute], records: Records, summary: 
         return losses.measure(codes, codes)
 
     return losses.correlations(records.fold(look, [each.name for each in attributes], "scan"))
-
-
-def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "the table") -> None:
-    """Report every name, with the field that holds it, that is not a column of the table."""
-    problems = []
-    for field, names in roles.items():
-        for name in names:
-            if name not in table.names:
-                close = difflib.get_close_matches(name, table.names, n=1)
-                hint = f"; did you mean '{close[0]}'?" if close else ""
-                problems.append((field, f"'{name}' is not a column of {what}{hint}"))
-    if problems:
-        raise PlanError(problems)
-
-
-def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
-    """Every numeric column that has no other role; one that only looks numeric must not slip through unmasked."""
-    for name, record in table.spoiled.items():
-        if name not in taken:
-            raise DataError(
-                f"column '{name}' looks numeric, but record {record} holds text; put that right, say which words mean "
-                "a missing value with missing in the csv options (--missing-word), or name the quasi-identifiers"
-            )
-    for name in table.disguised:
-        if name not in taken:
-            raise DataError(
-                f"column '{name}' holds numbers that are stored as text or categories; make them numbers, give the "
-                "column another role, or name the quasi-identifiers with quasi"
-            )
-    names = [name for name in table.numeric if name not in taken]
-    if not names:
-        raise DataError("the table has no numeric column to mask; name the quasi-identifiers with quasi")
-    return names

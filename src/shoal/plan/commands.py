@@ -13,7 +13,10 @@ from shoal.plan.model import PATHS, Plan
 from shoal.plan.options import options_of, read, tables_of, write
 
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
-SWEEP_FIELDS = ("quasi", "confidential", "identifiers", "budget", "aggregate", "types", "levels", "missing", "csv")
+SWEEP_FIELDS = (
+    *("quasi", "confidential", "identifiers", "publish"),
+    *("budget", "aggregate", "types", "levels", "missing", "csv"),
+)
 
 
 def protect_command(plan: Plan) -> str | None:
@@ -56,7 +59,7 @@ def arguments(plan: Plan, only: Iterable[str] | None = None) -> list[list[str]] 
         return None
     chosen = {*(order if only is None else only)} - {"input"}  # which is an argument
     return [
-        [option.spelling, *([] if option.form == "switch" else [text])]
+        [option.spelling, *([] if option.alone else [text])]
         for option, texts in written.items()
         if option.path[0] in chosen
         for text in texts

@@ -201,7 +201,7 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
 
 # What does not go with epsilon, and why.
 _NOT_PRIVATE = {
-    **dict.fromkeys(("strata", "weights", "confidential"), "would be released without noise. Leave it out."),
+    **dict.fromkeys(("strata", "weights", "confidential", "publish"), "would be released without noise. Leave it out."),
     **dict.fromkeys(("blocks", "edits", "l", "t"), "does not apply with --epsilon: groups cannot depend on the data."),
     **dict.fromkeys(("standardize", "attribute_weights"), "does not apply with --epsilon: --bounds set the scale."),
     **dict.fromkeys(
@@ -281,8 +281,7 @@ def _alpha(plan: "Plan") -> Iterator[Problem]:
 
 
 def _roles(plan: "Plan") -> Iterator[Problem]:
-    roles = {role: getattr(plan, role) or [] for role in ("quasi", "confidential", "identifiers", "strata")}
-    roles["weights"] = [] if plan.weights is None else [plan.weights]
+    roles = {**plan.roles, "quasi": plan.quasi or []}
     for role, names in roles.items():
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield role, f"names '{name}' more than once."

@@ -27,6 +27,7 @@ def option(
     *spellings: str,
     metavar: str = "",
     each: Each | None = None,
+    rest: str = "",
     example: str = "",
     public: bool = False,
     title: str | None = None,
@@ -48,6 +49,8 @@ def option(
         What follows the option in the help, and an example of it, such as ``age=median``.
     each
         A second option for fields that may be lists. A field that is always a list has no other one.
+    rest
+        What the option ``--field-name-rest`` does, for a field that is a list of names or the word "rest".
     public
         Whether the manifest of a release shows the field; see `shoal.pipeline.manifest`.
     title
@@ -58,6 +61,7 @@ def option(
         "x-option": list(spellings),
         "x-metavar": metavar,
         "x-each": each and list(each),
+        "x-rest": rest,
         "x-example": example,
         "x-public": public,
     }
@@ -133,6 +137,12 @@ def _form(alpha: object) -> str:
 # Limits come before the validators: only there they belong to the number or the list in the JSON Schema.
 Names = Annotated[list[str], BeforeValidator(listed)]
 SomeNames = Annotated[list[str], Field(min_length=1), BeforeValidator(listed)]
+# Names, or the word for all columns without another role; a column of that name is given as a list.
+NamesOrRest = Annotated[
+    Annotated[Literal["rest"], Tag("word")] | Annotated[list[str], Tag("lists")],
+    Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
+    BeforeValidator(lambda given: given if isinstance(given, str) and given == "rest" else listed(given)),
+]
 Natural = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 Positive = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 AtLeastTwo = Annotated[int, Field(ge=2), BeforeValidator(_whole)]

@@ -43,6 +43,7 @@ from shoal.plan.fields import (
     Finite,
     GroupSize,
     Names,
+    NamesOrRest,
     Natural,
     PathText,
     Positive,
@@ -177,6 +178,14 @@ class Plan(BaseModel):
     )
     identifiers: Names = option(
         [], "roles", "direct identifiers, such as names: dropped", public=True, title="Dropped attributes"
+    )
+    publish: NamesOrRest = option(
+        [],
+        "roles",
+        "attributes to release unchanged and unprotected",
+        rest="release all attributes that have no other role, unchanged and unprotected",
+        public=True,
+        title="Attributes released unchanged",
     )
     method: Method = option("auto", "method", "how records are put into groups", public=True, title="Method")
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = option(
@@ -440,6 +449,23 @@ class Plan(BaseModel):
     def masked(self) -> list[str]:
         """The attributes to mask; none yet if the plan leaves them to the table."""
         return self.quasi or [name for block in self.given_blocks for name in block]
+
+    @property
+    def roles(self) -> dict[str, list[str]]:
+        """The attributes that are named in each role: every column of a release has exactly one."""
+        return {
+            "quasi": self.masked,
+            "confidential": self.confidential,
+            "identifiers": self.identifiers,
+            "strata": self.strata or [],
+            "weights": [] if self.weights is None else [self.weights],
+            "publish": [] if isinstance(self.publish, str) else self.publish,
+        }
+
+    @property
+    def named(self) -> set[str]:
+        """The attributes that have a role."""
+        return {name for names in self.roles.values() for name in names}
 
     @property
     def in_blocks(self) -> list[list[str]]:

@@ -18,8 +18,8 @@ from shoal.errors import PlanError
 from shoal.plan.fields import GROUPS, Each, Group
 
 # What stands after an option: nothing, one text, names, NAME=VALUE, NAME=VALUE,..., one of these two; or, once for each
-# item of a list, a text or names.
-Form = Literal["switch", "text", "names", "pairs", "lists", "text or pairs", "items", "items of names"]
+# item of a list, a text or names. "rest" is a switch that stands for this word.
+Form = Literal["switch", "rest", "text", "names", "pairs", "lists", "text or pairs", "items", "items of names"]
 _METAVARS = {"switch": "", "names": "A,B,...", "pairs": "A=X", "lists": "A=X,Y,...", "text or pairs": "[A=]X"}
 
 
@@ -57,7 +57,12 @@ class Option:
     @property
     def repeated(self) -> bool:
         """Whether it may be given several times."""
-        return self.form not in ("switch", "text")
+        return self.form not in ("switch", "rest", "text")
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing stands after it."""
+        return self.form in ("switch", "rest")
 
 
 def public_fields(model: type[BaseModel]) -> tuple[str, ...]:
@@ -208,6 +213,8 @@ def _spellings(path: tuple[str, ...], field: FieldInfo) -> tuple[str, ...]:
 
 def _options(path: tuple[str, ...], field: FieldInfo, spelled: Mapping[str, str]) -> Iterable[Option]:
     forms, group = _forms(field.annotation), _group(field)
+    if rest := mark(field, "rest"):
+        forms = {"items"}
     if spellings := _spellings(path, field):
         form: Form = "switch" if forms == {"switch"} else "text"
         if "pairs" in forms:
@@ -222,6 +229,8 @@ def _options(path: tuple[str, ...], field: FieldInfo, spelled: Mapping[str, str]
         spelling, metavar, description = Each(*each)
         form = "items of names" if "items of names" in forms else "items"
         yield Option(path, group, (spelling,), form, metavar, in_words(description, spelled))
+    if rest:
+        yield Option(path, group, (f"{_spellings(path, field)[-1]}-rest",), "rest", "", in_words(rest, spelled))
 
 
 def _kind(annotation: Any) -> str:
@@ -257,6 +266,8 @@ def _value(option: Option, given: Any) -> Any:
             return given[0]
         case "text or pairs":
             return _pairs(option, given)
+        case "rest":
+            return "rest"
         case _:
             return given
 

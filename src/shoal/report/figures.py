@@ -107,10 +107,8 @@ def at_risk(release: "Release") -> AtRisk | None:
 
 
 def others(release: "Release") -> list[str]:
-    """Name the attributes that have no role, and are published as they are."""
-    plan = release.plan
-    roles = {*plan.masked, *plan.confidential, *plan.identifiers, *(plan.strata or []), plan.weights}
-    return [name for name in release.published.names if name not in roles]
+    """Name the attributes that are released unchanged and unprotected."""
+    return release.plan.roles["publish"]
 
 
 def treatments(release: "Release") -> list[dict[str, str]]:
@@ -136,4 +134,4 @@ def _treatment(name: str, plan: Plan) -> tuple[str, str]:
         return "confidential", "synthetic" if plan.draws else "unchanged"
     if name in (plan.strata or []):
         return "stratum", "unchanged"
-    return ("survey weight" if name == plan.weights else "none"), "unchanged"
+    return ("survey weight" if name == plan.weights else "published"), "unchanged"

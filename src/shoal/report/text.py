@@ -89,7 +89,7 @@ def _but(plan: Plan, others: list[str]) -> str:
     if plan.epsilon is not None:
         return "the epsilons of several releases add up"
     if others:
-        return "attributes without a role are released unchanged and unprotected"
+        return "published attributes are released unchanged and unprotected"
     return "differential privacy is not promised: it may show whether a person is in the file"
 
 
@@ -119,7 +119,7 @@ def not_promised(plan: Plan, others: list[str]) -> list[str]:
             found.append("Protection of confidential values beyond the l or t that was requested.")
     if others:
         found.append(
-            "Protection of attributes without a role: they are released unchanged, and an intruder who knows one of "
+            "Protection of the attributes in `publish`: they are released unchanged, and an intruder who knows one of "
             "them may re-identify a person by it."
         )
     return [
