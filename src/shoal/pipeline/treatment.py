@@ -30,12 +30,11 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
     try:
         refuse_unknown(table, {**plan.roles, **named})
     except PlanError as error:
-        text = str(error)
-        new = [name for name in table.names if name not in plan.named and f"'{name}'" not in text]
-        if not new or not plan.masked or plan.publish == "rest":
+        new = [name for name in table.names if name not in plan.named]
+        misspelled = all("did you mean" in what for _, what in error.problems)
+        if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
-        more = ("publish", f"the plan has no treatment for {listed(new)}")
-        raise PlanError([*error.problems, more]) from None
+        raise PlanError([*error.problems, ("publish", f"the plan has no treatment for {listed(new)}")]) from None
     if {*table.names} <= {*plan.identifiers}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
