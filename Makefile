@@ -17,11 +17,11 @@ test: $(COMPLETE) java chromium
 	$(MAKE) --jobs=2 lint suite
 
 suite: $(COMPLETE) java chromium
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -n 2 -m "not slow"
 
 # What needs neither Java, nor a browser, nor other processes: some two minutes on two cores, once kernels are compiled.
 test-core: $(COMPLETE)
-	$(BIN)/pytest -n 2 --dist worksteal -m "$(CORE)"
+	$(BIN)/pytest -n 2 -m "$(CORE)"
 
 test-slow: $(COMPLETE) java chromium
 	$(BIN)/pytest -m slow

@@ -30,6 +30,10 @@ ROOMS = {"app": "app", "backends": "file", "docs": "docs", "faults": "faults", "
 FIXTURES = {"chromium": "browser", "spark": "spark"}
 PROCESSES = {"test_files", "test_formats", "test_no_network", "test_planted", "test_threats", "test_wheel"}
 
+# With pytest-xdist one process takes all tests of a group, begun in this order: first what takes longest. The tests of
+# a file are a group, since they share fixtures; those on Spark share one session, those with faults one process.
+GROUPS = ["spark", "kernels", "faults", "test_site", "test_browser", "partitioning", "test_examples", "test_wheel"]
+
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 # 'EIA with 11 attributes' in the literature: UTILITYID and the ten revenue and sales columns.
@@ -59,8 +63,22 @@ def reference(reference_file):
     return load
 
 
-def pytest_collection_modifyitems(items):
+def group(nodeid: str) -> str:
+    """Name the group of a test."""
+    if "spark" in nodeid.split("[")[0]:
+        return "spark"
+    return "faults" if nodeid.startswith("tests/faults/") else nodeid.split("::")[0]
+
+
+def place(nodeid: str) -> int:
+    """Say which of the groups that are begun first a test belongs to, if any."""
+    return next((at for at, name in enumerate(GROUPS) if name in group(nodeid)), len(GROUPS))
+
+
+def pytest_collection_modifyitems(config, items):
     """Mark each test with the backend or front end that it runs on; what has no such mark is the core."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: place(item.nodeid))
     here = Path(__file__).parent
     for item in items:
         inside = item.path.relative_to(here)
@@ -73,6 +91,18 @@ def pytest_collection_modifyitems(items):
             marks.add("processes")
         for mark in marks:
             item.add_marker(mark)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each group of tests to one process, in the order of the collection."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        _split_scope = staticmethod(group)
+
+    config.option.loadscopereorder = False
+    return Groups(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

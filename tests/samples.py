@@ -1,7 +1,27 @@
-"""Matrices that several tests draw, and the loss of a partition, counted from its labels."""
+"""What several tests share: matrices to draw, the loss of a partition from its labels, and thinned grids of cases."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
+
+
+def diagonal(*axes: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
+    """Give the cells of a grid as parameters: each value of each axis is in some fast test, the other cells are slow.
+
+    Of an axis with names, a test gets the values and shows the names.
+    """
+    named = [axis if isinstance(axis, Mapping) else {str(value): value for value in axis} for axis in axes]
+    longest = max(map(len, named))
+    fast = {tuple(list(axis)[at % len(axis)] for axis in named) for at in range(longest)}
+    cells = {names: [axis[name] for axis, name in zip(named, names, strict=True)] for names in product(*named)}
+    return [
+        pytest.param(*values, id="-".join(names), marks=[] if names in fast else [pytest.mark.slow])
+        for names, values in cells.items()
+    ]
 
 
 @st.composite

@@ -128,15 +128,12 @@ ALWAYS_ON_SPARK = {
     "mixed types",
     "variances restored",
     "gaps left out",
-    "attribute blocks",
     "small strata merged",
     "weighted totals",
     "l, t and strata",
     "rules and attribute blocks",
     "broken rules kept",
-    "hybrid",
     "hybrid with strata",
-    "hybrid with a sum and constraints",
 }
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.samples import diagonal
 
 import shoal
 
@@ -67,8 +68,7 @@ def check(original, release, names, k):
     assert release.summary()["risk"]["after"]["smallest"] >= k
 
 
-@pytest.mark.parametrize("method", FORMING)
-@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES.keys())
+@pytest.mark.parametrize(("values", "method"), diagonal(EXTREMES, FORMING))
 def test_an_extreme_column_beside_an_ordinary_one(values, method):
     table = pa.table({"x": values, "y": STEPS[::-1]})
     release = shoal.protect(table, k=3, quasi=["x", "y"], method=method, aggregate="mean", **OPTIONS.get(method, {}))
@@ -76,10 +76,11 @@ def test_an_extreme_column_beside_an_ordinary_one(values, method):
 
 
 @pytest.mark.parametrize(
-    ("method", "standardize"), [("mdav", "minmax"), ("mdav", "none"), ("univariate", "zscore"), ("univariate", "none")]
+    ("values", "how"),
+    diagonal(EXTREMES, [("mdav", "minmax"), ("mdav", "none"), ("univariate", "zscore"), ("univariate", "none")]),
 )
-@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES.keys())
-def test_an_extreme_column_by_itself(values, method, standardize):
+def test_an_extreme_column_by_itself(values, how):
+    method, standardize = how
     table = pa.table({"x": values})
     release = shoal.protect(table, k=3, quasi=["x"], method=method, standardize=standardize)
     check(table, release, ["x"], 3)
@@ -99,8 +100,7 @@ def test_mic1d_stays_within_the_range_or_asks_for_a_larger_k(values):
     assert published.max() <= everything.max()
 
 
-@pytest.mark.parametrize("standardize", ["zscore", "minmax", "none"])
-@pytest.mark.parametrize("method", FORMING)
+@pytest.mark.parametrize(("method", "standardize"), diagonal(FORMING, ["zscore", "minmax", "none"]))
 def test_all_extremes_at_once(method, standardize):
     table = pa.table(EXTREMES)
     names = table.column_names
@@ -109,8 +109,10 @@ def test_all_extremes_at_once(method, standardize):
     check(table, release, names, 4)
 
 
-@pytest.mark.parametrize("aggregate", ["mean", "median", "lower_median", "trimmed_mean", "medoid"])
-@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES.keys())
+AGGREGATES = ["mean", "median", "lower_median", "trimmed_mean", "medoid"]
+
+
+@pytest.mark.parametrize(("values", "aggregate"), diagonal(EXTREMES, AGGREGATES))
 def test_every_aggregate(values, aggregate):
     table = pa.table({"x": values, "y": STEPS[::-1]})
     release = shoal.protect(table, k=3, quasi=["x", "y"], method="mdav", aggregate=aggregate)
@@ -135,8 +137,7 @@ def test_extremes_among_texts_dates_and_missing_values(values):
     assert all(value is None or math.isfinite(value) for value in release.table["x"].to_pylist())
 
 
-@pytest.mark.parametrize("n", [5, 6, 9, 10])
-@pytest.mark.parametrize("method", FORMING)
+@pytest.mark.parametrize(("method", "n"), diagonal(FORMING, [5, 6, 9, 10]))
 def test_as_many_records_as_one_group_or_two_take(method, n):
     table = pa.table({"x": EXTREMES["1e308"][:n], "y": EXTREMES["denormals"][:n]})
     release = shoal.protect(table, k=5, quasi=["x", "y"], method=method, **OPTIONS.get(method, {}))
@@ -155,8 +156,7 @@ def test_restored_variances_stay_finite_or_are_refused(values):
     assert np.isfinite(release.table["x"].to_numpy()).all()
 
 
-@pytest.mark.parametrize("method", ["hybrid", "ms"])
-@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES.keys())
+@pytest.mark.parametrize(("values", "method"), diagonal(EXTREMES, ["hybrid", "ms"]))
 def test_hybrid_data_are_finite_or_refused_in_words(values, method):
     rng = np.random.default_rng(1)
     table = pa.table({"q": rng.normal(size=130), "x": rng.permutation(np.tile(values, 10)), "z": rng.normal(size=130)})
@@ -184,10 +184,11 @@ ODD = {  # what no float can hold
 }
 
 
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("method", ["mdav", "best", "univariate"])
-@pytest.mark.parametrize(("kind", "values"), ROUND.values(), ids=ROUND.keys())
-def test_large_integers_that_a_float_can_hold_are_masked(kind, values, method, whole):
+@pytest.mark.parametrize(
+    ("integers", "method", "whole"), diagonal(ROUND, ["mdav", "best", "univariate"], [False, True])
+)
+def test_large_integers_that_a_float_can_hold_are_masked(integers, method, whole):
+    kind, values = integers
     table = pa.table({"x": pa.array(values, kind), "kept": pa.array(values, kind)})
     options = {"method": method, "round": whole, **OPTIONS.get(method, {})}
     release = shoal.protect(table, k=3, quasi=["x"], confidential=["kept"], **options)
@@ -209,9 +210,12 @@ def test_integers_that_no_float_can_hold_are_refused_and_not_rounded(kind, value
         shoal.protect(table, k=3, quasi=["x"])
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "xml"])
-@pytest.mark.parametrize(("kind", "values"), [*ROUND.values(), *ODD.values()], ids=[*ROUND, *ODD])
-def test_large_integers_that_are_not_masked_stay_as_they_are_in_files(kind, values, ending, tmp_path):
+ENDINGS = ["csv", "parquet", "arrow", "xml"]
+
+
+@pytest.mark.parametrize(("integers", "ending"), diagonal(ROUND | ODD, ENDINGS))
+def test_large_integers_that_are_not_masked_stay_as_they_are_in_files(integers, ending, tmp_path):
+    kind, values = integers
     table = pa.table({"kept": pa.array(values, kind), "x": STEPS[:12]})
     out, again = tmp_path / f"out.{ending}", tmp_path / f"again.{ending}"
     shoal.protect(table, k=3, quasi=["x"], confidential=["kept"], method="mdav").save(out)
@@ -221,8 +225,7 @@ def test_large_integers_that_are_not_masked_stay_as_they_are_in_files(kind, valu
     assert [int(value) for value in release.table["kept"].to_pylist()] == values
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "xml"])
-@pytest.mark.parametrize("values", EXTREMES.values(), ids=EXTREMES.keys())
+@pytest.mark.parametrize(("values", "ending"), diagonal(EXTREMES, ENDINGS))
 def test_extreme_floats_through_files(values, ending, tmp_path):
     table = pa.table({"kept": values, "x": values, "y": STEPS[::-1]})
     original, out = tmp_path / f"original.{ending}", tmp_path / f"out.{ending}"

@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.samples import diagonal
 
 from shoal.tables import Dialect, open_table, write_table
 
@@ -103,8 +104,7 @@ def written(table, folder, kind):
     return open_table(path, Dialect().as_csv() if kind == "csv" else None)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
-@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize(("name", "kind"), diagonal([*FLAT], ["csv", "parquet", "arrow"]))
 def test_every_type_that_text_can_hold_is_the_same_after_any_file(tmp_path, name, kind):
     original = open_table(pa.table({"first": ["a", "b", "c", "d"], "x": FLAT[name]}))
     back = written(original.publish({}), tmp_path, kind)
