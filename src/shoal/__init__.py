@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.evidence.assess import assess
     from shoal.evidence.check import check
     from shoal.evidence.edits import rules
+    from shoal.evidence.roles import Roles, roles
     from shoal.evidence.sweep import Sweep, sweep
     from shoal.partitioning import partition
     from shoal.plan import Plan
@@ -37,6 +38,8 @@ _HOMES = {
     "Release": "release",
     "protect": "release",
     "protect_file": "release",
+    "Roles": "evidence.roles",
+    "roles": "evidence.roles",
     "rules": "evidence.edits",
     "Sweep": "evidence.sweep",
     "sweep": "evidence.sweep",
@@ -51,6 +54,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Release",
+    "Roles",
     "ShoalError",
     "Sweep",
     "assess",
@@ -58,6 +62,7 @@ __all__ = [
     "partition",
     "protect",
     "protect_file",
+    "roles",
     "rules",
     "sweep",
 ]

@@ -106,7 +106,14 @@ def test_a_name_twice(file):
         assert "more than one column named 'a'" in refusal(source, error=DataError)
 
 
-@pytest.mark.parametrize("content", ["a,,c\n1,2,3\n", 'a," ",c\n1,2,3\n', "a,\n1,2\n", "\n1\n2\n"])
+@pytest.mark.parametrize("content", [",a,c\n1,2,3\n", '"","a","c"\n"1",2,3\n', "\ta\tc\n1\t2\t3\n"])
+def test_a_first_column_without_a_name_holds_row_names(file, content):
+    assert open_table(file(content)).names == ["row_names", "a", "c"]
+
+
+@pytest.mark.parametrize(
+    "content", ["a,,c\n1,2,3\n", ",row_names\n1,2\n", ",,c\n1,2,3\n", 'a," ",c\n1,2,3\n', "a,\n1,2\n", "\n1\n2\n"]
+)
 def test_a_column_without_a_name(file, content):
     assert "has no name" in refusal(file(content), error=DataError)
 

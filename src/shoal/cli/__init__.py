@@ -18,6 +18,7 @@ from shoal.cli.edits import edits_command
 from shoal.cli.options import PlanCommand, help_of
 from shoal.cli.output import print_json, stderr, stdout
 from shoal.cli.protect import protect_command
+from shoal.cli.roles import roles_command
 from shoal.cli.sweep import sweep_command
 from shoal.errors import CheckFailed, ShoalError
 
@@ -33,6 +34,7 @@ app = typer.Typer(
 
 for name, command, example in (
     ("protect", protect_command, "data.csv -k 5 --quasi age,income --identifiers name -o masked.csv"),
+    ("roles", roles_command, "data.csv -o plan.toml"),
     ("sweep", sweep_command, "data.csv -k 3-10 --quasi age,income"),
     ("edits", edits_command, "data.csv rules.sch --quasi age,income"),
     ("check", check_command, "masked.csv -k 5 --quasi age,income --edits rules.sch"),

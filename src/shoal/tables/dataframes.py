@@ -26,6 +26,7 @@ _NULLABLE = {
     for bits in (8, 16, 32, 64)
 }
 _NULLABLE |= {"float": "Float32", "double": "Float64", "bool": "boolean"}
+ROW_NAMES = "row_names"  # of a first column without a name
 _KINDS = "a pandas or Polars dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file"
 
 
@@ -44,6 +45,13 @@ def adopt(source: Any) -> Any:
     if not len(native):
         raise DataError("the table holds no records")
     return native
+
+
+def with_row_names(names: Sequence[Any]) -> list[Any]:
+    """Name a first column without a name, as R and pandas write row names, if all others have names."""
+    first, *others = names
+    is_bare = isinstance(first, str) and not first.strip()
+    return [ROW_NAMES, *others] if is_bare and others and all(others) and ROW_NAMES not in others else list(names)
 
 
 def check_names(names: Sequence[Any], table: str) -> None:

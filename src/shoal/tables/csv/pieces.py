@@ -28,7 +28,7 @@ from shoal.tables.csv.rows import (
     refuse_record_as_header,
     refuse_stray_quotes,
 )
-from shoal.tables.dataframes import check_names
+from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
 from shoal.tables.table import Table
@@ -140,7 +140,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     source = CsvSource(path, dialect, [""] * width, records, encoding=encoding)
     parsed = source.parsed(range(width), _HEAD)
     first = next(parsed)
-    names = [column[0].as_py() or "" for column in first.columns]
+    names = with_row_names([column[0].as_py() or "" for column in first.columns])
     check_names(names, f"'{path}'")
     first = first.slice(1) if first.num_rows > 1 else next(parsed, first.slice(1))
     if not first.num_rows:

@@ -18,7 +18,7 @@ from lxml import etree
 
 from shoal.errors import DataError, FileError, MissingExtra, ShoalError
 from shoal.tables.arrow import Array
-from shoal.tables.dataframes import check_names
+from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS
 from shoal.tables.text_values import one_chunk
 
@@ -74,7 +74,7 @@ def read_excel(path: Path) -> pa.Table:
         first = next(rows, (1, []))
         names = _names(first[1] if first[0] == 1 else [], path)
         columns, timed = _columns(rows, names)
-    names += [""] * (len(columns) - len(names))
+    names = with_row_names([*names, *[""] * (len(columns) - len(names))])
     check_names(names, f"'{path}'")
     if not columns[0]:
         raise DataError(f"'{path}' holds no records, only a header")

@@ -1,0 +1,75 @@
+"""The command that proposes roles, before anything is masked."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from shoal.cli.options import Json, Overwrite, own, takes_plan
+from shoal.cli.output import print_json, stderr, stdout
+from shoal.errors import FileError, PlanError
+from shoal.plan.fields import FILES
+
+_COLOURS = {"identifier": "red", "weights": "yellow", "publish": "green"}
+
+
+@takes_plan("csv")
+def roles_command(
+    options: dict[str, Any],
+    data: Annotated[str, typer.Argument(help=f"The file to look at ({FILES}).")],
+    output: Annotated[
+        str | None, own("files", "Write the proposal as a plan file to edit.", "--output", "-o", metavar="FILE")
+    ] = None,
+    k: Annotated[str, own("protection", "The minimum group size of the plan.", "-k", metavar="N")] = "5",
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Propose a role, a type and missing-value codes for every column, with reasons; no value is shown."""
+    from shoal.cli.display import Bar
+    from shoal.evidence.roles import roles
+
+    target = None if output is None else Path(output)
+    if target is not None and target.exists() and not overwrite:
+        raise FileError(f"{output} already exists. Choose another name or add --overwrite.")
+    with Bar(stderr()) as bar:
+        found = roles(data, progress=bar, **options)
+    if target is not None:
+        _write(found.to_toml(k=k), target)
+    if as_json:
+        print_json({"columns": found.rows})
+        return
+    stdout().print(_table(found))
+    stdout().print(Text(_next(found, k, output)), soft_wrap=True)
+
+
+def _write(text: str, path: Path) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError:
+        raise FileError(f"'{path}' cannot be written. Choose another place.") from None
+
+
+def _table(found: Any) -> Table:
+    from shoal.evidence.roles import COLUMNS, row_of
+
+    shown = Table(*(name.capitalize() for name in COLUMNS), box=None, padding=(0, 2, 0, 0), header_style="bold")
+    shown.columns[0].overflow = "fold"
+    for each in found:
+        column, type_, role, reason = row_of(each)
+        shown.add_row(Text(column), type_, Text(role, _COLOURS.get(each.role, "")), Text(reason))
+    return shown
+
+
+def _next(found: Any, k: str, output: str | None) -> str:
+    """Return what to do next: the command to copy."""
+    from shoal.pipeline.roles import proposed_command
+
+    if output is not None:
+        return f"\nWritten to {output}. Read it, correct it, then:\n\n  shoal protect --plan {output} -o masked.csv"
+    try:
+        command = proposed_command(found.plan(k=k))
+    except PlanError as error:
+        return f"\n{error}"
+    return f"\nThis is a guess: read every line. To protect the file so:\n\n{command}"

@@ -1,0 +1,143 @@
+"""What the columns of a table probably are, before anything is masked: `shoal.roles`."""
+
+import html
+import tempfile
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from shoal.backends.choose import open_records
+from shoal.parallel import Progress, quiet
+from shoal.pipeline.roles import Proposal, propose_for, proposed_plan
+from shoal.plan import Csv, Plan
+from shoal.plan.asking import asked
+
+COLUMNS = ("column", "type", "role", "reason")
+
+
+@dataclass(frozen=True)
+class Roles(Sequence[Proposal]):
+    """A proposal for every column of a table, in the order of the table.
+
+    Attributes
+    ----------
+    proposals : list of Proposal
+        Each with ``column``, ``role`` (identifier, quasi, confidential, weights, strata or publish), ``type``,
+        ``levels``, ``missing_codes``, ``reason`` and ``warning``.
+    input : str, optional
+        The file.
+    """
+
+    proposals: list[Proposal]
+    input: str | None = None
+    csv: Csv | None = None
+
+    def __len__(self) -> int:
+        return len(self.proposals)
+
+    def __iter__(self) -> Iterator[Proposal]:
+        return iter(self.proposals)
+
+    @overload
+    def __getitem__(self, place: int) -> Proposal: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Proposal]: ...
+    def __getitem__(self, place: int | slice) -> Proposal | list[Proposal]:
+        return self.proposals[place]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The proposals for machines; of levels, which are values of the data, only how many there are."""
+        shown = ("column", "role", "type", "missing_codes", "reason", "warning", "missing")
+        rows = [each._asdict() for each in self.proposals]
+        return [
+            {name: row[name] for name in shown}
+            | {"missing_codes": list(row["missing_codes"]), "levels": len(row["levels"])}
+            for row in rows
+        ]
+
+    def plan(self, **options: Any) -> Plan:
+        """Return a plan with the proposed roles and types; k is 5 unless another is given.
+
+        Raises
+        ------
+        PlanError
+            No column is proposed to be masked, or an option is wrong.
+        """
+        return proposed_plan(self.proposals, **{"input": self.input, "csv": self.csv, **options})
+
+    def to_toml(self, **options: Any) -> str:
+        """Return the plan as a file to edit, with the reason for every role as a comment."""
+        return "\n".join([*map(_comment, self.proposals), "", self.plan(**options).to_toml()])
+
+    def _repr_html_(self) -> str:
+        """Show the proposals in a notebook."""
+        head = "".join(f"<th>{name}</th>" for name in COLUMNS)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row_of(each)) + "</tr>" for each in self
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def row_of(proposal: Proposal) -> tuple[str, str, str, str]:
+    """Return column, type, role and reason as text; what to look at comes with the reason."""
+    codes = ", ".join(map(str, proposal.missing_codes))
+    notes = [
+        proposal.reason,
+        f"Missing-value codes: {codes}." if codes else "",
+        f"Warning: {proposal.warning}" if proposal.warning else "",
+    ]
+    return proposal.column, proposal.type, proposal.role, " ".join(filter(None, _ended(notes)))
+
+
+def _ended(notes: list[str]) -> list[str]:
+    """End every sentence but a last one."""
+    return [f"{note}." if i == 0 and any(notes[1:]) and note else note for i, note in enumerate(notes)]
+
+
+def _comment(proposal: Proposal) -> str:
+    """Return a proposal as comment lines of a plan file."""
+    column, type_, role, reason = row_of(proposal)
+    text = "".join(each if each.isprintable() else " " for each in f"{column}: {role}, {type_}; {reason}")
+    return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ")
+
+
+def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] | None = None) -> Roles:
+    """Propose for every column of a table a role, a type and missing-value codes, each with a reason in words.
+
+    The guess is made from names in seven languages, formats, how many values are different, what is constant within
+    households, and the labels of SPSS and Stata files. No value of the data is shown. What looks personal, is nearly
+    unique or is text of unknown meaning is never proposed for publication.
+
+    Parameters
+    ----------
+    table : dataframe or path
+        As for `shoal.protect`; a file may be larger than memory.
+    progress : callable, optional
+        Called with the name of the step, what is done and what there is.
+    csv : Csv or dict, optional
+        How a CSV file is written, as in a plan.
+
+    Returns
+    -------
+    Roles
+        A list of proposals; ``plan(k=5)`` makes a plan of them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, shoal
+    >>> people = pa.table({"email": [f"p{i}@example.org" for i in range(40)], "age": [20 + i % 30 for i in range(40)]})
+    >>> found = shoal.roles(people)
+    >>> [(each.column, each.role, each.reason) for each in found]
+    [('email', 'identifier', 'looks like e-mail addresses'), ('age', 'quasi', 'age: name contains "age"')]
+    >>> found.plan(k=3).quasi
+    ['age']
+    """
+    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
+        # No output is written. A file larger than memory needs a place to name, of a kind that all its columns suit.
+        wanted = asked(table, None, {"k": 2, "csv": csv, "output": str(Path(folder) / "unused.parquet")})
+        source = None if wanted.input is not None else table
+        with open_records(source, wanted, progress) as records:
+            return Roles(propose_for(records), wanted.input, wanted.csv)
