@@ -223,7 +223,7 @@ def test_originals_that_break_rules_are_left_out_as_in_memory(tmp_path):
 
 def test_rules_that_cannot_be_kept_are_refused(tmp_path):
     table = firms(300)
-    with pytest.raises(PlanError, match="speaks of 'wage', which is no attribute"):
+    with pytest.raises(PlanError, match="names 'wage', which is no attribute"):
         run(table, tmp_path, edits=["wage > 0"])
     with pytest.raises(DataError, match=r"^rule 'few' parts off 2 records in 1 part of fewer than k = 3: leave such"):
         run(table, tmp_path, edits=["few: if id in {'f3', 'f4'} then cap >= 0"], identifiers=[])

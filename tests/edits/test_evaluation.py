@@ -252,15 +252,15 @@ def test_rules_of_one_name_are_told_apart_by_their_order():
 
 def test_what_is_not_there_is_said():
     records = Records({"x": pa.array([1.0]), "list": pa.array([[1]])})
-    with pytest.raises(PlanError, match=r"^edits: the rule needs the original data"):
+    with pytest.raises(PlanError, match=r"^edits: a rule needs the original data"):
         holds(InOriginal(Variable("x"), "x"), records)
     with pytest.raises(PlanError, match=r"^edits: 'y' is not a column of the table; leave"):
         value(times(Variable("x"), Variable("y")), records)
     with pytest.raises(PlanError, match=r"'y' is not a column of the original data; leave"):
         holds(InOriginal(Variable("x"), "y"), Records({"x": pa.array([1.0])}, {}))
-    with pytest.raises(DataError, match=r"^column 'list' holds neither numbers, text nor dates"):
+    with pytest.raises(DataError, match=r"^column 'list' has neither numbers, text nor dates"):
         value(Variable("list"), records)
-    with pytest.raises(DataError, match=r"^column 'list' holds neither"):
+    with pytest.raises(DataError, match=r"^column 'list' has neither"):
         holds(Comparison("==", Variable("list"), Text("1")), records)
 
 

@@ -249,7 +249,7 @@ BODY = '<pattern name="{}"><rule context="Record"><assert test="V1 = \'{}\'"/></
 def test_declarations_are_refused_by_name(encoding, declared, named):
     head = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>'
     for value in ("1", "&lol9;", "&secret;"):
-        with pytest.raises(FileError, match="take it out") as error:
+        with pytest.raises(FileError, match="Remove it") as error:
             read((head + declared + BODY.format(value, value)).encode(encoding))
         assert named in str(error.value)
 

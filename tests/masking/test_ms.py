@@ -122,13 +122,6 @@ def test_an_alpha_outside_of_its_range_is_refused(alpha, offered):
         muralidhar_sarathy(X, Y, alpha, 0)
 
 
-@pytest.mark.parametrize("alpha", [[0.5, 0.5], [[0.5]], np.nan])
-def test_an_alpha_of_another_shape_is_refused(alpha):
-    X, Y = records()
-    with pytest.raises(ValueError, match="alpha must"):
-        muralidhar_sarathy(X, Y, alpha, 0)
-
-
 def test_small_files_are_refused_with_the_reason():
     X, Y = records(99)
     with pytest.raises(ValueError, match=r"99 records are too few .* equations .* fewer than 100 records"):

@@ -16,7 +16,7 @@ from hybrid_samples import HYBRID, MS, assert_kept, columns, people
 from shoal import cli
 from shoal.aggregation import aggregate
 from shoal.backends.memory import MemoryRecords
-from shoal.masking.ipso import ipso
+from shoal.masking import microhybrid
 from shoal.measures import distance_linkage
 from shoal.pipeline.masker import in_order
 from shoal.pipeline.prepare import prepare
@@ -86,7 +86,8 @@ def test_k_of_all_records_is_ipso_on_the_file():
     table = people()
     release = shoal.protect(table, **{**HYBRID, "k": 120}, seed=5)
     masker, rows, order = encoded(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), table)
-    expected = ipso(rows[:, 2:4], rows[:, :2], masker.hybrid.random_numbers(rows))
+    one_group = np.zeros(len(rows), dtype=np.int64)
+    expected = microhybrid(rows[:, 2:4], rows[:, :2], one_group, masker.hybrid.random_numbers(rows)).values
     np.testing.assert_allclose(columns(release.table, ["income", "debt"])[order], expected)
 
 

@@ -11,30 +11,15 @@ from shoal.kernels.standardize import Matrix
 
 @dataclass(frozen=True)
 class RecordBlocks:
-    """Record blocks, as unions of cells.
+    """Record blocks, as unions of cells."""
 
-    Attributes
-    ----------
-    tree : CellTree
-        The cells.
-    block : (m,) array of int64
-        The block of each node of the tree; -1 for inner nodes.
-    sizes : (b,) array of int64
-        How many records each block has.
-    centroids : (b, d) array
-        The mean record of each block, to a billionth of the range.
-    leaves : int
-        How many cells with records there were before any were put together.
-    crowded : int
-        How many blocks have more records than asked for because these cannot be told apart: they lie in one place, or
-        too few others lie beside it. They are partitioned like any other, but need more memory.
-    """
-
-    tree: CellTree
-    block: Integers
-    sizes: Integers
-    centroids: Matrix
-    leaves: int
+    tree: CellTree  # the cells
+    block: Integers  # (m,) array of int64: the block of each node of the tree; -1 for inner nodes
+    sizes: Integers  # (b,) array of int64: how many records each block has
+    centroids: Matrix  # (b, d) array: the mean record of each block, to a billionth of the range
+    leaves: int  # how many cells with records there were before any were put together
+    # How many blocks have more records than asked for because these cannot be told apart: they lie in one place, or
+    # too few others lie beside it. They are partitioned like any other, but need more memory
     crowded: int
 
     def assign(self, X: Matrix) -> Integers:
@@ -60,18 +45,10 @@ def united(tree: CellTree, inside: Contents, block: NDArray[np.integer], crowded
 
 @dataclass(frozen=True)
 class PartBlocks:
-    """Record blocks of parts, numbered one part after the other.
+    """Record blocks of parts, numbered one part after the other."""
 
-    Attributes
-    ----------
-    within
-        The blocks of each part; None if it is one.
-    records
-        How many each part has.
-    """
-
-    within: list[RecordBlocks | None]
-    records: list[int]
+    within: list[RecordBlocks | None]  # the blocks of each part; None if it is one
+    records: list[int]  # how many each part has
 
     @property
     def _sizes(self) -> list[Integers]:

@@ -22,7 +22,7 @@ _COUNTERS = 20  # a pass keeps about 2^20 counters: 8 MB
 
 
 class Sum(Protocol):
-    """What is seen in some records; adding two gives what is seen in both."""
+    """What is seen in some records; the sum of two is what is seen in both."""
 
     def __add__(self, other: Any, /) -> Self:
         """Add."""
@@ -56,21 +56,15 @@ def extent(X: Matrix) -> Extent:
 
 @dataclass(frozen=True)
 class CellTree:
-    """A binary tree of cells; only cells that have records exist.
+    """A binary tree of cells; only cells that have records exist."""
 
-    Attributes
-    ----------
-    low, scale : (d,) arrays
-        The place of a value x in its attribute is ``(x - low) * scale``, rounded down, in 0 .. 2^30 - 1.
-    children : (m, 2) array of int64
-        The lower and the upper half of each node; -1 where there is none. A leaf has neither.
-    depth : (m,) array of int64
-        How often the box was halved. A node of depth t is halved across attribute t mod d.
-    """
-
+    # (d,) arrays: the place of a value x in its attribute is ``(x - low) * scale``, rounded down, in 0 .. 2^30 - 1
     low: NDArray[np.float64]
+    # (d,) arrays: the place of a value x in its attribute is ``(x - low) * scale``, rounded down, in 0 .. 2^30 - 1
     scale: NDArray[np.float64]
+    # (m, 2) array of int64: the lower and the upper half of each node; -1 where there is none. A leaf has neither
     children: Integers
+    # (m,) array of int64: how often the box was halved. A node of depth t is halved across attribute t mod d
     depth: Integers
 
     def leaves(self) -> tuple[Integers, int]:
@@ -132,16 +126,8 @@ def grow(gather: Gather, most: int, whole_levels: bool) -> CellTree:
     """Halve cells until none has more than `most` records.
 
     A pass over the records counts as many halvings ahead as 2^20 counters allow, so a few passes do, whatever the
-    depth. A cell whose records all have the same place cannot be halved and stays as it is.
-
-    Parameters
-    ----------
-    gather
-        The records, of which there is at least one.
-    most
-        How many records a cell may have.
-    whole_levels
-        Whether all d attributes are halved at a time, which is the 2^d-tree, or one after the other.
+    depth. A cell whose records all have the same place cannot be halved and stays as it is. With `whole_levels` all d
+    attributes are halved at a time, which is the 2^d-tree; otherwise one after the other.
     """
     box = gather(extent)
     width = box.high - box.low

@@ -13,7 +13,7 @@ _CELLS_A_BLOCK = 64  # a block's size is within a 64th of the half that was aime
 
 
 def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
-    """Halve the records across their widest attribute until no block has more than `most`.
+    """Halve standardised records across their widest attribute until no block has more than `most`, nor fewer than k.
 
     As in a k-d tree [1]_ a block is divided at the median of the attribute in which its records vary most, so blocks
     are compact and of about the same size. An exact median would need the records of a block in order. Here the
@@ -23,15 +23,6 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
     records share a cell, and so a block.
 
     Where too many records lie in one place a block may stay larger: see `RecordBlocks.crowded`.
-
-    Parameters
-    ----------
-    gather
-        The records: standardised attributes.
-    k
-        The least number of records in a block.
-    most
-        The most records in a block.
 
     References
     ----------

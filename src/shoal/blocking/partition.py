@@ -15,26 +15,7 @@ _BATCHES = 8  # pieces of work a core: enough to keep all busy to the end, few e
 
 
 def partition_blocks(X: Matrix, k: int, search: Partitioner, blocks: Integers, progress: Progress = quiet) -> Integers:
-    """Partition each block of records on its own.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    k
-        The least number of records in a group.
-    search
-        The partition method.
-    blocks
-        The block of each record, numbered from 0; each has at least k records.
-    progress
-        Called with how many records are done.
-
-    Returns
-    -------
-    labels
-        The group of each record, counting on from one block to the next.
-    """
+    """Partition each block of records on its own; labels count on from one block to the next."""
     sizes = np.bincount(blocks)
     if sizes.min() < k:
         raise DataError(f"k = {k} asks for groups larger than the smallest record block, of {sizes.min()} records")
@@ -69,7 +50,7 @@ def _in_turn(X: Matrix, k: int, search: Partitioner, pieces: list[Integers], *, 
 
 
 def block_records(memory: int, d: int, n: int, workers: int | None = None) -> int:
-    """Return how many of n records of d attributes a block may have if blocks are to take half of `memory` bytes.
+    """Return how many of n records of d attributes a block may have if blocks may take half of `memory` bytes.
 
     If all fit in one block, that is n: no blocks, no loss. Otherwise each worker has one block at a time. The other
     half is for the records as they were read, what is written, and the program itself.

@@ -42,24 +42,7 @@ def repair_seams(X: Matrix, k: int, labels: Integers, blocks: Integers, progress
 
     Every step lowers the sum, and no group leaves k .. 2k - 1. Steps are taken one after the other in the order of the
     labels: the outcome depends on nothing but the arguments. The time is that of finding neighbours, n log n.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    k
-        The least number of records in a group.
-    labels
-        The group of each record, numbered from 0, with k to 2k - 1 members each.
-    blocks
-        The block of each record; all members of a group are in one.
-    progress
-        Called with what is done.
-
-    Returns
-    -------
-    labels
-        The group of each record, numbered from 0 in the order of the old labels.
+    Labels come back numbered from 0 in the order of the old ones.
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     groups = _gathered(X, k, labels)

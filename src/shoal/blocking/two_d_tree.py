@@ -12,7 +12,7 @@ from shoal.kernels.kd_nearest import fuse_small
 
 
 def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
-    """Divide records by a 2^d-tree [1]_ into blocks of at most L, and fuse those with fewer than k.
+    """Divide standardised records by a 2^d-tree [1]_ into blocks of at most L, and fuse those with fewer than k.
 
     The root is the box of all records. A node with more than L records has its range halved in each of the d attributes
     at a time; of the 2^d children only those that have records exist. Then every leaf with fewer than k records is
@@ -25,15 +25,6 @@ def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
     on EIA it is the one nearest to the paper's results: up to 0.6 % below; others reach 3.4 % below and 9.7 % above.
 
     The number of leaves grows quickly with d: a few attributes that tell records apart do better than all.
-
-    Parameters
-    ----------
-    gather
-        The records: the d attributes by which to divide, standardised.
-    k
-        The least number of records in a block.
-    L
-        The most records in a leaf.
 
     References
     ----------

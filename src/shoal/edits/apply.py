@@ -19,7 +19,7 @@ from shoal.plan.resolved import ResolvedPlan
 from shoal.text import counted, listed, warning
 
 _NAMED = 5  # so many rules are named in a message
-_MEDOID = "publish whole records (aggregate = 'medoid')"
+_MEDOID = "publish whole records with --aggregate medoid"
 
 
 def rules_of(plan: Plan) -> list[Rule]:
@@ -28,17 +28,7 @@ def rules_of(plan: Plan) -> list[Rule]:
 
 
 def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) -> tuple[ResolvedPlan, Strategy]:
-    """Plan how the rules are kept, and give attributes the aggregates that this takes.
-
-    Parameters
-    ----------
-    plan
-        With its attributes and their types settled.
-    names
-        All attributes of the table.
-    rules
-        The rules to keep.
-    """
+    """Plan how the rules are kept, and assign the aggregates that this takes."""
     if plan.draws:
         return plan, _in_moments(plan, names, rules)
     types = {name: plan.types[name] for name in plan.masked}
@@ -64,13 +54,13 @@ def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) 
 
 
 def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Strategy:
-    """See that the attributes are there of which rules speak that hybrid data keep, in no group's representatives."""
+    """Check that the attributes exist that rules name; hybrid data keep rules by moments, not by representatives."""
     nothing: dict[str, Any] = {"masked": {}, "defaults": {}, "asked": {}, "blocks": []}
     kept = strategy_for(rules, Met(names=names, identifiers=plan.identifiers, **nothing))
     for requirement in kept.requirements:
         if {*requirement.of.attributes} & {*plan.changed}:
             where = "all records" if plan.method == "ms" else "every group"
-            requirement.how = [f"means and covariances of {where}, put right so that the sum is exact as written"]
+            requirement.how = [f"means and covariances of {where}, repaired so that the sum is exact as written"]
     return kept
 
 
@@ -124,21 +114,9 @@ def kept_by_medoids(rules: Sequence[Rule], plan: Plan) -> frozenset[str]:
 
 
 def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: Plan) -> list[str]:
-    """Say what becomes of original records that break rules.
+    """Note what happens to original records that break rules; refuse them unless the plan keeps or excludes them.
 
-    Parameters
-    ----------
-    found
-        The rules that are broken, each with the number of records that do, and the first where they have an order.
-    records
-        How many break some rule.
-    plan
-        What is asked for.
-
-    Raises
-    ------
-    DataError
-        If there are any and the plan does not say that they are kept or left out.
+    `found` has each broken rule with its number of records, and the first one where they have an order.
     """
     if not found:
         return []
@@ -149,9 +127,9 @@ def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: 
     more = f" and {len(named) - _NAMED} rules more" if len(named) > _NAMED else ""
     what = "; ".join(named[:_NAMED]) + more
     if plan.edits_original == "fail":
-        ways = ["leave such records out (edits_original = 'exclude')"]
-        ways += [] if plan.draws else ["keep them (edits_original = 'keep')"]
-        raise DataError(f"the original data break rules: {what}; put them right, or {', or '.join(ways)}")
+        ways = ["Correct them", "leave them out with --edits-original exclude"]
+        ways += [] if plan.draws else ["keep them with --edits-original keep"]
+        raise DataError(f"The original data break rules: {what}. {', or '.join(ways)}.")
     many = counted(records, "record")
     if plan.edits_original == "exclude":
         return [f"{many} left out, breaking a rule in the original ({what})"]
@@ -159,33 +137,33 @@ def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: 
 
 
 def no_product(name: str, kept: Strategy) -> str | None:
-    """Say what to do where a rule needs the geometric mean of an attribute that has none; None if no rule does."""
+    """Explain what to do where a rule needs a geometric mean of an attribute that has none; None if no rule does."""
     for requirement in kept.requirements:
         if name in requirement.geometric:
-            anew = requirement.recomputed[0].name if requirement.recomputed else name
+            computed = requirement.recomputed[0].name if requirement.recomputed else name
             return (
                 f"and rule '{requirement.name}' is kept by geometric means, which only positive numbers have; compute "
-                f"one attribute of the rule from the others (recompute = '{anew}'), or leave the rule out"
+                f"one attribute of the rule from the others with --recompute {computed}, or leave the rule out"
             )
     return None
 
 
 def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -> str:
-    """Say that a release breaks a rule: `first` by which record, if they have an order; whole records may keep it."""
+    """Report that a release breaks a rule, `first` in which record if they have an order; whole records may keep it."""
     where = f", first by {first}" if first else ""
     way = f"{_MEDOID}, or leave the rule out" if by_medoids else "leave the rule out"
     return f"rule '{rule}' is broken by {counted(records, 'record')}{where}; {way}"
 
 
 def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int) -> str:
-    """Say that rules part off too few records."""
+    """Report that rules part off too few records."""
     names = list(dict.fromkeys(rules))
     part = f"rule {listed(names)} parts" if len(names) == 1 else f"rules {listed(names[:_NAMED])} part"
     return f"{part} off {counted(sum(sizes), 'record')} in {counted(len(sizes), 'part')} of fewer than k = {k}"
 
 
 def ways_out(rules: Collection[str], kept: Strategy, plan: Plan) -> str:
-    """Say what to do where rules part off too few records."""
+    """Suggest what to do where rules part off too few records."""
     by_medoids = {*rules} <= kept_by_medoids(kept.rules, plan)
     return f"take a smaller k, {_MEDOID + ', ' if by_medoids else ''}or leave the rule out"
 
@@ -200,7 +178,7 @@ def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:
 
 
 def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
-    """Say how a condition comes out: true or false, and where two values differ, in which direction.
+    """Return how a condition comes out: true or false, and where two values differ, in which direction.
 
     Those below and those above are told apart because their mean may be equal.
     """
@@ -211,7 +189,7 @@ def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
 
 
 def explained(kept: Strategy) -> Iterator[dict[str, Any]]:
-    """Say of every rule what it is and how it is kept, ready for JSON."""
+    """Describe every rule and how it is kept, ready for JSON."""
     for requirement in kept.requirements:
         yield {
             "rule": requirement.name,

@@ -33,16 +33,13 @@ class System(NamedTuple):
         return np.array([c - total(a, x) for a, c in zip(self.a, self.c, strict=True)])
 
 
-def solve_block(
-    system: System, x: Matrix, low: Matrix, high: Matrix, orders: dict[bytes, list[int]]
-) -> tuple[Matrix, Places]:
-    """Solve a block of groups; tell also in how many each equality fails. Orders are kept for other blocks."""
+def solve_block(system: System, x: Matrix, low: Matrix, high: Matrix, orders: dict[bytes, list[int]]) -> Matrix:
+    """Solve a block of groups; orders are kept for other blocks."""
     uses = system.a != 0
     imposed = np.array([~np.isnan(x[terms]).any(axis=0) for terms in uses])
     n = np.empty_like(x)
-    on_lattice = np.where(
-        system.fixed[:, None], np.rint(x), x
-    )  # of what stays off the lattice, the nearest multiple counts
+    # Of what stays off the lattice, the nearest multiple counts.
+    on_lattice = np.where(system.fixed[:, None], np.rint(x), x)
     for pattern, groups in _patterns(imposed):
         if pattern.tobytes() not in orders:
             there = np.flatnonzero(pattern)
@@ -50,8 +47,7 @@ def solve_block(
         part = system.only(orders[pattern.tobytes()])
         n[:, groups] = _settle(part, on_lattice[:, groups], low[:, groups], high[:, groups])
     n[system.fixed] = x[system.fixed]
-    fails = [(total(a, n)[there] != c).sum() for a, c, there in zip(system.a, system.c, imposed, strict=True)]
-    return n, np.array(fails)
+    return n
 
 
 def _patterns(imposed: Mask) -> Iterator[tuple[Mask, Places | slice]]:

@@ -21,7 +21,7 @@ from shoal.edits.expressions import (
     attributes_of,
     within,
 )
-from shoal.edits.normal_forms import Clause, Linear, clauses, linear, product
+from shoal.edits.normal_forms import Clause, clauses, linear, product
 
 Kind: TypeAlias = Literal["linear", "product", "values", "governs", "domain", "several", "other"]
 
@@ -45,37 +45,24 @@ _WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Classified:
-    """A rule and its class.
-
-    Attributes
-    ----------
-    rule
-        The rule.
-    kind
-        linear: an equality or inequality of several attributes, each times a number (section 3.1 of the paper);
-        product: the same of products (3.2); values: any condition on one attribute, whatever set of values it allows
-        (3.3); governs: an order of two attributes, or a condition on some attributes under conditions on others (3.4);
-        domain: a value must occur in the original data (3.5); several: the rule is a conjunction of parts of different
-        classes; other: some part has no known form.
-    label
-        The class as the paper writes it; several with commas.
-    attributes
-        The attributes that the rule ties together, in their order.
-    text
-        The class in words.
-    """
+    """A rule and its class."""
 
     rule: Rule
+    # Linear: an equality or inequality of several attributes, each times a number (section 3.1 of the paper);
+    # product: the same of products (3.2); values: any condition on one attribute, whatever set of values it allows
+    # (3.3); governs: an order of two attributes, or a condition on some attributes under conditions on others (3.4);
+    # domain: a value must occur in the original data (3.5); several: the rule is a conjunction of parts of different
+    # classes; other: some part has no known form
     kind: Kind
-    label: str
-    attributes: list[str]
-    text: str
+    label: str  # the class as the paper writes it; several with commas
+    attributes: list[str]  # the attributes that the rule ties together, in their order
+    text: str  # the class in words
 
 
 def classify(rule: Rule) -> Classified:
     """Find the class of a rule from its conjunctive normal form.
 
-    How a rule lets records pass that miss a value, ``Missing(...)`` in front of what it says, does not matter.
+    How a rule lets records pass that miss a value, ``Missing(...)`` in front of the rest, does not matter.
     """
     condition = rule.condition
     parts = condition.parts if isinstance(condition, Or) else (condition,)
@@ -113,18 +100,8 @@ def _kind_of_tie(part: Condition) -> Kind:
         return "other"
     form = linear(atom)
     if form is not None:
-        return "governs" if _is_order(form) else "linear"
+        return "governs" if form.is_order else "linear"
     return "other" if product(atom) is None else "product"
-
-
-def _is_order(form: Linear) -> bool:
-    """Return whether a form is the order of two attributes, as V3 <= V7, which every monotonic aggregate keeps."""
-    return (
-        len(form.coefficients) == 2
-        and sum(form.coefficients.values()) == 0
-        and form.constant == 0
-        and form.sign not in ("==", "!=")
-    )
 
 
 def _has_form(part: Condition) -> bool:

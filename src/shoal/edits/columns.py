@@ -1,6 +1,7 @@
 """Columns as rules see them: as numbers, as texts, as moments."""
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,10 @@ _PRECISION = {"float": 1e-6, "halffloat": 1e-2}  # of types of less than 64 bits
 
 
 class Records:
-    """Columns as rules see them; each is converted when it is first asked for, and kept.
+    """Columns as rules see them; each is converted when it is first needed, and kept.
 
-    Parameters
-    ----------
-    columns
-        Columns of the same length by their names.
-    original
-        The columns of the original data, for rules that ask whether a value occurs there.
-    called
-        What messages call the data.
+    Rules that ask whether a value occurs in the original data look it up in `original`; messages name the data by
+    `called`.
     """
 
     def __init__(
@@ -40,22 +35,16 @@ class Records:
         self._original = None if original is None else Records(original, called="the original data")
         self._numbers: dict[str, NDArray[np.float64]] = {}
         self._texts: dict[str, Array] = {}
+        self._written = False
 
     def __len__(self) -> int:
         return len(next(iter(self._columns.values()), ()))
 
     @property
     def original(self) -> "Records":
-        """The original data.
-
-        Raises
-        ------
-        PlanError
-            If it is not there.
-        """
+        """The original data; a PlanError if there is none."""
         if self._original is None:
-            what = "the rule needs the original data, which is not there; give it too, or leave the rule out"
-            raise PlanError([("edits", what)])
+            raise PlanError([("edits", "a rule needs the original data. Add the original, or leave the rule out")])
         return self._original
 
     def kind(self, name: str) -> pa.DataType:
@@ -64,14 +53,18 @@ class Records:
 
     @property
     def as_written(self) -> "Records":
-        """The same as a file has it and XPath reads it: what is no number by its text is none."""
-        return _Written(self)
+        """The same by their texts, as XPath reads a file: 'true' and '2024-02-29' are not numbers, and '' equals ''."""
+        other = copy(self)
+        other._written = True
+        return other
 
     def number(self, name: str) -> NDArray[np.float64]:
         """Return a column as numbers: of text what XPath's ``number()`` makes of it, NaN where there is none.
 
         Booleans are 1 and 0, dates days since 1970, timestamps seconds since then, times seconds of the day.
         """
+        if self._written and (pa.types.is_boolean(self.kind(name)) or pa.types.is_temporal(self.kind(name))):
+            return np.full(len(self), np.nan)
         if name not in self._numbers:
             numbers = _as_numbers(decoded(self._column(name)), name)
             numbers.flags.writeable = False  # what is kept is the same for all
@@ -79,13 +72,14 @@ class Records:
         return self._numbers[name]
 
     def text(self, name: str) -> Array:
-        """Return a column as text, as a file would have it; null where a value is missing."""
+        """Return a column as text, as a file would have it; where a value is missing null, or '' as written."""
         if name not in self._texts:
             column = self._column(name)
             if not has_text(column.type):
                 raise _no_values(name)
             self._texts[name] = render(column, ".")
-        return self._texts[name]
+        found: Array = pc.fill_null(self._texts[name], "") if self._written else self._texts[name]
+        return found
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which records have no value in a column; not a number is none."""
@@ -94,8 +88,10 @@ class Records:
         return missing
 
     def seconds(self, name: str) -> NDArray[np.float64] | None:
-        """Return a column of dates or timestamps as seconds since 1970, or nothing for other columns."""
+        """Return a column of dates or timestamps as seconds since 1970; None for other columns."""
         kind = self.kind(name)
+        if self._written:
+            return None
         if pa.types.is_date(kind):
             return self.number(name) * _DAY
         return self.number(name) if pa.types.is_timestamp(kind) else None
@@ -110,42 +106,9 @@ class Records:
         return self._columns[name]
 
 
-class _Written(Records):
-    """Columns by their texts: ``number('true')`` and ``number('2024-02-29')`` are not numbers, and '' equals ''."""
-
-    def __init__(self, records: Records) -> None:
-        self._records = records
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    @property
-    def original(self) -> Records:
-        return self._records.original
-
-    def kind(self, name: str) -> pa.DataType:
-        return self._records.kind(name)
-
-    def number(self, name: str) -> NDArray[np.float64]:
-        kind = self.kind(name)
-        if pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
-            return np.full(len(self), np.nan)
-        return self._records.number(name)
-
-    def text(self, name: str) -> Array:
-        filled: Array = pc.fill_null(self._records.text(name), "")
-        return filled
-
-    def missing(self, name: str) -> NDArray[np.bool_]:
-        return self._records.missing(name)
-
-    def seconds(self, name: str) -> None:
-        return None
-
-
 def _no_values(name: str) -> DataError:
     return DataError(
-        f"column '{name}' holds neither numbers, text nor dates, so no rule can speak of its values; leave the rule out"
+        f"column '{name}' has neither numbers, text nor dates, so no rule can use its values. Leave the rule out"
     )
 
 

@@ -12,8 +12,6 @@ part, then at most twenty of the fraction, which it divides by a power of ten, a
 in ten. Sums on a lattice of few digits are safe from it. A product is made so: its factors are rounded to numbers that
 both kinds of reader agree on, and moved by the smallest steps until they agree on the product as well.
 
-How a rule becomes an equality, and what to do about those that cannot be exact on a lattice, is not decided here.
-
 References
 ----------
 .. [1] L. H. Cox and L. R. Ernst, "Controlled rounding", INFOR 20 (1982) 423-432.
@@ -83,28 +81,6 @@ class RoundingBase:
         return f"2^{-self.digits}" if self.radix == 2 else f"{10.0**-self.digits:.{self.digits}f}"
 
 
-@dataclass(frozen=True)
-class Rounded:
-    """Values after which the equalities hold.
-
-    Attributes
-    ----------
-    values
-        All attributes; those of no equality as they were.
-    moved
-        The largest change of each attribute that an equality ties, in its own units.
-    unsolved
-        Equalities that do not hold everywhere, by their place, each with the number of groups where it does not.
-    inexact
-        Equalities that no lattice can hold, by their place: a coefficient such as 0.1, or a constant off the lattice.
-    """
-
-    values: dict[str, Column]
-    moved: dict[str, float]
-    unsolved: dict[int, int]
-    inexact: tuple[int, ...]
-
-
 def rounding_base_of(
     columns: Mapping[str, Column],
     equalities: Sequence[Equality] = (),
@@ -116,29 +92,11 @@ def rounding_base_of(
     """Choose the rounding base of attributes that equalities tie together.
 
     It is a thousand times finer than the resolution of the data, so that means lose next to nothing, and coarser only
-    where sums would not be exact otherwise.
-
-    Parameters
-    ----------
-    columns
-        The original values of the tied attributes; NaN where one is missing.
-    equalities
-        What ties them: their constants share the lattice, and their coefficients tell how large sums become. Without
-        them, all attributes are taken to be added up once. An attribute that has no column (what a sum leaves over) is
-        taken to be as large as all others of its equality together.
-    binary
-        Whether sums must be exact in double arithmetic, hence the rounding base a power of two. Otherwise values
-        with decimals get a decimal base.
-    whole
-        Whether values must be whole numbers, hence the rounding base 1.
-    fine
-        Whether values keep as many digits as sums allow. Otherwise they get no more digits behind the point than any
-        reader of numbers gets right, as long as that leaves a millionth of the largest.
-
-    Raises
-    ------
-    DataError
-        If the attributes are so different in size that no rounding base serves them all.
+    where sums would not be exact otherwise. Constants of equalities share the lattice, and their coefficients bound how
+    large sums become; an attribute without a column (what a sum leaves over) is taken to be as large as all others of
+    its equality together. With `binary` the base is a power of two, so that sums are exact in double arithmetic; with
+    `whole` it is 1. With `fine` values keep as many digits as sums allow; otherwise no more digits behind the point
+    than any reader of numbers gets right, as long as that leaves a millionth of the largest.
     """
     resolutions = {name: resolution_of(column) for name, column in columns.items()}
     return rounding_base_for(resolutions, equalities, binary=binary, whole=whole, fine=fine)
@@ -146,19 +104,11 @@ def rounding_base_of(
 
 @dataclass(frozen=True)
 class Resolution:
-    """The size and the resolution of some values, from which a rounding base is chosen.
+    """The size and the resolution of some values, from which a rounding base is chosen."""
 
-    Attributes
-    ----------
-    largest
-        Of their sizes.
-    bits, digits
-        How many binary and decimal digits behind the point they can do with; None if these are too many.
-    """
-
-    largest: float = 0.0
-    bits: int | None = 0
-    digits: int | None = 0
+    largest: float = 0.0  # of their sizes
+    bits: int | None = 0  # how many binary digits behind the point they need; None if these are too many
+    digits: int | None = 0  # likewise decimal digits
 
     def __add__(self, other: "Resolution") -> "Resolution":
         return Resolution(
@@ -167,7 +117,7 @@ class Resolution:
 
 
 def resolution_of(column: Column) -> Resolution:
-    """Look at some values; NaN and infinite ones are left out."""
+    """Return the resolution of some values; NaN and infinite ones are left out."""
     numbers = column[np.isfinite(column)]
     digits = (_digits_needed(numbers, 2, _BITS), _digits_needed(numbers, 10, _DIGITS))
     return Resolution(float(np.abs(numbers).max(initial=0)), *digits)
@@ -220,8 +170,13 @@ def round_controlled(
     equalities: Sequence[Equality],
     base: RoundingBase,
     fixed: Collection[str] = (),
-) -> Rounded:
-    """Put representatives on the lattice so that equalities hold exactly, by small adjustments.
+) -> dict[str, Column]:
+    """Round representatives to the lattice so that equalities hold exactly, by small adjustments.
+
+    `low` and `high` are the ranges of the groups. An equality is not imposed where one of its attributes is missing
+    (NaN), nor if no lattice can hold it: a coefficient such as 0.1, or a constant off the lattice. Where `fixed`
+    attributes are not on the lattice their equalities may remain unsolved. Each group is rounded on its own, and ties
+    go to the attribute that comes first in `values`.
 
     1. Where an equality is off by more than half a rounding base, the difference is spread by least squares over the
        attributes that may move, within the ranges of the groups as far as they allow.
@@ -234,38 +189,16 @@ def round_controlled(
     their coefficients are 1 and -1: every value stays less than a rounding base away from where it was, and within its
     range. Where equalities form loops (a table with margins) totals may be some multiples away, and leave their range
     by as much.
-
-    Parameters
-    ----------
-    values, low, high
-        What each group (or record) publishes, and the range of its members, by attribute; NaN where it is missing.
-        An equality is not imposed where one of its attributes is missing.
-    equalities
-        What must hold.
-    base
-        The step of the lattice, see `rounding_base_of`.
-    fixed
-        Attributes that must not move. Where they are not on the lattice their equalities remain unsolved.
-
-    Returns
-    -------
-    Rounded
-        Each group on its own: no other group, nor their order, makes a difference. Ties go to the attribute that comes
-        first in `values`.
     """
-    rows = {place: row for place, each in enumerate(equalities) if (row := _in_multiples(each, base)) is not None}
-    inexact = tuple(place for place in range(len(equalities)) if place not in rows)
-    tied = {name for coefficients, _ in rows.values() for name in coefficients}
+    rows = [row for each in equalities if (row := _in_multiples(each, base)) is not None]
+    tied = {name for coefficients, _ in rows for name in coefficients}
     names = [name for name in values if name in tied]
     rounded = {name: values[name].copy() for name in names}
     system = System(
-        np.array(
-            [[coefficients.get(name, 0) for name in names] for coefficients, _ in rows.values()], dtype=np.float64
-        ),
-        np.array([constant for _, constant in rows.values()]),
+        np.array([[coefficients.get(name, 0) for name in names] for coefficients, _ in rows], dtype=np.float64),
+        np.array([constant for _, constant in rows]),
         np.array([name in fixed for name in names], dtype=np.bool_),
     )
-    failures = np.zeros(len(rows), dtype=np.int64)
     orders: dict[bytes, list[int]] = {}
     for start in range(0, rounded[names[0]].size if names else 0, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -274,17 +207,11 @@ def round_controlled(
         )
         if any((total(np.abs(a), np.abs(x)) >= 2.0**_EXACT).any() for a in system.a):
             raise DataError(f"The sums of {listed(names)} are too large to be exact in multiples of {base.text}.")
-        n, failed = solve_block(system, x, lowest, highest, orders)
-        failures += failed
+        n = solve_block(system, x, lowest, highest, orders)
         for name, multiples, must_stay in zip(names, n, system.fixed, strict=True):
             if not must_stay:
                 rounded[name][block] = base.from_multiples(multiples)
-    return Rounded(
-        {**values, **rounded},
-        {name: _largest_change(values[name], rounded[name]) for name in names},
-        {place: int(failed) for place, failed in zip(rows, failures, strict=True) if failed},
-        inexact,
-    )
+    return {**values, **rounded}
 
 
 def is_on_lattice(equality: Equality, base: RoundingBase) -> bool:
@@ -369,11 +296,6 @@ def _refuse_coarse(base: RoundingBase, largest: Mapping[str, float]) -> None:
         )
 
 
-def _largest_change(before: Column, after: Column) -> float:
-    change = np.abs(after - before)
-    return float(np.fmax.reduce(change, initial=0.0))
-
-
 def read_by_digits(text: str) -> float:
     """Read a number as libxml2 does: whole part and fraction are added up digit by digit, then put together."""
     mantissa, _, exponent = text.lower().partition("e")
@@ -431,23 +353,11 @@ def computed_plainly(
     free: Mapping[str, tuple[Column, Column]],
     moved: Collection[str],
 ) -> dict[str, Column]:
-    """Compute attributes from others such that every reader computes the same.
+    """Return the free sources of attributes that are computed, such that every reader computes the same.
 
-    Parameters
-    ----------
-    compute
-        What is computed of sources in some groups; NaN where it need not be plain.
-    sources
-        What it is computed from, one number a group.
-    free
-        Those of them that may be rounded, with the range that they stay in.
-    moved
-        Those of the free ones that may move by their smallest steps, all together.
-
-    Returns
-    -------
-    dict
-        The free ones as they are to be published: as they were where no step serves.
+    `compute` returns the computed attributes of some groups, NaN where they need not be plain. `free` sources may be
+    rounded within their ranges; those `moved` may also move by their smallest steps, all together. They stay as they
+    were where no step serves.
     """
     values = {**sources, **{name: _within(plain(sources[name]), sources[name], free[name]) for name in free}}
     odd = np.arange(len(next(iter(sources.values()))))

@@ -1,4 +1,4 @@
-"""What rules say of records, whole columns at a time.
+"""Whether rules hold in records, whole columns at a time.
 
 Numbers follow IEEE 754 and the functions of XPath 1.0: nothing overflows with an error, a division by zero is infinite
 or not a number, and what is not a number is equal to nothing. What two values are compared as follows from the two:
@@ -57,34 +57,14 @@ Truths: TypeAlias = NDArray[np.bool_] | np.bool_
 TOLERANCE = 1e-9
 
 
-def holds(condition: Condition, records: Records) -> NDArray[np.bool_]:
-    """Return in which records a condition holds.
-
-    Raises
-    ------
-    PlanError
-        If it names a column that is not there, or needs the original data and there is none.
-    DataError
-        If it compares values that are neither numbers, text nor dates.
-    """
-    return _holds(condition, records, rounding=False)
-
-
-def _holds(condition: Condition, records: Records, *, rounding: bool) -> NDArray[np.bool_]:
+def holds(condition: Condition, records: Records, *, rounding: bool = False) -> NDArray[np.bool_]:
+    """Return in which records a condition holds; with `rounding`, no comparison is exact."""
     with np.errstate(all="ignore"):
         return np.array(np.broadcast_to(_truth(condition, records, rounding), len(records)))
 
 
 def value(of: Value, records: Records) -> NDArray[np.float64]:
-    """Return a value of each record as a number; not to be written to.
-
-    Raises
-    ------
-    PlanError
-        If it names a column that is not there.
-    DataError
-        If a column holds neither numbers, text nor dates.
-    """
+    """Return a value of each record as a number; read only."""
     with np.errstate(all="ignore"):
         return np.broadcast_to(_number(of, records), len(records))
 
@@ -97,7 +77,7 @@ def each_broken(rules: Iterable[Rule], records: Records) -> Iterator[tuple[Rule,
 
 def near(rule: Rule, records: Records) -> NDArray[np.bool_]:
     """Return which records break a rule by rounding only: it would hold if no comparison were exact."""
-    return ~holds(rule.condition, records) & _holds(rule.condition, records, rounding=True)
+    return ~holds(rule.condition, records) & holds(rule.condition, records, rounding=True)
 
 
 def _truth(condition: Condition, records: Records, rounding: bool) -> Truths:
@@ -225,7 +205,7 @@ def _seconds(of: Value, records: Records) -> Numbers | None:
 
 
 def _are_texts(left: Value, right: Value, records: Records, *, written: bool) -> bool:
-    """Return whether two values that may be equal are to be compared as texts."""
+    """Return whether two values are compared as texts."""
     if not (_is_untyped(left) and _is_untyped(right)):
         return False
     if written or isinstance(left, Text) or isinstance(right, Text):

@@ -1,4 +1,4 @@
-"""What a rule says, as a tree: one model for both languages that rules are written in.
+"""Rules as trees: one model for both languages that rules are written in.
 
 Numbers follow IEEE 754 as XPath 1.0 does: a missing value is NaN, every comparison with it is false, and `!=` is true.
 Truth has two values.
@@ -128,21 +128,11 @@ Expression: TypeAlias = Value | Condition
 
 @dataclass(frozen=True)
 class Rule:
-    """An edit: what must hold in every record.
+    """An edit: what must hold in every record."""
 
-    Attributes
-    ----------
-    name
-        What messages call it: its own name, or where it stands.
-    condition
-        What must hold.
-    text
-        The rule as it was written.
-    """
-
-    name: str
+    name: str  # what messages call it: its own name, or where it stands
     condition: Condition
-    text: str
+    text: str  # the rule as it was written
 
 
 def within(expression: Expression) -> Iterator[Expression]:

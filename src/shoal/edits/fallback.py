@@ -20,21 +20,11 @@ from shoal.text import counted
 
 @dataclass(frozen=True)
 class Fallback:
-    """What groups publish after all.
+    """What groups publish after all."""
 
-    Attributes
-    ----------
-    values
-        Of the attributes that changed, one number a group.
-    own
-        How many groups publish one of their own records.
-    misread
-        In how many an equality holds, but not to a reader that adds up the digits of numbers.
-    """
-
-    values: dict[str, Codes]
-    own: int = 0
-    misread: int = 0
+    values: dict[str, Codes]  # of the attributes that changed, one number a group
+    own: int = 0  # how many groups publish one of their own records
+    misread: int = 0  # in how many an equality holds, but not to a reader that adds up the digits of numbers
 
 
 def fall_back(
@@ -47,23 +37,8 @@ def fall_back(
 ) -> Fallback:
     """Let what comes out alike in all records of a group come out so in what it publishes.
 
-    Parameters
-    ----------
-    outcomes
-        What must come out how.
-    groups, original
-        The groups, and the numbers of their records.
-    published
-        One number a group.
-    unrounded
-        Attributes that were rounded to whole numbers, as they were before: they may be rounded down or up instead.
-    promised
-        The rules that must not be broken.
-
-    Raises
-    ------
-    DataError
-        If a group has no record that obeys.
+    `published` has one number a group. `unrounded` are attributes before they were rounded to whole numbers: they may
+    be rounded down or up instead. A group without a record that obeys a rule of `promised` is refused.
     """
     values = dict(published)
     changed: set[str] = set()
@@ -91,7 +66,7 @@ def fall_back(
 def _rounded_otherwise(
     part: "_Part", loose: Sequence[str], unrounded: Mapping[str, Codes], values: dict[str, Codes], wrong: Truths
 ) -> Truths:
-    """Round whole numbers down, or else up, in groups where the nearest ones change places; tell what is left."""
+    """Round whole numbers down, or else up, in groups where the nearest ones change places; return those left."""
     for rounding in (np.floor, np.ceil):
         trial = {name: values[name] for name in part.names} | {name: rounding(unrounded[name]) for name in loose}
         better = wrong & ~part.broken(trial)
@@ -124,10 +99,7 @@ class _Part:
     def nearest(self, published: Mapping[str, Codes], asked: Labels) -> tuple[Labels, Labels]:
         """Find the record of some groups that is nearest to what they publish, and obeys.
 
-        Returns
-        -------
-        records, misread
-            The records, and the groups where a reader that adds up digits will still not see an equality hold.
+        Also return the groups where a reader that adds up digits will still not see an equality hold.
         """
         is_asked = np.zeros(len(self.groups), dtype=bool)
         is_asked[asked] = True
@@ -156,9 +128,9 @@ class _Part:
             broken = each.broken(published, asked) & stuck
             if each.tie.rule in self.promised and broken.any():
                 raise DataError(
-                    f"rule '{each.tie.rule}' cannot be kept in {counted(int(broken.sum()), 'group')}, which have no "
-                    "record that obeys it to the last digit and misses nothing: put the original right, write the rule "
-                    "in plain text, where rounding does not count, or leave it out"
+                    f"rule '{each.tie.rule}' cannot be kept in {counted(int(broken.sum()), 'group')} without any "
+                    "complete record that obeys it to the last digit. Correct the original, write the rule in plain "
+                    "text, where rounding does not count, or leave it out"
                 )
 
 

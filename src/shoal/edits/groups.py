@@ -1,4 +1,4 @@
-"""The groups of a partition, and how what rules say comes out in them."""
+"""The groups of a partition, and how conditions of rules come out in them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class Groups:
         """Return the mean of each group."""
         present = ~np.isnan(codes)
         sums = np.add.reduceat(np.where(present, codes, 0.0)[self._order], self._starts)
-        with np.errstate(invalid="ignore"):  # a group in which nobody has it has no mean
+        with np.errstate(invalid="ignore"):  # a group without any value has no mean
             return sums / np.add.reduceat(present[self._order].astype(np.float64), self._starts)
 
     def all(self, truths: Truths) -> Truths:
@@ -115,7 +115,7 @@ def _wanted(tie: Tie) -> Condition:
 
 
 def gathered(names: Sequence[Sequence[str]]) -> Iterator[list[int]]:
-    """Gather what shares attributes, directly or through others: give the places of what belongs together."""
+    """Gather what shares attributes, directly or through others: the places of what belongs together."""
     home: dict[str, str] = {}  # of each attribute another one that it is tied to, in the end always the same
 
     def root(name: str) -> str:

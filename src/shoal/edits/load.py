@@ -22,25 +22,10 @@ _BEFORE_MARKUP = codecs.BOM_UTF8 + codecs.BOM_UTF16 + b"\xfe\xff\0 \t\r\n"
 
 
 def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
-    """Read rules.
+    """Read rules from a file, or from a list of rules in plain text.
 
-    Parameters
-    ----------
-    source
-        The path of a file, or a list of rules in plain text. A file is Schematron if it ends in ``.sch`` or ``.xml`` or
-        begins with ``<``, and otherwise plain text in UTF-8, one rule a line; see `parse_rule` and `read_schematron`.
-
-    Returns
-    -------
-    list of Rule
-        In their order; no two have the same name.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read.
-    PlanError
-        If there is no rule, or one that cannot be read; all of these are named.
+    A file is Schematron if it ends in ``.sch`` or ``.xml`` or begins with ``<``, and otherwise plain text in UTF-8, one
+    rule a line. All rules that cannot be read are named. No two have the same name.
     """
     if isinstance(source, str | os.PathLike):
         return _from_file(os.fspath(source))
@@ -58,7 +43,7 @@ def _from_file(path: str) -> list[Rule]:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
-        raise FileError(f"line {line} of '{path}' is not text in UTF-8; save the rules in that encoding") from None
+        raise FileError(f"line {line} of '{path}' is not text in UTF-8. Save the rules in that encoding") from None
     return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
 
 

@@ -42,12 +42,19 @@ class Linear:
     sign: Sign
     constant: float
 
+    @property
+    def is_order(self) -> bool:
+        """Whether this is the order of two attributes, as V3 <= V7, which every monotonic aggregate keeps."""
+        one, two = (*self.coefficients.values(), 0.0, 0.0)[:2]
+        balanced = len(self.coefficients) == 2 and one + two == 0 == self.constant
+        return balanced and self.sign not in ("==", "!=")
+
 
 @dataclass(frozen=True)
 class Product:
     """A product of attributes, each with an exponent that is not zero, compared with a positive factor.
 
-    It says the same as the comparison it was made from where all attributes are positive.
+    It is equivalent to the comparison it was made from where all attributes are positive.
     """
 
     exponents: dict[str, float]
@@ -55,30 +62,22 @@ class Product:
     factor: float
 
 
-def clauses(condition: Condition) -> tuple[Clause, ...] | None:
+def clauses(condition: Condition, *, is_wanted: bool = True) -> tuple[Clause, ...] | None:
     """Return the conjunctive normal form: clauses that must all hold, of which each holds where some part of it does.
+
+    Of the negation (by De Morgan's laws) where the condition is not wanted; None if there would be too many clauses.
 
     Parts are atoms or `Not` of an atom, in the order of the condition, so that what governs stays in front. ``not(a <
     b)`` stays what it is: where a value is missing, ``a >= b`` is something else. Constant truths are gone; a condition
     that always holds has no clause, one that never does has an empty clause.
-
-    Returns
-    -------
-    tuple or None
-        Nothing if there would be too many clauses.
     """
-    return _clauses(condition, is_wanted=True)
-
-
-def _clauses(condition: Condition, *, is_wanted: bool) -> tuple[Clause, ...] | None:
-    """Return the clauses of a condition, or of its negation where it is not wanted (by De Morgan's laws)."""
     match condition:
         case Truth(truth):
             return () if truth is is_wanted else ((),)
         case Not(of):
-            return _clauses(of, is_wanted=not is_wanted)
+            return clauses(of, is_wanted=not is_wanted)
         case And(parts) | Or(parts):
-            inner = [_clauses(part, is_wanted=is_wanted) for part in parts]
+            inner = [clauses(part, is_wanted=is_wanted) for part in parts]
             return _all_of(inner) if isinstance(condition, And) is is_wanted else _any_of(inner)
     return ((condition if is_wanted else Not(condition),),)
 
@@ -103,13 +102,7 @@ def _any_of(parts: list[tuple[Clause, ...] | None]) -> tuple[Clause, ...] | None
 
 
 def linear(comparison: Comparison) -> Linear | None:
-    """See a comparison as a linear one of its attributes: all of them on the left, a constant on the right.
-
-    Returns
-    -------
-    Linear or None
-        Nothing where it is not linear, or no attribute is left.
-    """
+    """Write a comparison with all attributes on the left and a constant on the right; None where it is not linear."""
     whole = _sum(Arithmetic("-", comparison.left, comparison.right))
     if whole is None or not whole.coefficients:
         return None
@@ -162,12 +155,9 @@ def _added(one: dict[str, float], two: dict[str, float], times: float = 1.0) -> 
 
 
 def product(comparison: Comparison) -> Product | None:
-    """See a comparison as one of products: all attributes on the left, a positive constant on the right.
+    """Write a comparison as a product of attributes on the left and a positive constant on the right.
 
-    Returns
-    -------
-    Product or None
-        Nothing where a side is no product, no attribute is left, or the comparison is linear already.
+    None where a side is no product, no attribute is left, or the comparison is linear.
     """
     left, right = _monomial(comparison.left), _monomial(comparison.right)
     if left is None or right is None or not left.factor or linear(comparison) is not None:
@@ -205,7 +195,7 @@ def _monomial(value: Value) -> _Monomial | None:
 
 
 def _only_term(terms: _Sum) -> _Monomial | None:
-    """See a sum as a product: a constant, or one attribute times its coefficient."""
+    """Write a sum as a product: a constant, or one attribute times its coefficient."""
     if not terms.coefficients:
         return _Monomial({}, terms.constant)
     if len(terms.coefficients) > 1 or terms.constant:
@@ -215,16 +205,11 @@ def _only_term(terms: _Sum) -> _Monomial | None:
 
 
 def dependent(comparison: Comparison) -> list[tuple[str, Value]]:
-    """Find the attributes that an equality gives from the others, each with what it is equal to.
+    """Find the attributes that an equality determines from the others, each with what it is equal to.
 
     An attribute that stands alone on a side comes first, that of the right side before that of the left: computed from
     the other side, it makes the equality exact. Then a linear equality is solved for each other attribute with a
-    coefficient of 1 or -1, the last one first; it is exact but for rounding.
-
-    Returns
-    -------
-    list of tuple
-        Attributes and values that do not speak of them; empty for comparisons that are no equality.
+    coefficient of 1 or -1, the last one first; it is exact but for rounding. Other comparisons determine none.
     """
     if comparison.sign != "==":
         return []

@@ -1,4 +1,4 @@
-"""What is known of rules in records that come in pieces: sums over pieces, of which memory has one.
+"""Rules and records that come in pieces: what each piece shows is added up.
 
 The first pass over the original finds the values that rules ask for, and what rounding bases are chosen from, so
 that sums are exact on the same lattice in all blocks. The second finds the records that break a rule, and the parts:
@@ -33,7 +33,7 @@ Truths = NDArray[np.bool_]
 
 
 def columns_of(rules: Sequence[Rule]) -> list[str]:
-    """List the columns that rules speak of, also those in whose values others must occur."""
+    """List the columns that rules name, also those in whose values others must occur."""
     spoken = [name for rule in rules for name in attributes_of(rule.condition)]
     return list(dict.fromkeys([*spoken, *(each.attribute for each in _in_original(rules))]))
 
@@ -43,7 +43,7 @@ def _in_original(rules: Sequence[Rule]) -> list[InOriginal]:
 
 
 def records_of(table: Table, rules: Sequence[Rule], domains: Mapping[str, "Domain"] | None = None) -> Records:
-    """Return the columns that rules speak of, and of the original values those that these records may have."""
+    """Return the columns that rules name, and of the original values those that these records may have."""
     columns = {name: without_declared(table, name) for name in columns_of(rules) if name in table.names}
     records = Records(columns)
     known: dict[str, Array] = {}
@@ -67,7 +67,7 @@ class Domain:
 
     @classmethod
     def of(cls, column: Array) -> "Domain":
-        """Look at some records."""
+        """Collect the values of some records."""
         values = decoded(column).drop_null()
         return cls(pa.array(np.unique(floats(values))) if is_number(values.type) else values.unique())
 
@@ -89,7 +89,7 @@ class Domain:
         return bool(pa.types.is_float64(self.values.type))
 
     def among(self, wanted: Sequence[NDArray[np.float64]]) -> Array:
-        """Return those numbers that some records may have; a piece needs no others, and would sort all of them anew."""
+        """Return those numbers that some records may have; a piece needs no others, and would sort all again."""
         asked = np.unique(np.concatenate(wanted))
         found: Array = pa.array(asked[_is_in(asked, floats(self.values))])
         return found
@@ -115,7 +115,7 @@ class Basis:
 
 
 def basis_of(kept: Strategy, piece: pa.Table) -> Basis:
-    """Look at some records of the original for the first time."""
+    """Collect from some records of the original what the first pass shows."""
     table = Table(piece)
     records = records_of(table, kept.rules)
     tied = {name for each in kept.sums for name in each.form.coefficients}
@@ -143,37 +143,16 @@ class Broken:
 
 @dataclass(frozen=True)
 class Edits:
-    """What blocks and verification must know of rules.
+    """What blocks and verification must know of rules."""
 
-    Attributes
-    ----------
-    kept
-        How the rules are kept.
-    domains
-        The values of the original that they ask for.
-    rounding_bases
-        Of sums that are tied together.
-    fixed
-        The rules, by number, that speak only of attributes published as they are: who breaks one goes on doing so.
-    excused
-        The rules, by number, that original records break which are published all the same: groups with such a record
-        may go on breaking this very rule.
-    exclude
-        Whether records that break a rule are left out.
-    notes
-        What to know of such records.
-    by_medoids
-        The names of rules that whole records would keep.
-    """
-
-    kept: Strategy
-    domains: Mapping[str, Domain]
-    rounding_bases: list[RoundingBase] = field(default_factory=list)
-    fixed: frozenset[int] = frozenset()
-    excused: frozenset[int] = frozenset()
-    exclude: bool = False
-    notes: list[str] = field(default_factory=list)
-    by_medoids: frozenset[str] = frozenset()
+    kept: Strategy  # how the rules are kept
+    domains: Mapping[str, Domain]  # the values of the original that they ask for
+    rounding_bases: list[RoundingBase] = field(default_factory=list)  # of sums that are tied together
+    fixed: frozenset[int] = frozenset()  # numbers of rules of unmasked attributes only: records may break these
+    excused: frozenset[int] = frozenset()  # numbers of rules that groups with a record that broke them may break
+    exclude: bool = False  # whether records that break a rule are left out
+    notes: list[str] = field(default_factory=list)  # what to know of such records
+    by_medoids: frozenset[str] = frozenset()  # the names of rules that whole records would keep
 
     @property
     def rules(self) -> list[Rule]:
@@ -187,17 +166,7 @@ class Edits:
         labels: Mapping[str, Labels],
         whole: set[str],
     ) -> Repaired:
-        """Repair what the groups of some records publish, so that rules hold exactly.
-
-        Parameters
-        ----------
-        attributes, published
-            The masked attributes with their original codes, and what the groups of their records publish.
-        labels
-            The group of each record, for every attribute.
-        whole
-            Attributes that are published as whole numbers, rules or not.
-        """
+        """Repair what the groups of some records publish, so that rules hold exactly; see `repaired`."""
         original = {attribute.name: attribute.codes for attribute in attributes}
         found = dict(zip(original, published, strict=True))
         return repaired(self.kept, original, found, labels, whole, self.rounding_bases)
@@ -242,7 +211,7 @@ class Edits:
         return Broken(rules), excusable
 
     def failures(self, broken: Broken) -> list[str]:
-        """Say which rules the release breaks."""
+        """List the rules that the release breaks."""
         named = broken.named(self.rules)
         return [disobeyed(*each, by_medoids=each[0] in self.by_medoids) for each in named]
 
@@ -253,18 +222,12 @@ class Edits:
 
 
 def edits_of(kept: Strategy, basis: Basis, whole: set[str], plan: Plan) -> Edits:
-    """Start what must be known of rules from the first pass over the original; see `with_broken` for the second.
-
-    Raises
-    ------
-    DataError
-        If a rule asks for all values of an attribute that has too many.
-    """
+    """Start what must be known of rules from the first pass over the original; see `with_broken` for the second."""
     for name, domain in basis.domains.items():
         if len(domain) > MOST_VALUES:
             raise DataError(
-                f"column '{name}' has more than {MOST_VALUES:,} different values, and a rule asks for all of them; "
-                "leave it out"
+                f"column '{name}' has more than {MOST_VALUES:,} different values, and a rule needs all of them. "
+                "Leave the rule out"
             )
     changed = {*plan.changed}
     fixed = {number for number, rule in enumerate(kept.rules) if not {*attributes_of(rule.condition)} & changed}
@@ -279,12 +242,6 @@ def edits_of(kept: Strategy, basis: Basis, whole: set[str], plan: Plan) -> Edits
 
 
 def excused_by(edits: Edits, broken: Broken, plan: Plan) -> frozenset[int]:
-    """Return the rules that may go on being broken; records that break one are refused unless the plan keeps them.
-
-    Raises
-    ------
-    DataError
-        If original records break rules and the plan does not say what becomes of them.
-    """
+    """Return the rules that may go on being broken; records that break one are refused unless the plan keeps them."""
     on_broken(broken.named(edits.rules), broken.records, plan)
     return frozenset(broken.rules) - edits.fixed if plan.edits_original == "keep" else frozenset()

@@ -83,24 +83,11 @@ class _Token(NamedTuple):
 
 
 def parse_rule(text: str, name: str, *, shown: bool = True) -> Rule:
-    """Read one rule.
+    """Read one rule, such as ``total: V9 + V10 == V14  # in euros``; `name` is for a rule without one.
 
-    A record that misses a value the rule speaks of does not break it, unless the rule itself asks whether that
-    attribute ``is missing``. Numbers that are equal but for rounding are equal.
-
-    Parameters
-    ----------
-    text
-        The rule, such as ``total: V9 + V10 == V14``; its name and a colon may come first, a comment after ``#`` last.
-    name
-        What to call the rule if it has no name, and in messages.
-    shown
-        Whether messages may show a part of the text; one from a file might be data.
-
-    Raises
-    ------
-    PlanError
-        If it cannot be read; the sentence gives the position and the reason.
+    A record that misses a value the rule names does not break it, unless the rule itself asks whether that
+    attribute ``is missing``. Numbers that are equal but for rounding are equal. Messages show the text only where
+    `shown`: one from a file might be data.
     """
     refuse_long(name, text)
     title = _TITLE.match(text)

@@ -34,40 +34,20 @@ _ROUNDING = 2.0**-20  # of a day: what a mean that is a whole day may be off by
 
 @dataclass(frozen=True)
 class Repaired:
-    """What is published.
+    """Published values of each record, and how far the repair went."""
 
-    Attributes
-    ----------
-    values
-        One number a record.
-    slack
-        By how much each attribute may lie outside the range of its group.
-    own
-        How many groups publish one of their own records, because no adjustment of their aggregates keeps all rules.
-    misread
-        In how many groups an equality holds, but not to a reader that adds up the digits of numbers.
-    """
-
-    values: dict[str, Codes]
-    slack: dict[str, float]
-    own: int = 0
-    misread: int = 0
+    values: dict[str, Codes]  # one number a record
+    slack: dict[str, float]  # by how much each attribute may lie outside the range of its group
+    own: int = 0  # how many groups publish one of their own records, as no adjustment of aggregates keeps all rules
+    misread: int = 0  # in how many groups an equality holds, but not to a reader that adds up the digits of numbers
 
 
 @dataclass(frozen=True)
 class RoundingInputs:
-    """What the rounding bases of sums are chosen from, of some records.
+    """What the rounding bases of sums are chosen from, of some records."""
 
-    Attributes
-    ----------
-    resolutions
-        Of the attributes that sums tie.
-    over
-        For the sums that are tied together, whether each leaves something over in some record.
-    """
-
-    resolutions: Mapping[str, Resolution]
-    over: list[list[bool]]
+    resolutions: Mapping[str, Resolution]  # of the attributes that sums tie
+    over: list[list[bool]]  # for the sums that are tied together, whether each leaves something over in some record
 
     def __add__(self, other: "RoundingInputs") -> "RoundingInputs":
         pairs = zip(self.over, other.over, strict=True)
@@ -78,7 +58,7 @@ class RoundingInputs:
 
 
 def rounding_inputs_of(strategy: Strategy, original: Mapping[str, Codes]) -> RoundingInputs:
-    """Look at some records of the original."""
+    """Collect what rounding bases are chosen from in some records of the original."""
     names = {name: None for each in strategy.sums for name in each.form.coefficients}
     over = [[_is_over(_rest(each, original)) for each in sums] for sums in _tied(strategy.sums)]
     return RoundingInputs({name: resolution_of(original[name]) for name in names}, over)
@@ -90,11 +70,6 @@ def rounding_bases_of(
     """Choose a rounding base for each set of sums that are tied together, the same for all records of a file.
 
     `whole` are the attributes that are published as whole numbers, rules or not.
-
-    Raises
-    ------
-    DataError
-        If an equality ties one of them to an attribute that has other numbers.
     """
     rounding_bases = []
     for sums, over in zip(_tied(strategy.sums), rounding_inputs.over, strict=True):
@@ -105,8 +80,8 @@ def rounding_bases_of(
         is_equal = any(each.comparison.sign == "==" and not rest for each, rest in zip(sums, over, strict=True))
         if wholes and others and is_equal:
             raise DataError(
-                f"{listed(wholes)} must be whole numbers, and a rule ties them to {listed(others)}, which are none in "
-                "the original: leave out what makes them whole (round, or a rule), or the rule that ties them"
+                f"{listed(wholes)} must be whole numbers, and a rule ties them to {listed(others)}, which are not in "
+                "the original. Leave out what makes them whole (--round, or a rule), or the rule that ties them"
             )
         exact = any(each.comparison.exact for each in sums)
         fine = not exact and bool(strategy.members & {*names})  # what occurs is not on a lattice, but may be near one
@@ -125,25 +100,11 @@ def repaired(
     whole: Collection[str] = (),
     rounding_bases: Sequence[RoundingBase] | None = None,
 ) -> Repaired:
-    """Put right what groups publish, so that the rules hold exactly.
+    """Repair what groups publish, so that the rules hold exactly.
 
-    Parameters
-    ----------
-    strategy
-        How the rules are kept.
-    original, published
-        The numbers of each masked attribute, before and after: one a record, NaN where there is none.
-    labels
-        The group of each record, for every attribute.
-    whole
-        Attributes that are published as whole numbers, rules or not.
-    rounding_bases
-        Of the sums that are tied together, where these are but some records of a file: see `rounding_bases_of`.
-
-    Raises
-    ------
-    DataError
-        If what is recomputed is no number, or a group has no record that obeys what it must.
+    `original` and `published` have one number a record, NaN where there is none; `labels` the groups of every
+    attribute; `whole` the attributes that are published as whole numbers, rules or not. `rounding_bases` are those of
+    the whole file where these are some of its records.
     """
     if rounding_bases is None:
         rounding_bases = rounding_bases_of(strategy, rounding_inputs_of(strategy, original), whole)
@@ -181,7 +142,7 @@ class _Block:
     misread: int = 0
 
     def repair(self, tied: Sequence[tuple[Sequence[Sum], RoundingBase]]) -> None:
-        """Put sums right, then what must be whole, then what is computed from others; see at last what is left."""
+        """Repair sums, then what must be whole, then what is computed from others; fall back on records at last."""
         tied = [(sums, base) for sums, base in tied if {*_names(sums)} <= self.values.keys()]
         outcomes = self._outcomes()
         computed: list[Recomputed] = []
@@ -216,7 +177,7 @@ class _Block:
         self.changed.add(name)
 
     def _sums(self, sums: Sequence[Sum], base: RoundingBase, outcomes: Mapping[Condition, Outcome]) -> set[str]:
-        """Put equalities right; of the inequalities only those that do not hold of themselves, which are few.
+        """Repair equalities; of the inequalities only those that do not hold of themselves, which are few.
 
         Return the attributes that are on the lattice now.
         """
@@ -254,11 +215,11 @@ class _Block:
                 values[over] = self.groups.mean(rest)
                 low[over], high[over] = self.groups.low(rest), self.groups.high(rest)
         equalities = _equalities(sums, [_is_over(rest) for rest in rests])
-        right = round_controlled(values, low, high, equalities, base, self.strategy.fixed)
-        return {name: right.values[name] for name in names}
+        rounded = round_controlled(values, low, high, equalities, base, self.strategy.fixed)
+        return {name: rounded[name] for name in names}
 
     def _whole(self, rounded: set[str]) -> dict[str, Codes]:
-        """Round what must be whole, and give it as it was; dates whose order counts are rounded down."""
+        """Round what must be whole, and return it as it was; dates whose order counts are rounded down."""
         unrounded = {name: self.values[name] for name in sorted(self.whole - rounded)}
         for name, codes in unrounded.items():
             low, high = self.groups.low(self.original[name]), self.groups.high(self.original[name])
@@ -348,7 +309,7 @@ def _is_over(rest: Codes) -> bool:
 
 
 def _computed(sums: Sequence[Sum], held: Collection[str]) -> list[Recomputed]:
-    """Compute what an equality of no lattice says of an attribute that no other one holds, if there is one."""
+    """Compute one attribute from each equality of no lattice, if there is one that no other equality holds."""
     found: list[Recomputed] = []
     uses = Counter(name for each in sums for name in each.form.coefficients)
     for each in sums:
@@ -360,20 +321,14 @@ def _computed(sums: Sequence[Sum], held: Collection[str]) -> list[Recomputed]:
 def _computed_from(
     values: Mapping[str, Codes], computed: Sequence[Recomputed], obeyed: Sequence[Truths]
 ) -> dict[str, Codes]:
-    """Compute one attribute after the other, in the groups where all records obey.
-
-    Raises
-    ------
-    DataError
-        If something is no number.
-    """
+    """Compute one attribute after the other, in the groups where all records obey."""
     now = dict(values)
     for each, there in zip(computed, obeyed, strict=True):
         found = value(each.value, as_records(attributes_of(each.value), now))
         if not np.isfinite(found[there]).all():
             raise DataError(
                 f"'{each.name}' cannot be computed from {listed(attributes_of(each.value))} in every group: something "
-                "is divided by zero, or too large; compute another attribute of the rule, or leave the rule out"
+                "is divided by zero, or too large. Use --recompute with another attribute, or leave the rule out"
             )
         now[each.name] = np.where(there, found, now[each.name])
     return {each.name: now[each.name] for each in computed}

@@ -1,6 +1,6 @@
 """What a rule requires of the masking: which aggregates, which records are never mixed, what is repaired.
 
-The classes of Torra, Cano and Navarro-Arribas say which aggregate keeps which rule: sums need the arithmetic mean,
+The classes of Torra, Cano and Navarro-Arribas decide which aggregate keeps which rule: sums need the arithmetic mean,
 products the geometric mean, sets and domains a value that occurs in the group, intervals any aggregate within the
 range of its group (internality), and orders the same increasing one on both sides (monotonicity). A rule that governs
 another splits the records beforehand, so that within a group what governs is the same for all.
@@ -66,62 +66,33 @@ class Order:
 
 @dataclass(frozen=True)
 class Tie:
-    """What comes out alike in all records of a group, and must come out so in what the group publishes.
+    """What comes out alike in all records of a group, and must come out so in what the group publishes."""
 
-    Attributes
-    ----------
-    rule
-        Its name.
-    condition
-        A comparison of numbers that are masked, or whether one is whole.
-    wanted
-        Whether it is the truth of it that the rule needs, its falsehood, or (None) whichever the records have.
-    """
-
-    rule: str
-    condition: Comparison | Integral
-    wanted: bool | None
+    rule: str  # its name
+    condition: Comparison | Integral  # a comparison of masked numbers, or whether one is whole
+    wanted: bool | None  # whether the rule needs it to be true, to be false, or (None) as it is in the records
 
 
 @dataclass
 class Requirement:
-    """What one rule asks for.
-
-    Attributes
-    ----------
-    means, geometric, members
-        Attributes that need the arithmetic mean, the geometric mean, or a value that occurs in the group.
-    whole
-        Attributes that must be whole numbers.
-    orders
-        Pairs that need the same increasing aggregate.
-    ties
-        What is checked in every group after the repair.
-    splits
-        Conditions and comparisons whose outcome must be the same for all records of a group.
-    sums, recomputed
-        What is repaired afterwards.
-    mixed
-        Attributes of an equality that are published as they are, while others of it are masked.
-    promised
-        Whether all this keeps the rule by construction; otherwise it is only verified.
-    how
-        In words.
-    """
+    """What one rule asks for."""
 
     of: Classified
-    means: dict[str, None] = field(default_factory=dict)  # ordered sets
+    # Ordered sets of the attributes that need the arithmetic mean, the geometric mean, or a value of the group
+    means: dict[str, None] = field(default_factory=dict)
     geometric: dict[str, None] = field(default_factory=dict)
     members: dict[str, None] = field(default_factory=dict)
-    whole: dict[str, None] = field(default_factory=dict)
-    orders: list[Order] = field(default_factory=list)
-    ties: list[Tie] = field(default_factory=list)
+    whole: dict[str, None] = field(default_factory=dict)  # attributes that must be whole numbers
+    orders: list[Order] = field(default_factory=list)  # pairs that need the same increasing aggregate
+    ties: list[Tie] = field(default_factory=list)  # what is checked in every group after the repair
+    # Conditions and comparisons whose outcome must be the same for all records of a group
     splits: list[Condition] = field(default_factory=list)
-    sums: list[Sum] = field(default_factory=list)
-    recomputed: list[Recomputed] = field(default_factory=list)
+    sums: list[Sum] = field(default_factory=list)  # repaired after aggregation
+    recomputed: list[Recomputed] = field(default_factory=list)  # likewise
+    # Attributes of an equality that are published as they are, while others of it are masked
     mixed: list[str] = field(default_factory=list)
-    promised: bool = True
-    how: list[str] = field(default_factory=list)
+    promised: bool = True  # whether all this keeps the rule by construction; otherwise it is only verified
+    how: list[str] = field(default_factory=list)  # in words
 
     @property
     def name(self) -> str:
@@ -148,23 +119,13 @@ def requirement_of(
 ) -> Requirement:
     """Find what keeps a rule.
 
-    Parameters
-    ----------
-    classified
-        The rule.
-    masked
-        The types of the attributes that are masked; the others are published as they are.
-    whole_records
-        Attributes of which groups publish those of one of their own records, all together.
-    recompute
-        Attributes that must be recomputed from the others.
-    imputed
-        Whether no masked attribute is missing in what is published.
+    `masked` has the types of the attributes that are masked; all others are released unchanged. Of `whole_records`
+    groups publish the attributes of one of their own records, all together. `imputed`: nothing published is missing.
     """
     requirement = Requirement(classified)
     touched = [name for name in classified.attributes if name in masked]
     if not touched:
-        requirement.explain("its attributes are published as they are")
+        requirement.explain("its attributes are released unchanged")
         return requirement
     if all(name in whole_records for name in classified.attributes):
         requirement.explain("each group publishes one of its own records")
@@ -280,7 +241,7 @@ class _Reader:
             self.requirement.give_up()
 
     def _tie(self, atom: Comparison | Integral, wanted: bool | None) -> None:
-        """Look at it in every group afterwards. It is false too where a value is missing: such records stay apart."""
+        """Check it in every group afterwards. It is false too where a value is missing: such records stay apart."""
         self.requirement.ties.append(Tie(self.requirement.name, atom, wanted))
         names = attributes_of(atom)
         if len(names) > 1 and wanted is not True and not self.imputed:
@@ -310,7 +271,7 @@ class _Reader:
         names = attributes_of(atom)
         types = {self.masked.get(name) for name in names}
         whole = Sum(form, atom)
-        if len(names) == 2 and len(types) == 1 and types <= NUMBERS and _is_order(form):
+        if len(names) == 2 and len(types) == 1 and types <= NUMBERS and form.is_order:
             positive, negative = sorted(form.coefficients, key=lambda name: -form.coefficients[name])
             order = (positive, negative) if form.sign in ("<", "<=") else (negative, positive)
             lesser, greater = order if wanted is not False else order[::-1]
@@ -332,7 +293,3 @@ def _is_bound(atom: Comparison, kind: AttributeType) -> bool:
     """Return whether a comparison of one attribute holds on one side of a constant, or at it."""
     sides = {type(atom.left), type(atom.right)}
     return linear(atom) is not None or (kind != "continuous" and sides == {Variable, Text})
-
-
-def _is_order(form: Linear) -> bool:
-    return set(form.coefficients.values()) == {1.0, -1.0} and form.constant == 0 and form.sign not in ("==", "!=")

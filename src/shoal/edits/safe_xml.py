@@ -18,13 +18,7 @@ _TWO_ROOTS = etree.ErrorTypes.ERR_DOCUMENT_END
 
 
 def read_markup(data: bytes, name: str) -> etree._Element:
-    """Read a document; several roots one after another are put into one that has no name of its own, `schema`.
-
-    Raises
-    ------
-    FileError
-        If it is not XML, not whole, or declares types or entities.
-    """
+    """Read a document; several roots one after another are put into one that has no name of its own, `schema`."""
     try:
         return _tree(data, name)
     except etree.XMLSyntaxError as error:
@@ -72,21 +66,12 @@ class _Guard:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
         entities = list(dict.fromkeys(_ENTITY.findall(_text(self._data, "replace"))))
         if not entities:
-            raise FileError(f"'{self._name}' has a DOCTYPE, which may declare entities; take it out")
+            raise FileError(f"'{self._name}' has a DOCTYPE, which may declare entities. Remove it")
         more = ", ..." if len(entities) > _MOST_NAMED else ""
         declared = (
             f"the entity {listed(entities)}" if len(entities) == 1 else f"entities: {listed(entities[:_MOST_NAMED])}"
         )
-        raise FileError(f"'{self._name}' has a DOCTYPE that declares {declared}{more}; take it out")
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Do nothing."""
-
-    def end(self, tag: str) -> None:
-        """Do nothing."""
-
-    def data(self, text: str) -> None:
-        """Do nothing."""
+        raise FileError(f"'{self._name}' has a DOCTYPE that declares {declared}{more}. Remove it")
 
     def close(self) -> None:
         """Do nothing."""

@@ -50,32 +50,13 @@ _REFUSED = {
 
 
 def read_schematron(data: bytes, name: str) -> list[Rule]:
-    """Read the rules of a schema.
+    """Read the rules of a schema, one for each assertion, named after its pattern.
 
     A ``report`` is the opposite of an assertion. A condition on the context, as in ``Record[number(V8) < 1115]``,
     governs the test; within a pattern, a record is tested by the first rule alone whose context it matches. A context
     whose tests speak of ``.`` is an attribute of the record, and the rule asks for its value in every record, as it
     does of the element without text that stands for a missing value in a file. Phases choose nothing: all patterns
-    count. What messages of assertions say is not read.
-
-    Parameters
-    ----------
-    data
-        The schema, in the encoding that its declaration names or its byte order mark says, or else UTF-8.
-    name
-        What to call it in messages.
-
-    Returns
-    -------
-    list of Rule
-        One for each assertion, named after its pattern.
-
-    Raises
-    ------
-    FileError
-        If it is not XML, not whole, declares types or entities, or is no schema.
-    PlanError
-        If there is no rule in it, or one that is not supported.
+    count. Messages of assertions are not read. The encoding is that of the declaration, the byte order mark, or UTF-8.
     """
     root = read_markup(data, name)
     if _tag(root) not in ("schema", "pattern"):
@@ -102,24 +83,12 @@ def _parts(tag: str) -> tuple[str | None, str]:
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule is about.
+    """The element that a rule is about, and the records that it is limited to."""
 
-    Attributes
-    ----------
-    here
-        The record, or one of its attributes.
-    name
-        The name of that element.
-    record
-        The name of the element of the record, if the context has it.
-    limit
-        The condition on the records that the rule is about, if there is one.
-    """
-
-    here: Place
-    name: str
-    record: str | None
-    limit: Condition | None
+    here: Place  # the record, or one of its attributes
+    name: str  # the name of that element
+    record: str | None  # the name of the element of the record, if the context has it
+    limit: Condition | None  # the condition on the records, if there is one
 
 
 class _Schema:
@@ -157,12 +126,10 @@ class _Schema:
             if tag is not None and tag not in _CHILDREN[parent]:
                 self.refuse(child, f"<{tag}> has no place within <{parent}>")
             if tag == "let":
-                variables[self.attribute(child, "name")] = self.let(child, here, variables)
+                let = Let(self.parsed(child, "value"), here, dict(variables))
+                variables[self.attribute(child, "name")] = let
             elif tag is not None:
                 yield child
-
-    def let(self, element: etree._Element, here: Place, variables: Mapping[str, Let]) -> Let:
-        return Let(self.parsed(element, "value"), here, dict(variables))
 
     def parsed(self, element: etree._Element, attribute: str) -> Parsed:
         return parse(self.attribute(element, attribute), self.where(element))
@@ -265,19 +232,7 @@ class _Pattern:
 def read_context(parsed: Parsed, of_attribute: bool, variables: Mapping[str, Let]) -> Context:
     """Read a context: a path of names, with conditions in brackets behind the record or the attribute.
 
-    Parameters
-    ----------
-    parsed
-        The context, such as ``Record``, ``//Record[number(V8) < 1115]`` or ``Record/V3``.
-    of_attribute
-        Whether its last step is an attribute and not the record, as it is if the rule's tests speak of ``.``.
-    variables
-        What ``let`` defined outside of the rule, by name.
-
-    Raises
-    ------
-    PlanError
-        If it is anything else.
+    Its last step is an attribute and not the record if the rule's tests use ``.``.
     """
     steps = _steps(parsed)
     names = [str(name.value) for name, _ in steps]

@@ -24,33 +24,17 @@ _MEMBERS: dict[AttributeType, tuple[Aggregate, ...]] = {
 
 @dataclass(frozen=True)
 class Table:
-    """What the rules meet: which attributes there are, and what becomes of them.
+    """The attributes that rules are about, and what happens to them."""
 
-    Attributes
-    ----------
-    names, identifiers
-        All attributes, and those that are dropped.
-    masked
-        The types of the masked attributes.
-    defaults, asked
-        The aggregate of each masked attribute by its type, and those that were asked for.
-    blocks
-        The masked attributes as they are partitioned together.
-    recompute, adjust
-        Attributes that may be recomputed from others, or give way so that a sum holds.
-    imputed
-        Whether no masked attribute is missing in what is published.
-    """
-
-    names: Sequence[str]
-    identifiers: Collection[str]
-    masked: Mapping[str, AttributeType]
-    defaults: Mapping[str, Aggregate]
-    asked: Mapping[str, Aggregate]
-    blocks: Sequence[Sequence[str]]
-    recompute: Collection[str] = ()
-    adjust: Collection[str] = ()
-    imputed: bool = False
+    names: Sequence[str]  # all attributes
+    identifiers: Collection[str]  # those that are dropped
+    masked: Mapping[str, AttributeType]  # the types of the masked attributes
+    defaults: Mapping[str, Aggregate]  # the aggregate of each masked attribute by its type
+    asked: Mapping[str, Aggregate]  # the aggregates requested
+    blocks: Sequence[Sequence[str]]  # the masked attributes as they are partitioned together
+    recompute: Collection[str] = ()  # attributes that may be recomputed from others
+    adjust: Collection[str] = ()  # attributes that may give way so that a sum holds
+    imputed: bool = False  # whether no masked attribute is missing in what is published
 
 
 @dataclass(frozen=True)
@@ -64,41 +48,18 @@ class Split:
 
 @dataclass(frozen=True)
 class Strategy:
-    """How the rules are kept.
+    """How the rules are kept."""
 
-    Attributes
-    ----------
-    requirements
-        Rule by rule, in the order of the rules.
-    aggregates
-        For the attributes whose aggregate the rules decide.
-    splits
-        What parts records before they are partitioned.
-    sums, fixed
-        What is repaired in every group, and the attributes that do not move in it.
-    recomputed
-        What is recomputed afterwards, in this order.
-    whole
-        Attributes that must be whole numbers.
-    members
-        Attributes of which groups publish a value that occurs.
-    earlier
-        Dates of which groups publish the last day that is not after their aggregate: rounded to the nearest, two of
-        them may change places.
-    ties
-        What is checked in every group after the repair.
-    """
-
-    requirements: list[Requirement]
-    aggregates: dict[str, Aggregate]
-    splits: list[Split]
-    sums: list[Sum]
-    fixed: set[str]
-    recomputed: list[Recomputed]
-    whole: set[str]
-    members: set[str]
-    earlier: set[str]
-    ties: list[Tie]
+    requirements: list[Requirement]  # rule by rule, in the order of the rules
+    aggregates: dict[str, Aggregate]  # for the attributes whose aggregate the rules decide
+    splits: list[Split]  # what parts records before they are partitioned
+    sums: list[Sum]  # what is repaired in every group
+    fixed: set[str]  # attributes that do not move in the repair
+    recomputed: list[Recomputed]  # what is recomputed afterwards, in this order
+    whole: set[str]  # attributes that must be whole numbers
+    members: set[str]  # attributes of which groups publish a value that occurs
+    earlier: set[str]  # dates that are rounded down: to the nearest day, two of them may change places
+    ties: list[Tie]  # what is checked in every group after the repair
 
     @property
     def rules(self) -> list[Rule]:
@@ -107,13 +68,7 @@ class Strategy:
 
 
 def strategy_for(rules: Sequence[Rule], table: Table) -> Strategy:
-    """Plan how to keep rules; what cannot be kept together is refused with the ways out.
-
-    Raises
-    ------
-    PlanError
-        Naming every rule that speaks of what there is not, and every conflict between rules.
-    """
+    """Plan how to keep rules; what cannot be kept together is refused with the ways out."""
     _refuse(_unknown(rules, table))
     whole_records = {name for name, how in table.asked.items() if how == "medoid"}
     requirements = [
@@ -170,7 +125,7 @@ def _unmoved(sums: Sequence[Sum], adjust: Collection[str]) -> set[str]:
 
 
 def _ties(requirements: Sequence[Requirement]) -> list[Tie]:
-    """Gather what is looked at in every group, each once."""
+    """Gather what is checked in every group, each once."""
     found: dict[Condition, Tie] = {}
     for each in (tie for requirement in requirements for tie in requirement.ties):
         before = found.setdefault(each.condition, each)
@@ -191,10 +146,10 @@ def _unknown(rules: Sequence[Rule], table: Table) -> list[str]:
         for name in attributes_of(rule.condition):
             if name in dropped:
                 problems.append(
-                    f"rule '{rule.name}' speaks of '{name}', an identifier, which is dropped; leave the rule out"
+                    f"rule '{rule.name}' names '{name}', an identifier, which is dropped. Leave the rule out"
                 )
             elif name not in known:
-                problems.append(f"rule '{rule.name}' speaks of '{name}', which is no attribute of the table")
+                problems.append(f"rule '{rule.name}' names '{name}', which is no attribute of the table")
     return problems
 
 
@@ -207,7 +162,7 @@ def _apart(requirements: Sequence[Requirement], table: Table) -> list[str]:
         if requirement.mixed:
             problems.append(
                 f"rule '{requirement.name}' ties {listed(masked)}, which are masked, with "
-                f"{listed(requirement.mixed)}, which are published as they are; mask all of them, or leave the rule out"
+                f"{listed(requirement.mixed)}, which are released unchanged. Mask all of them, or leave the rule out"
             )
         if len({block_of[name] for name in masked}) > 1:
             problems.append(f"rule '{requirement.name}' ties {listed(masked)}, which must share an attribute block")
@@ -215,9 +170,9 @@ def _apart(requirements: Sequence[Requirement], table: Table) -> list[str]:
 
 
 def _unused(requirements: Sequence[Requirement], table: Table, computed: set[str]) -> list[str]:
-    """Name attributes that were to be recomputed, or to give way, for no rule."""
+    """Name attributes of --recompute and --adjust that no rule needs."""
     problems = [
-        f"'{name}' cannot be recomputed: no rule says what it equals, or it is not masked, or no number"
+        f"'{name}' cannot be recomputed: no rule determines it, or it is not masked, or not a number"
         for name in table.recompute
         if name not in computed or name not in table.masked
     ]
@@ -229,7 +184,7 @@ def _unused(requirements: Sequence[Requirement], table: Table, computed: set[str
 def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
     """Sort what is recomputed after what it is computed from.
 
-    Parts of one rule may say what an attribute equals under different conditions: the records are split by these.
+    Parts of one rule may determine an attribute under different conditions: the records are split by these.
     """
     left: dict[str, list[Recomputed]] = {}
     for requirement in requirements:
@@ -238,8 +193,8 @@ def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
                 both = f"{_from(left[each.name][0])} and from {_from(each)}"
                 _refuse(
                     [
-                        f"'{each.name}' would be computed from {both}: two rules say what it equals; leave one out, or "
-                        "let recompute name another attribute of one of them"
+                        f"'{each.name}' would be computed from {both}, by two rules. Leave one out, or use "
+                        "--recompute with another attribute of one of them"
                     ]
                 )
             left.setdefault(each.name, []).append(each)
@@ -251,7 +206,7 @@ def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
             if not any(left.keys() & {*attributes_of(each.value)} for each in ways)
         }
         if not ready:
-            _refuse([f"{listed(list(left))} would be computed from one another, in a circle; recompute fewer of them"])
+            _refuse([f"{listed(list(left))} would be computed from one another, in a circle. Recompute fewer of them"])
         order += [each for ways in ready.values() for each in ways]
         left = {name: ways for name, ways in left.items() if name not in ready}
     return order
@@ -293,8 +248,8 @@ def _aggregates(
             rules = wants[what]
             need = f"rule '{rules[0]}' needs" if len(rules) == 1 else f"rules {listed(rules)} need"
             problems.append(
-                f"{need} {' or '.join(allowed)} of '{name}', and aggregate asks for {asked}; leave the aggregate to "
-                f"the rules, or leave the {'rule' if len(rules) == 1 else 'rules'} out"
+                f"{need} {' or '.join(allowed)} of '{name}', not {asked}. Leave out --aggregate, or the "
+                f"{'rule' if len(rules) == 1 else 'rules'}"
             )
             continue
         found[name] = asked or allowed[0]  # type: ignore[assignment] # one of the words
@@ -318,21 +273,15 @@ def _conflict(name: str, wants: Mapping[str, Sequence[str]], requirements: Seque
     movable = [other for each in sums for other in each.form.coefficients if other != name]
     ways = []
     if computable:
-        ways.append(f"compute another attribute from the rest (recompute, such as '{computable[0]}')")
+        ways.append(f"compute another attribute from the rest, such as --recompute {computable[0]}")
     if movable and "mean" in wants:
-        ways.append(f"let others give way so that the sum holds (adjust, such as '{movable[0]}')")
-    ways += ["publish whole records (aggregate = 'medoid')", "leave one of the rules out"]
-    return f"'{name}' is asked for {asked}, which do not go together; {', or '.join(ways)}"
+        ways.append(f"let others give way so that the sum holds, such as --adjust {movable[0]}")
+    ways += ["publish whole records with --aggregate medoid", "leave one of the rules out"]
+    return f"'{name}' needs {asked}, which do not go together: {', or '.join(ways)}"
 
 
 def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
-    """Assign the same increasing aggregate to both sides of an order; what they already have is kept.
-
-    Returns
-    -------
-    list of Order
-        Those that are kept by means.
-    """
+    """Assign the same increasing aggregate to both sides of an order; what they already have is kept."""
     problems, kept = [], []
     for requirement in requirements:
         for order in requirement.orders:
@@ -362,13 +311,13 @@ def _no_order(how: Mapping[str, Aggregate], order: Order) -> str | None:
     if odd := sorted({*how.values()} - {*_INCREASING}):
         are = "is" if len(odd) == 1 else "are"
         return (
-            f"the same increasing aggregate {named}, and {' and '.join(odd)} {are} not increasing; take another, or "
+            f"the same increasing aggregate {named}, and {' and '.join(odd)} {are} not increasing. Use another, or "
             "leave a rule out"
         )
     below = how == {order.lesser: "geometric_mean", order.greater: "mean"}  # no geometric mean is above the mean
     if len({*how.values()}) > 1 and (order.either or not below):
         have = " and ".join(sorted({*how.values()}))
-        return f"the same increasing aggregate {named}, which have {have}; give them one, or leave a rule out"
+        return f"the same increasing aggregate {named}, which have {have}. Use one for both, or leave a rule out"
     return None
 
 

@@ -12,9 +12,6 @@ from numba import njit
 
 from shoal.kernels.types import Floats, Integers
 
-# Variants of IPSO: what of the model is kept.
-A, B, C = 0, 1, 2
-
 # A row (of length one) of which less than this is left, beside a basis, is a combination of that basis. Leaving it out
 # moves a correlation by no more, and it is far above what rounding leaves of a true combination.
 LEAST = 1e-11
@@ -123,37 +120,28 @@ def _orthonormal_noise(noise: Floats, basis: Floats, rank: int) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int, variant: int) -> None:
+def _replace_residuals(E: Floats, noise: Floats, basis: Floats, rank: int) -> None:
     """Replace the residuals E by synthetic ones, made of noise.
 
-    E = T'U with U an orthonormal basis of the residuals; U is replaced by as many rows V of noise. In variant C these
-    are orthonormal too, which leaves E E' as it was.
+    E = T'U with U an orthonormal basis of the residuals; U is replaced by as many orthonormal rows V of noise, which
+    leaves E E' as it was (variant C of Burridge).
     """
-    n = E.shape[1]
     U = E.copy()
     count = _orthonormal(U)
     T = np.empty((count, E.shape[0]))
     for u in range(count):
         for j in range(E.shape[0]):
             T[u, j] = _dot(U[u], E[j])
-    if variant == C:
-        V = _orthonormal_noise(noise[:count], basis, rank)
-    else:
-        V = noise[:count] / math.sqrt(n if variant == A else max(n - rank, 1))
-        if variant == B:
-            for v in range(count):
-                _remove(V[v], basis, rank)
+    V = _orthonormal_noise(noise[:count], basis, rank)
     E[:] = 0.0
     for j in range(E.shape[0]):
         for u in range(count):
-            for i in range(n):
+            for i in range(E.shape[1]):
                 E[j, i] += T[u, j] * V[u, i]
 
 
 @njit(cache=True, nogil=True)
-def synthesise(
-    X: Floats, Y: Floats, noise: Floats, order: Integers, starts: Integers, variant: int
-) -> tuple[Floats, Floats, Floats]:
+def synthesise(X: Floats, Y: Floats, noise: Floats, order: Integers, starts: Integers) -> tuple[Floats, Floats, Floats]:
     """IPSO group by group: return X', the room of each record, and what Y leaves of the variance of its group.
 
     ``order[starts[g]:starts[g + 1]]`` are the members of group g; all records are in a group. Each record brings its
@@ -178,7 +166,7 @@ def synthesise(
         space = np.ones(members.size)
         _take_room(space, basis, rank)
         room[members] = space
-        _replace_residuals(E, noise[members].T.copy(), basis, rank, variant)
+        _replace_residuals(E, noise[members].T.copy(), basis, rank)
         for j in range(X.shape[1]):
             for i in range(members.size):
                 values[members[i], j] = centre[j] + length[j] * (fitted[j, i] + E[j, i])

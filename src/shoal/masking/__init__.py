@@ -1,14 +1,13 @@
 """Methods that are not partition + aggregate: a matrix in, the masked matrix out."""
 
 from shoal.masking.insensitive import private_means
-from shoal.masking.ipso import ipso, least_k
+from shoal.masking.ipso import least_k
 from shoal.masking.mic1d import mic1d
 from shoal.masking.microhybrid import microhybrid, redraw
 from shoal.masking.muralidhar_sarathy import admissible_near, muralidhar_sarathy
 
 __all__ = [
     "admissible_near",
-    "ipso",
     "least_k",
     "mic1d",
     "microhybrid",

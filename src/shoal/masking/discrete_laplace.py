@@ -14,7 +14,7 @@ LARGEST_SCALE = 2**54  # so that noise stays within 64 bits: beyond 255 scales i
 
 
 def discrete_laplace(scale: int, count: int, source: Source = os.urandom) -> Integers:
-    """Draw whole numbers z with probability proportional to exp(-abs(z) / scale) [1]_.
+    """Draw whole numbers z with probability proportional to exp(-abs(z) / scale), scale a whole number [1]_.
 
     Nothing is rounded: every step draws whole numbers and compares them. Laplace noise in floating-point numbers, of
     which the last digits tell what it was added to [2]_, is not.
@@ -22,15 +22,6 @@ def discrete_laplace(scale: int, count: int, source: Source = os.urandom) -> Int
     The steps, for all draws side by side: u is uniform in 0..scale-1 and kept with probability exp(-u / scale), v
     counts successes of probability exp(-1) before the first failure; u + scale v is then geometric. It gets a sign, and
     minus zero is drawn again.
-
-    Parameters
-    ----------
-    scale
-        A whole number from 1 to `LARGEST_SCALE`.
-    count
-        How many to draw.
-    source
-        Random bytes; those of the operating system wherever noise is to protect anybody.
 
     References
     ----------

@@ -17,7 +17,7 @@ BITS = 20  # bounds are divided into a million steps, far finer than any noise
 
 
 class PrivateMeans(NamedTuple):
-    """What is published, group by group, and what must not be: whose groups they are."""
+    """Private means of groups, and the order of the records, which must not be published."""
 
     means: Matrix  # of each group and attribute, with noise
     sizes: Integers  # of the groups, a function of n and k
@@ -27,7 +27,8 @@ class PrivateMeans(NamedTuple):
 def private_means(X: Matrix, bounds: Matrix, k: int, epsilon: float, source: Source = os.urandom) -> PrivateMeans:
     r"""Microaggregate by groups that one record changes little, and add noise: epsilon-differential privacy [1]_.
 
-    1. *Clamp* every value to its bounds, and count it in whole steps from the lower one, 0..2^20 - 1.
+    1. *Clamp* every value to its bounds, a (d, 2) matrix known without the data, and count it in whole steps from the
+       lower one, 0..2^20 - 1.
     2. *Order* the records by a total order of all possible records, which no data have a say in: along the Hilbert
        curve through the box of the bounds.
     3. *Groups* are m = floor(n / k) stretches of that line; their sizes follow from n and k (`group_sizes`).
@@ -56,24 +57,6 @@ def private_means(X: Matrix, bounds: Matrix, k: int, epsilon: float, source: Sou
     attribute for every group; the order along the curve never does worse, and much better for few attributes.
     A table that keeps its rows would also tell which row is in which group. When a record is replaced, others change
     groups, and no noise covers that: `order` must not be published, and rows come out in the order of the groups.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix of finite numbers in their own units.
-    bounds
-        A (d, 2) matrix: between which values each attribute can lie, known without the data.
-    k
-        The least number of records in a group, at most n.
-    epsilon
-        How much may be learned of one record: a positive number, smaller being safer.
-    source
-        Random bytes; those of the operating system wherever noise is to protect anybody.
-
-    Raises
-    ------
-    ValueError
-        If epsilon is so small that the noise would not fit into 64 bits.
 
     References
     ----------

@@ -7,6 +7,8 @@ import numpy.typing as npt
 def mic1d(X: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.float64]:
     """Mask a matrix by Mic1D-k [1]_: mix the values of all attributes in one vector and microaggregate that.
 
+    Means and sums of attributes are not preserved.
+
     **No group of k records is promised.** k counts values of the vector, not records: k values share a mean, but they
     come from different attributes and return to different ranges. How many records are alike in the result has to be
     counted (the real k' = n / number of different records), and may be one.
@@ -31,18 +33,6 @@ def mic1d(X: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.float64]:
     of the paper's figures. This one gives its own-range SSE on Census to the last digit and on Water to 0.1 (65.92,
     80.84, 255.61 for 65.89, 80.95, 255.64); plain stability gives 32.28 for 32.27 on Census at k = 3000, and 65.92,
     80.84, 255.64 on Water.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix of finite numbers, in their own units.
-    k
-        The number of values in a part, 1 <= k <= n d; a k of 1 changes nothing, one of n d makes all values equal.
-
-    Returns
-    -------
-    masked
-        An (n, d) matrix. Means and sums of attributes are not preserved.
 
     References
     ----------

@@ -1,14 +1,13 @@
 """R-microhybrid: groups that publish synthetic records instead of one average."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.aggregation.representatives import Column, Labels, starts_of
-from shoal.kernels.ipso import LEAST_ROOM, C, synthesise
-from shoal.kernels.standardize import Matrix, columns_near_one, standardize
+from shoal.kernels.ipso import LEAST_ROOM, synthesise
+from shoal.kernels.standardize import Matrix, standardize
 from shoal.masking.ipso import Seed, checked, noise, refuse_fewer, stream
 from shoal.partitioning.methods import by_first_record
 
@@ -38,22 +37,20 @@ class Rule(NamedTuple):
     whole: bool = False
 
 
-class Constrained(NamedTuple):
-    """Values that keep to their rules, and what this cost: the moments are no longer exact."""
-
-    values: Matrix
-    moved: NDArray[np.int64]  # how many values of each attribute were moved
-    means: Column  # by how many standard deviations the mean of each attribute moved
-    group_means: Column  # the most that the mean of a group moved
-    covariances: Matrix  # by how much covariances with all attributes, X and Y, moved: products of standard deviations
-
-
 def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> HybridResult:
     """Replace the confidential attributes of each group by synthetic ones with the same means and covariances.
 
-    Variant C of `shoal.masking.ipso` in every group (R-microhybrid [1]_). Means, covariances of X and covariances
-    of X with Y are kept exactly in every group, hence in the file (Lemma 1), however the groups were formed; groups of
+    R-microhybrid [1]_: X is regressed on Y in every group, and the residuals are replaced by synthetic ones of the same
+    covariance matrix, orthogonal to 1 and Y (IPSO, variant C of [2]_). Means, covariances of X and covariances of X
+    with Y are kept exactly in every group, hence in the file (Lemma 1), however the groups were formed; groups of
     similar records, partitioned by X and Y, keep much else besides. One group of all records makes a synthetic file.
+    Each group needs `least_k` records. The result does not depend on how groups are numbered. Anyone who knows the
+    seed can remove the noise, so it must not be published.
+
+    Synthetic residuals are drawn once, and not regressed on X as in [1]_: residuals that are uncorrelated with the
+    original ones are an equation for every pair of attributes, which can be solved for values that are whole numbers;
+    and repeated releases of the same records, with fresh noise, would all avoid one direction, that of the original.
+    So would the best of several draws.
 
     Two things can leave a value as it was:
 
@@ -63,30 +60,15 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
     - The attribute is constant in the group, or a linear combination of Y there. Its values follow from what is
       published anyway, and covariances with Y could not be kept otherwise. They are reported.
 
-    Parameters
-    ----------
-    X : (n, p) matrix
-        The confidential attributes; finite.
-    Y : (n, q) matrix
-        The attributes that are published as they are; it may have no columns.
-    labels : (n,) array of int
-        The group of each record; each has at least ``least_k(p, q)``, see `shoal.masking.ipso`.
-    rng : int, Generator or None
-        See `shoal.masking.ipso`.
-
-    Returns
-    -------
-    HybridResult
-        It does not depend on how the groups are numbered.
-
     References
     ----------
     .. [1] J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint UNECE/Eurostat work session on
        statistical data confidentiality, Bilbao 2009; J. Domingo-Ferrer and Ú. González-Nicolás, "Hybrid microdata using
        microaggregation", Information Sciences 180 (2010) 2834-2844.
+    .. [2] J. Burridge, "Information preserving statistical obfuscation", Statistics and Computing 13 (2003) 321-327.
     """
     X, Y, unit = checked(X, Y)
-    labels = by_first_record(_one_each(labels, len(X)))
+    labels = by_first_record(labels)
     refuse_fewer(int(np.bincount(labels, minlength=1).min()), X.shape[1], Y.shape[1])
     groups = int(labels.max()) + 1
     drawn = noise(X, rng)
@@ -111,21 +93,8 @@ def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
     would publish the combinations of real people, and who knows one confidential value of a person could read off
     the others. What attributes have in common from group to group is kept, and similar records, which groups are made
     of, leave little beyond. As with numbers, neither the values of a group nor how often they occur are hidden:
-    l-diversity and t-closeness look after these.
-
-    Parameters
-    ----------
-    codes : (n, c) matrix
-        Places of levels or numbers of categories; NaN, where a value is missing, is dealt out like a value.
-    labels : (n,) array of int
-        The group of each record.
-    rng : int, Generator or None
-        See `shoal.masking.ipso`.
-
-    Returns
-    -------
-    (n, c) matrix
-        A member may be dealt its own value again, as chance has it: a rule against this would tell what it is not.
+    l-diversity and t-closeness look after these. NaN, a missing value, is dealt out like a value. A member may be dealt
+    its own value again: a rule against this would reveal what it is not.
 
     References
     ----------
@@ -140,52 +109,6 @@ def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
     return dealt
 
 
-def constrained(values: Matrix, rules: Sequence[Rule], Y: Matrix, labels: Labels) -> Constrained:
-    """Make hybrid values keep to rules such as whole or non-negative numbers, and say how far moments moved.
-
-    A value outside of its bounds goes to the nearest one inside; whole numbers are rounded to (half to even). Means and
-    covariances are then kept as nearly as reported, no longer exactly; and a whole number may be its own original again
-    by chance.
-
-    Parameters
-    ----------
-    values : (n, p) matrix
-        As `microhybrid` gives them.
-    rules : sequence of Rule
-        One for each attribute.
-    Y : (n, q) matrix
-        The attributes that are published as they are.
-    labels : (n,) array of int
-        The group of each record, numbered from 0 without gaps.
-
-    Returns
-    -------
-    Constrained
-        Moved means and covariances are in standard deviations, in the file, of the values as they were given; those of
-        a constant attribute, which has none, are in units of its own value.
-    """
-    kept = np.column_stack([kept_to(rule, column) for rule, column in zip(rules, values.T, strict=True)])
-    near, unit = columns_near_one(values, "X")
-    before, after, others = _in_deviations(near, near), _in_deviations(np.ldexp(kept, -unit), near), standardize(Y)
-    shift = after - before
-    groups = [np.abs(np.bincount(labels, column) / np.bincount(labels)).max() for column in shift.T]
-    covariances = _covariances(after, others) - _covariances(before, others)
-    return Constrained(kept, (kept != values).sum(axis=0), shift.mean(axis=0), np.array(groups), covariances)
-
-
-def _in_deviations(X: Matrix, like: Matrix) -> Matrix:
-    """Divide by the standard deviations of other values."""
-    scaled: Matrix = X / np.where(np.ptp(like, axis=0) > 0, like.std(axis=0), 1.0)
-    return scaled
-
-
-def _covariances(X: Matrix, Y: Matrix) -> Matrix:
-    """Return the covariances of X with X and Y."""
-    centred = X - X.mean(axis=0)
-    covariances: Matrix = centred.T @ np.hstack([centred, Y]) / len(X)
-    return covariances
-
-
 def kept_to(rule: Rule, column: Column) -> Column:
     """Move each value to the nearest one that a rule allows."""
     if not rule.whole:
@@ -193,17 +116,10 @@ def kept_to(rule: Rule, column: Column) -> Column:
     return np.clip(np.rint(column), np.ceil(rule.low), np.floor(rule.high))
 
 
-def _one_each(labels: Labels, records: int) -> Labels:
-    given = np.asarray(labels)
-    if given.shape != (records,) or not np.issubdtype(given.dtype, np.integer):
-        raise ValueError("labels must be one whole number for each record")
-    return given.astype(np.int64)
-
-
 def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels) -> tuple[Matrix, Column, Matrix]:
     """IPSO in every group: return the values, the room of every record, and what Y leaves of variances in its group."""
     order = np.argsort(labels, kind="stable")
-    values, room, left = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)), C)
+    values, room, left = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)))
     return values, room, left
 
 

@@ -28,31 +28,10 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
     - e has mean 0, the covariance matrix S - alpha S alpha', and is uncorrelated with X and Y,
 
     so that x' = fitted + residual alpha' + e. Means of X, covariances of X and of X with Y stay what they were [1]_.
-    An alpha of 0 is a synthetic file, the nearer to 1 the more of each record is its own. The noise is given its
-    covariance matrix exactly, and attributes may be constant or collinear.
-
-    Parameters
-    ----------
-    X : (n, p) matrix
-        The confidential attributes; finite. There are at least 100 records, and 10 for each attribute of X and Y.
-    Y : (n, q) matrix
-        The attributes that are published as they are; it may have no columns.
-    alpha : number, (p,) or (p, p) array
-        How much of a residual is the record's own: the same for all attributes (always possible), one for each, or a
-        matrix. Between 0 and 1, on the diagonal of a matrix too; 1 would publish the original.
-    rng : int, Generator or None
-        Start of the random numbers. None takes fresh ones from the operating system; anyone who knows the number can
-        take the noise off again, so it must not be published.
-
-    Returns
-    -------
-    (n, p) matrix
-
-    Raises
-    ------
-    ValueError
-        If S - alpha S alpha' is not positive semidefinite, so that no noise can have it; `admissible_near` gives
-        an alpha for which it is. If there are too few records.
+    Alpha is one number for all attributes (always possible), one for each, or a matrix. 0 is a synthetic file; the
+    nearer to 1, the more of each record is its own. S - alpha S alpha' must be positive semidefinite: `admissible_near`
+    finds such an alpha. The noise gets its covariance matrix exactly, and attributes may be constant or collinear.
+    Anyone who knows the seed can remove the noise, so it must not be published.
 
     Notes
     -----
@@ -73,7 +52,6 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
     deviation = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
     fit, R = _regression(X, Y)
     S = R.T @ R / n
-    _matrix(alpha, len(S))  # the shape is right
     own = _in_deviations(alpha, deviation, exponents)
     _refuse_inadmissible(own, S, np.asarray(alpha, dtype=np.float64))
     own = _matrix(own, len(S))
@@ -102,26 +80,13 @@ def freedom(X: Matrix, Y: Matrix) -> Freedom:
 
 
 def admissible_near(alpha: ArrayLike, S: Matrix) -> Matrix:
-    """Return an alpha near the one asked for for which S - alpha S alpha' is positive semidefinite.
+    """Return an alpha near the one requested, or itself, for which S - alpha S alpha' is positive semidefinite.
 
     It lies on the straight way from there (its diagonal brought between 0 and 1) to the same level for all attributes,
     the mean of the diagonal. That end is always admissible, and as admissible alphas are a convex set, what is past the
     first one is admissible too. The way is gone in thousandths, so that what is offered has few digits.
-
-    Parameters
-    ----------
-    alpha : number, (p,) or (p, p) array
-        As in `muralidhar_sarathy`.
-    S : (p, p) matrix
-        The covariance matrix of X given Y, in the units of the data.
-
-    Returns
-    -------
-    array of the shape of alpha
-        Alpha itself if it is admissible.
     """
     asked = np.array(alpha, dtype=np.float64)
-    _matrix(asked, len(S))  # the shape is right
     diagonal = np.diagonal(asked) if asked.ndim == 2 else asked
     within = np.where(diagonal >= 1, MOST, np.maximum(diagonal, 0.0))
     end = np.broadcast_to(within.mean(), within.shape)
@@ -144,9 +109,8 @@ def _refuse_few(n: int, p: int, q: int) -> None:
     least = max(LEAST_RECORDS, PER_ATTRIBUTE * (p + q))
     if n < least:
         raise ValueError(
-            f"{n} records are too few for the noise of method 'ms': what it preserves are equations for the original"
-            f" values, which fewer than {least} records ({LEAST_RECORDS}, and {PER_ATTRIBUTE} for each attribute) may"
-            " not hide; use 'hybrid'"
+            f"{n} records are too few for method 'ms': what it preserves are equations that fewer than {least} records"
+            f" ({LEAST_RECORDS}, and {PER_ATTRIBUTE} for each attribute) may not hide. Use --method hybrid."
         )
 
 
@@ -178,9 +142,8 @@ def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
         raise ValueError(f"alpha must be at least 0 and less than 1, which would publish the original{offer}")
     if not _admissible(matrix, S):
         raise ValueError(
-            "this alpha would take more variance from the records than they have: S - alpha S alpha', the covariance"
-            " matrix of the noise, must be positive semidefinite, where S is that of X given Y, as it always is for"
-            f" an alpha that is the same for all attributes{offer}"
+            "alpha takes more variance from the records than they have: S - alpha S alpha' must be positive"
+            f" semidefinite, as it always is for one alpha for all attributes{offer}"
         )
 
 
@@ -196,16 +159,9 @@ def _orthonormal_noise(taken: Matrix, count: int, rng: int | np.random.Generator
 
 
 def _matrix(alpha: ArrayLike, p: int) -> Matrix:
+    """Return alpha, given as a number, as p numbers or as a matrix, as a matrix of p by p."""
     given = np.asarray(alpha, dtype=np.float64)
-    if not np.isfinite(given).all():
-        raise ValueError("alpha must not have missing or infinite values")
-    if given.shape == ():
-        return np.eye(p) * given
-    if given.shape == (p,):
-        return np.diag(given)
-    if given.shape == (p, p):
-        return given
-    raise ValueError(f"alpha must be a number, {p} numbers or a matrix of {p} by {p}, as there are {p} attributes")
+    return given if given.ndim == 2 else np.eye(p) * given
 
 
 def _admissible(alpha: Matrix, S: Matrix) -> bool:

@@ -89,5 +89,5 @@ def with_exact_sums(
     base = rounding_base_of(tied, equalities, binary=True, fine=True)
     low = {name: np.full(len(column), -np.inf) for name, column in tied.items()}
     high = {name: np.full(len(column), np.inf) for name, column in tied.items()}
-    right = round_controlled(tied, low, high, equalities, base, fixed=[name for name in tied if name in others])
-    return {**hybrid, **{name: right.values[name] for name in tied if name in hybrid}}
+    rounded = round_controlled(tied, low, high, equalities, base, fixed=[name for name in tied if name in others])
+    return {**hybrid, **{name: rounded[name] for name in tied if name in hybrid}}
