@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.golden.cases import CASES, RECORDS, answer, table
 from tests.golden.test_golden import assert_golden
+from tests.samples import diagonal
 
 import shoal
 from shoal.backends.file import run as local
@@ -38,8 +39,7 @@ def written(folder: Path, kind: str, records: int = 900) -> Path:
     return path
 
 
-@pytest.mark.parametrize("cores", [1, 7])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "cores"), diagonal([*CASES], [1, 7]))
 def test_the_number_of_cores_does_not_matter(monkeypatch, name, cores):
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     assert_golden(name, answer(name))
@@ -88,8 +88,7 @@ def test_both_engines_publish_the_same(tmp_path, quasi):
         assert one == two, name
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "seed"), diagonal([*CASES], [1, 2]))
 def test_another_order_of_rows_gives_the_same_release_in_that_order(name, seed):
     records = table(RECORDS.get(name, 60))
     order = np.random.default_rng(seed).permutation(len(records))

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line, assert_private, large, small
+from tests.samples import diagonal
 
 # Where a step does its work: see `tests.faults.nursery`.
 IN_MEMORY = {
@@ -31,7 +32,9 @@ LARGE = {
     "manifest": "shoal.backends.file.run:manifest_of_file",
     "name": "shoal.tables.atomic:_sync_folder",
 }
-WHERE = [("memory", step) for step in IN_MEMORY] + [("large", step) for step in LARGE]
+WHERE = {
+    f"{engine}-{step}": (engine, step) for engine, steps in (("memory", IN_MEMORY), ("large", LARGE)) for step in steps
+}
 RAISED = {
     "disk full": "No space left on device",
     "permission lost": "Permission denied",
@@ -42,14 +45,6 @@ RAISED = {
     "unexpected error": "unexpected RuntimeError",
 }
 ASKED_TO_STOP = ["Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGHUP"]
-ALWAYS = ["disk full", "Ctrl-C twice"]  # at every step in `make test`; the others at one
-
-
-def cases(faults):
-    for fault in faults:
-        for engine, step in WHERE:
-            marks = [] if fault in ALWAYS or step in ("partition", "write") else [pytest.mark.slow]
-            yield pytest.param(engine, step, fault, marks=marks)
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +64,9 @@ def placed(engine: str, step: str, folder) -> tuple[Place, str, list[str]]:
     return small(folder), IN_MEMORY[step], ["--report", "report.html"] if step == "report" else []
 
 
-@pytest.mark.parametrize(("engine", "step", "fault"), [*cases(RAISED)])
-def test_an_error_in_a_step(engine, step, fault, expected, tmp_path):
+@pytest.mark.parametrize(("where", "fault"), diagonal(WHERE, [*RAISED]))
+def test_an_error_in_a_step(where, fault, expected, tmp_path):
+    engine, step = where
     place, at, more = placed(engine, step, tmp_path)
     ended = place.run(*more, at=at, fault=fault)
     assert ended.code == 2
@@ -84,8 +80,9 @@ def test_an_error_in_a_step(engine, step, fault, expected, tmp_path):
         assert_nothing_left(place)
 
 
-@pytest.mark.parametrize(("engine", "step", "fault"), [*cases(ASKED_TO_STOP)])
-def test_asked_to_stop_in_a_step(engine, step, fault, expected, tmp_path):
+@pytest.mark.parametrize(("where", "fault"), diagonal(WHERE, ASKED_TO_STOP))
+def test_asked_to_stop_in_a_step(where, fault, expected, tmp_path):
+    engine, step = where
     place, at, more = placed(engine, step, tmp_path)
     ended = place.run(*more, at=at, fault=fault)
     if ended.code == 0:  # too late: nothing comes after it that could be stopped
@@ -98,7 +95,7 @@ def test_asked_to_stop_in_a_step(engine, step, fault, expected, tmp_path):
         assert_nothing_left(place)
 
 
-@pytest.mark.parametrize(("engine", "step"), WHERE)
+@pytest.mark.parametrize(("engine", "step"), WHERE.values(), ids=WHERE)
 def test_killed_in_a_step(engine, step, expected, tmp_path):
     place, at, more = placed(engine, step, tmp_path)
     assert place.run(*more, at=at, fault="SIGKILL").code == -9
@@ -119,13 +116,13 @@ def test_killed_and_resumed(step, expected, tmp_path):
     assert place.hidden == []
 
 
-@pytest.mark.parametrize("change", ["input truncated", "input appended to", "input replaced", "input removed"])
-@pytest.mark.parametrize(
-    ("engine", "step"),
-    [("memory", "read"), ("memory", "verify"), ("large", "measure"), ("large", "partition"), ("large", "verify")],
-)
-def test_the_input_changes(engine, step, change, tmp_path):
-    place, at, _ = placed(engine, step, tmp_path)
+CHANGES = ["input truncated", "input appended to", "input replaced", "input removed"]
+READING = ["memory-read", "memory-verify", "large-measure", "large-partition", "large-verify"]
+
+
+@pytest.mark.parametrize(("where", "change"), diagonal(READING, CHANGES))
+def test_the_input_changes(where, change, tmp_path):
+    place, at, _ = placed(*WHERE[where], tmp_path)
     ended = place.run(at=at, fault=change)
     assert ended.code == 2
     assert_one_clear_line(ended)

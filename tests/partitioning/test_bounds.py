@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from samples import loss, matrices
+from samples import diagonal, loss, matrices
 from shoal.errors import MissingExtra
 from shoal.kernels.pricing import price
 from shoal.kernels.standardize import standardize
@@ -70,9 +70,9 @@ def small(kind: str, n: int, d: int, seed: int) -> np.ndarray:
 KINDS = ["random", "ties", "duplicates", "constant column", "outliers", "far from zero", "huge", "tiny"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "k"), [(5, 2), (8, 2), (8, 3), (9, 4), (10, 3)])
-def test_bounds_are_below_the_best_of_all_partitions(kind, n, k):
+@pytest.mark.parametrize(("kind", "size"), diagonal(KINDS, [(5, 2), (8, 2), (8, 3), (9, 4), (10, 3)]))
+def test_bounds_are_below_the_best_of_all_partitions(kind, size):
+    n, k = size
     X = small(kind, n, 3, n * k)
     best = optimum(X, k)
     bound = lower_bound(X, k)
@@ -108,8 +108,7 @@ def test_a_search_that_had_no_time_leaves_a_valid_bound():
     assert 0 < Fraction(bound.value) <= optimum(X, 3)
 
 
-@pytest.mark.parametrize("limit", [0, 1, 5, 50])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("limit", "seed"), diagonal([0, 1, 5, 50], range(5)))
 def test_pricing_that_is_given_up_bounds_what_it_has_not_seen(limit, seed):
     X, duals, near, rank = problem(10, 3, seed)
     _, lowest = price(X, 3, duals, near, rank, np.arange(10), 0.0, True, limit, 1000, STILL)
@@ -117,9 +116,9 @@ def test_pricing_that_is_given_up_bounds_what_it_has_not_seen(limit, seed):
         assert reduced >= lowest[min(group, key=lambda i: rank[i])] - 1e-9
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("kind", ["random", "ties", "duplicates", "outliers"])
-@pytest.mark.parametrize("threshold", [-0.5, 0.0, 0.7])
+@pytest.mark.parametrize(
+    ("k", "kind", "threshold"), diagonal([2, 3, 4], ["random", "ties", "duplicates", "outliers"], [0.0, 0.7, -0.5])
+)
 def test_pricing_finds_every_group_below_the_threshold_once(k, kind, threshold):
     X, duals, near, rank = problem(11, k, 3, kind)
     found, lowest = price(X, k, duals, near, rank, np.arange(11), threshold, False, 10**9, 10**9, STILL)

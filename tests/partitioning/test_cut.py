@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
+from samples import diagonal
 from shoal.kernels.optimal_cut import cut_by_scan, cut_sorted, group_sse, number_groups, set_post, start_at
 from shoal.partitioning.optimal_cut import cut, univariate
 
@@ -160,8 +161,7 @@ NASTY = {
 }
 
 
-@pytest.mark.parametrize("kind", NASTY)
-@pytest.mark.parametrize("k", [2, 3, 10, 37])
+@pytest.mark.parametrize(("kind", "k"), diagonal([*NASTY], [2, 3, 10, 37]))
 def test_cost_equals_the_exact_optimum_on_nasty_data(kind, k):
     line = np.sort(NASTY[kind])[:, None]
     best = naive.exact_cut_cost(line, k)

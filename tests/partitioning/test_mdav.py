@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from samples import loss, matrices
+from samples import diagonal, loss, matrices
 from shoal.kernels.mdav import mdav_scan, mdav_tree
 from shoal.partitioning.mdav import mdav
 
@@ -45,9 +45,7 @@ def test_the_groups_are_the_naive_ones_in_thousands_of_cases(search, X, data):
     assert search(X, k, watched()).tolist() == naive.mdav(X, k).tolist()
 
 
-@pytest.mark.parametrize("k", [3, 10])
-@pytest.mark.parametrize("d", [1, 2, 4, 10])
-@pytest.mark.parametrize("kind", ["uniform", "clustered", "skewed"])
+@pytest.mark.parametrize(("kind", "d", "k"), diagonal(["uniform", "clustered", "skewed"], [1, 2, 4, 10], [3, 10]))
 def test_scan_and_tree_agree_on_twenty_thousand_records(kind, d, k):
     X = distributed(kind, 20_000, d)
     assert np.array_equal(mdav_scan(X, k, watched()), mdav_tree(X, k, watched()))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from test_bounds import KINDS, optimum, small
 
 import naive
-from samples import loss, matrices
+from samples import diagonal, loss, matrices
 from shoal.errors import MissingExtra
 from shoal.partitioning.column_generation import column_generation
 from shoal.partitioning.mdav import mdav
@@ -107,9 +107,9 @@ def test_result_is_the_same_every_time_and_for_any_number_of_copies():
     assert np.array_equal(first, recombine(X, 3, partitions + partitions))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "k"), [(8, 2), (9, 3), (10, 3)])
-def test_columns_and_enumeration_give_the_optimum_and_its_proof(kind, n, k):
+@pytest.mark.parametrize(("kind", "size"), diagonal(KINDS, [(8, 2), (9, 3), (10, 3)]))
+def test_columns_and_enumeration_give_the_optimum_and_its_proof(kind, size):
+    n, k = size
     X = small(kind, n, 2, n + k)
     start = mdav(X, k)
     columns = column_generation(X, k, start)

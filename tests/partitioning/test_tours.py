@@ -170,7 +170,9 @@ def test_cut_for_every_k_begins_at_the_opening_of_each():
         assert together[k].tolist() == cut(X, np.roll(cycle, -s), k).tolist()
 
 
-@pytest.mark.parametrize("name", ["census", "tarragona", "eia"])
+@pytest.mark.parametrize(
+    "name", ["census", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tarragona", "eia"))]
+)
 def test_sweep_gives_the_partition_of_each_k(reference, name):
     Z = standardize(reference(name))
     swept = sweep_cuts(Z, range(3, 11))
