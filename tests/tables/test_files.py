@@ -162,7 +162,7 @@ def test_kill_9_in_the_middle_of_a_write_leaves_no_file_under_the_final_name(tmp
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
-@pytest.mark.parametrize("moment", [0, 1, 3])
+@pytest.mark.parametrize("moment", [1, *(pytest.param(later, marks=pytest.mark.slow) for later in (0, 3))])
 def test_kill_9_at_any_moment_leaves_a_whole_file_or_none(tmp_path, moment):
     table = pa.table({"a": np.random.default_rng(0).normal(size=200_000)})
     pa.parquet.write_table(table, tmp_path / "in.parquet")

@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.tables import Table, open_table, write_table
+from shoal.tables import Table, files, open_table, write_table
 from shoal.tables.stat.labels import Labels, labels_of, with_labels
+from shoal.tables.stat.reading import read_statistics
 from shoal.tables.storage import stored, stored_type
 
 KINDS = {"csv": "csv", "parquet": "parquet", "arrow": "arrow", "sav": "sav", "zsav": "zsav", "dta": "dta", "xpt": "xpt"}
@@ -17,6 +18,12 @@ LABELS = {
     "EDUC": Labels(label="schooling", values={1.0: "none", 2.0: "some", 3.0: "much"}, measure="ordinal"),
     "ILL": Labels(label="illness", values={0.0: "no", 1.0: "yes"}),
 }
+
+
+@pytest.fixture(autouse=True)
+def read_here(monkeypatch):
+    """Read files of statistics packages in this process; another takes a second, and is a claim of other tests."""
+    monkeypatch.setattr(files, "read_apart", read_statistics)
 
 
 def people(seed: int, n: int = 40) -> pa.Table:
