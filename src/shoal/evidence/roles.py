@@ -5,6 +5,7 @@ import tempfile
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, overload
 
@@ -13,6 +14,7 @@ from shoal.parallel import Progress, quiet
 from shoal.pipeline.roles import Proposal, propose_for, proposed_plan
 from shoal.plan import Csv, Plan
 from shoal.plan.asking import asked
+from shoal.tables import kind_of
 
 COLUMNS = ("column", "type", "role", "reason")
 
@@ -138,6 +140,17 @@ def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] |
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         # No output is written. A file larger than memory needs a place to name, of a kind that all its columns suit.
         wanted = asked(table, None, {"k": 2, "csv": csv, "output": str(Path(folder) / "unused.parquet")})
-        source = None if wanted.input is not None else table
-        with open_records(source, wanted, progress) as records:
-            return Roles(propose_for(records), wanted.input, wanted.csv)
+        found = _proposals(table, wanted, progress)
+        words = {each.column: [code for code in each.missing_codes if isinstance(code, str)] for each in found}
+        if any(words.values()) and wanted.input is not None and kind_of(wanted.input) == "csv":
+            read = wanted.csv or Csv()
+            new = sorted({*read.missing, *chain(*words.values())})
+            wanted = wanted.updated(csv=read.model_copy(update={"missing": new}))
+            again = _proposals(table, wanted, progress)
+            found = [each._replace(missing_codes=(*words[each.column], *each.missing_codes)) for each in again]
+    return Roles(found, wanted.input, wanted.csv)
+
+
+def _proposals(table: Any, plan: Plan, progress: Progress) -> list[Proposal]:
+    with open_records(None if plan.input is not None else table, plan, progress) as records:
+        return propose_for(records)

@@ -22,6 +22,12 @@ def missing_codes(profile: ColumnProfile) -> tuple[int | float, ...]:
     return tuple(int(code) if code == int(code) else code for code in sorted(found))
 
 
+def missing_words(profile: ColumnProfile) -> tuple[str, ...]:
+    """Return the words for a missing value, such as NA, in a column of texts that are numbers but for them."""
+    is_numeric = profile.numbers and profile.numbers + profile.stand_ins.total() == profile.present
+    return tuple(sorted(profile.stand_ins)) if is_numeric else ()
+
+
 def labelled_codes(profile: ColumnProfile) -> str:
     """Return a warning if some values of a column have a label and others, more than the labelled, have none."""
     codes = {code for code in profile.labels.values if isinstance(code, float)}

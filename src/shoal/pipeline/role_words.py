@@ -16,19 +16,21 @@ MEANINGS: dict[str, str] = {
         wgt* pweight* fweight* iweight* aweight* weights pwgt* finalwt* finalweight perwt* hhwt* pwt* hwt* wt
         samplingweight surveyweight designweight personweight sampleweight repwt* repweight* weighting
         expansion* hochrechnung* hrf gewichtung* poids* ponder* coefpond coefexp factorexp* fexp* pesocamp*
-        pesoriport* facpob""",
-    "weight": "weight* gewicht* peso pesos pes pond",
+        pesoriport* facpob *wgt""",
+    "weight": "weight* gewicht* peso pesos pes pond *weight",
     "household": """
         hh hhid hhnr hhno hhnum hid household* dwelling haushalt* hhold menage* foyer hogar* vivienda
         famiglia* familia* family* nucleo* llar* habitatge domicilio""",
     "unit": """
         firm* company* enterprise* plant establishment* betrieb* unternehmen* entreprise* etablissement*
-        empresa* impresa* azienda school scuola ecole hospital* clinic* psu cluster* site* patient* person*
-        subject* respondent* participant* client* customer* kunde* employee* member* student* pupil* teacher*
-        case* fall individu* proband* worker player* owner driver* doctor* user* carrier pid hhpid""",
+        empresa* impresa* azienda school scuola ecole clinic* psu cluster* site* patient* subject* respondent*
+        participant* client* customer* kunde* employee* member* student* pupil* teacher* case* fall individu*
+        proband* worker player* owner driver* doctor* user* carrier hhpid pers persnum persid persnr person
+        persons hospital hospitals""",
     "number": """
-        id ids *id ident* number num nr no nummer* *nummer lfdnr key code codigo codice codi numero* kennung
-        kennziffer ref reference seq serial rownames rowname rownum index idx row rows uid uuid guid""",
+        id ids ident* number num nr no nummer* *nummer lfdnr key code codigo codice codi numero* kennung
+        kennziffer ref reference seq serial rownames rowname rownum index idx row rows uuid guid *num *cod
+        *code *id""",
     "direct identifier": """
         name names *name *names surname* forename* nachname vorname nom noms prenom* nombre nombres apellido*
         nome nomi cognom* nomcognom* ssn sin nin nino nhs nhsno passport* passeport pasaporte passaporto mail
@@ -43,44 +45,49 @@ MEANINGS: dict[str, str] = {
         birth* *birth dob yob born geburt* geb gebdat gebjahr naissance* naiss nacimiento* nacim nascita*
         naixement* nascimento*""",
     "death": "death* died deceased tod todes* deces* morte defuncio*",
-    "size": "size* groesse taille tamano talla dimensione mida members persons people headcount npers nperson* count",
-    "age": "age ages aged alter *alter edad* eta edat* idade agegr* agecat* agep",
+    "size": """
+        size* groesse taille tamano talla dimensione mida members persons people headcount npers nperson*
+        count room* bedroom* cars""",
+    "age": "age ages aged alter *alter edad* eta edat* idade agegr* agecat* agep agew ageh",
     "sex": "sex sexe sexo sesso gender* genre geschl* genero genere male female man woman",
     "place": """
         region* state states stateid county provinc* city town* municip* district* zip* postcode* postal* plz
         ort wohnort* gemeinde* kreis* bundesland* kanton* land ville commune* comune departement*
-        departamento* ciudad* comunidad* ccaa citta cap poblacio* comarca* area areas urban* urb rural*
-        location* place* lat latitude lon long lng longitude coord* geo* nuts* lau* msa puma fips neighbo*
-        barrio* barri quartier* address_city residence* domicile country* pays pais paese continent island*
-        origin dest destination airport* faa stadt* local* zone* zona* tract block* borough* parish*""",
+        departamento* ciudad* comunidad* ccaa citta cap poblacio* comarca* area areas rural* location* place*
+        lat latitude lon long lng longitude coord* geo* nuts* lau* msa puma fips neighbo* barrio* barri
+        quartier* address_city residence* domicile country* pays pais paese continent island* origin dest
+        destination airport* faa stadt* local* zone* zona* tract block* borough* parish* smsa urb*""",
     "nationality": """
-        nation* citizen* staatsang* ciudadan* cittadin* migra* race* racial ethnic* ethnie raza razza hisp*
-        black white asian foreign* auslaender* language* sprache* langue* lengua* idioma lingua llengua* tribe""",
+        nation* citizen* staatsang* ciudadan* cittadin* migra* race* racial raza razza hisp* black white asian
+        foreign* auslaender* language* sprache* langue* lengua* idioma lingua llengua* tribe ethn*""",
     "education": """
         educ* school* *school bildung* ausbildung* schul* abschluss* diplom* etude* estudi* istruzione titolo*
         degree* college* grade level_of_education niveau qualif* formation* studies eduyears yrsed hsgrad
-        univ*""",
+        univ* ed eds""",
     "occupation": """
         occup* job* profess* beruf* metier* emploi* ocupacion* profesion* ofici* employ* unempl* work* labor*
         labour* industr* branche* sector* settore nace isco isic naics sic erwerb* arbeit* travail* trabaj*
-        lavoro* treball* lforce lfstatus taetigkeit* stellung csp pcs army military rank""",
-    "marital status": """
-        marital* married* marriage marr marst spous* husb* wife civil* familienstand* verheirat* etatcivil*
-        matrimon* conjug* estadocivil* statocivil* estatcivil* divorc* widow* single celib* yrsmarried""",
+        lavoro* treball* lforce lfstatus taetigkeit* stellung csp pcs army military rank exper*""",
+    "family status": """
+        marital* married* marriage marr marst spous* husb* wife familienstand* verheirat* etatcivil* matrimon*
+        conjug* estadocivil* statocivil* estatcivil* divorc* widow* single celib* yrsmarried *civil relat*""",
     "family": """
         child* kid kids kidslt* kidsge* nkids kinder* enfant* hijo* figli* fills sibling* sibsp parch parent*
         dependent* depend baby babies pregnan* parity""",
-    "body": "height stature bodyheight koerpergroesse hauteur altezza alcada bmi eyes hair* skin* blood* handed*",
+    "body": """
+        height stature bodyheight koerpergroesse hauteur altezza alcada bmi eyes hair* skin* blood* handed*
+        bodyw*""",
     "housing": """
-        tenure* rooms room bedroom* wohn* housing home* owner* mieter* logement* car cars vehicle* auto autos""",
+        tenure* wohn* housing home* owner* mieter* logement* vehicle* auto autos roof* wall* water* electric*
+        heating* toilet* dach*""",
     "health": """
-        health* gesund* sante salud* salute salut disease* diagnos* diag icd* illness* ill sick* krank* malad*
+        health* gesund* sante salud* salute salut diagnos* diag icd* illness* ill sick* krank* malad*
         enfermedad* malatt* malalt* disab* behinder* handicap* invalid* discapac* hiv aids cancer* tumor*
         tumour* krebs depress* mental* psych* suicid* drug* droge* smok* rauch* tabac* fum* alcohol* alkohol*
         drink* therap* treatm* medic* surgery hospitalis* hospitaliz* symptom* pain infection* diabet* chol*
         pressure* glucose bp systol* diastol* hemo* haemo* asthma pregn* abort* status_health mort* surviv*
         relapse* remission* prison* visits doctor_co nonpresc* prescr* hscore chcond* doctorco stage*
-        histolog* lymph* karno* ecog toxic*""",
+        histolog* lymph* karno* ecog toxic* disea* hlth* pulse puls transplant*""",
     "belief": """
         relig* faith church* konfession* kirche* croyan* iglesia* chiesa* polit* party partei* parti partido*
         partito* partit vote* voting wahl* ideolog* union* gewerkschaft* sindica* syndic* sexual* orient*
@@ -96,8 +103,9 @@ MEANINGS: dict[str, str] = {
         lloguer* turnover* umsatz* sales* venta* vendit* profit* gewinn* benefic* cost* kosten* cout* price*
         preis* prix precio* prezzo* preu spend* expend* ausgab* depens* gasto* spesa spese despes* savings*
         sparen* epargn* ahorr* asset* capital* dividend* interest* zins* amount* betrag* montant* importe*
-        importo* import loan* kredit* credit* budget* premium* gross* brutto* netto* net fare invest* value
-        valeur valor valore""",
+        importo* import loan* kredit* credit* budget* premium* gross* brutto* netto* fare invest* *tax *sales
+        *revenue *earnings *cost *costs""",
+    "classification": "zip* postcode* postal* plz cap fips* puma nuts* lau* isco* isic* nace* naics* sic icd*",
     "stratum": "strat strata stratum schicht* strate* strato strati estrat*",
     "design": """
         wave* welle* vague* oleada* ola* onda ondata onada mode modus version* questionnaire* fragebogen*
@@ -106,8 +114,16 @@ MEANINGS: dict[str, str] = {
     "time": """
         date* datum* fecha* data time* zeit* temps tiempo* tempo hour* stunde* heure* hora* ora minute* day*
         tag jour dia giorno month* monat* mois mes mese year* yr yrs jahr* annee* ano anno any interview*
-        duration* dauer* tenure_years depart* arriv* entry exit start* end""",
+        duration* dauer* tenure_years depart* arriv* entry exit start* end week* wk wks woche* semaine*
+        semana* settiman* setman*""",
 }
+
+
+# Words that end like a number of something and are none.
+_NO_NUMBER = """
+    paid unpaid prepaid said kid grid covid valid invalid solid acid lipid thyroid fluid rapid
+    steroid bid mid aid raid hybrid humid avoid void typhoid rheumatoid minimum platinum aluminum
+"""
 
 
 def words_of(text: str) -> list[str]:
@@ -120,7 +136,7 @@ def words_of(text: str) -> list[str]:
 
 def meanings(text: str) -> dict[str, str]:
     """Return the meanings of a name in order of precedence, each with the word of the name that has it."""
-    words = words_of(text)
+    words = [word for word in words_of(text) if word not in _NO_NUMBER.split()]
     pairs = ["".join(pair) for pair in pairwise(words)]
     spoken = [*words, *pairs, "".join(words)]
     found = {}
@@ -152,6 +168,8 @@ _SCALES = """
     none|primary|lower secondary|secondary|upper secondary|post-secondary|tertiary|bachelor|master|doctorate
     no|don't know|unsure|maybe|yes
     first|second|third|fourth|fifth
+    1st class|2nd class|3rd class|4th class
+    i|ii|iii|iv|v|vi|vii|viii|ix|x
     sehr niedrig|niedrig|mittel|hoch|sehr hoch
     nie|selten|manchmal|gelegentlich|oft|meistens|immer
     sehr schlecht|schlecht|mittel|gut|sehr gut

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 
 from shoal.errors import DataError, PlanError
-from shoal.pipeline.missing_codes import labelled_codes, missing_codes
+from shoal.pipeline.missing_codes import labelled_codes, missing_codes, missing_words
 from shoal.pipeline.records import Records
 from shoal.pipeline.role_words import in_order, meanings
 from shoal.plan import AttributeType, Plan
@@ -22,6 +22,7 @@ from shoal.tables.attributes import infer_type
 from shoal.tables.dataframes import ROW_NAMES
 from shoal.tables.dtypes import is_number
 from shoal.tables.profile import ColumnProfile, Pairs, Profiles, pair_piece, profile_piece
+from shoal.text import counted
 
 Role = Literal["identifier", "quasi", "confidential", "weights", "strata", "publish"]
 ROLES: dict[Role, str] = {
@@ -36,18 +37,20 @@ ROLES: dict[Role, str] = {
 _ENOUGH = 10  # records from which on different texts say something
 _UNIQUE = 0.5  # of the records: more different values than this single them out
 _CATEGORIES = 20  # different whole numbers that are taken for codes
+_CODES = 10  # of them, without labels; more are taken for counts
 _REPEATED = 5  # records that a category has on average, at least
 _UNKNOWN_TEXTS = 100  # different texts of unknown meaning
+_LONG = 7  # digits of a number that is none of a quantity
 _RARE = 5  # records that every value has of what is published as it is
 _STRATUM = 10  # records that every stratum has
 _UNITS = 20  # different units, at least
-_LOOKED_INTO = 2  # columns that may be numbers of units and are compared with all others
+_LOOKED_INTO = 4  # columns that may be numbers of units and are compared with all others
 _DEMOGRAPHIC = (
-    *("birth", "death", "age", "sex", "place", "nationality", "education", "occupation", "marital status", "family"),
+    *("age", "sex", "place", "nationality", "education", "occupation", "family status", "family"),
     *("body", "housing"),
 )
 _SENSITIVE = ("health", "belief", "opinion")
-_ORDERED = frozenset({"size", "age", "education", "family", "opinion", "money", "housing", "body", "time", "birth"})
+_ORDERED = frozenset({"size", "age", "education", "family", "opinion", "money", "body", "time", "birth"})
 _IDENTIFYING = (
     *("e-mail addresses", "web addresses", "IP addresses", "account numbers (IBAN)", "universal identifiers (UUID)"),
     *("phone numbers", "personal numbers", "street addresses"),
@@ -64,7 +67,7 @@ class Proposal(NamedTuple):
     levels
         Of an ordinal column of text, in order, where its words tell it. These are values: show their number only.
     missing_codes
-        Numbers that probably stand for a missing value.
+        Numbers, or words in a column of numbers, that probably stand for a missing value.
     reason, warning
         Why, and what to look at, in words without a value of the data; the warning may be empty.
     guessed
@@ -79,7 +82,7 @@ class Proposal(NamedTuple):
     role: Role
     type: AttributeType
     levels: tuple[str, ...] = ()
-    missing_codes: tuple[int | float, ...] = ()
+    missing_codes: tuple[int | float | str, ...] = ()
     reason: str = ""
     warning: str = ""
     guessed: bool = False
@@ -157,17 +160,16 @@ def _with_type(profile: ColumnProfile, table: Table) -> ColumnProfile:
 def propose_for(records: Records) -> list[Proposal]:
     """Propose a role for every column of a table, also by what is constant within households and other units."""
     profiles = profiles_of(records)
-    constant = {}
-    for unit in _possible_units(profiles)[:_LOOKED_INTO]:
-        others = [each.name for each in profiles if each.is_simple and 1 < each.distinct.count < each.present]
-        pairs: Pairs = records.fold(partial(pair_piece, unit=unit), list({unit: 0, **dict.fromkeys(others)}), "scan")
-        units = pairs.counts[unit].count
-        constant[unit] = sum(each.count <= units for name, each in pairs.counts.items() if name != unit)
-    return propose(profiles, constant)
+    units = _possible_units(profiles)[:_LOOKED_INTO]
+    if not units:
+        return propose(profiles)
+    others = [each.name for each in profiles if each.is_simple and 1 < each.distinct.count < each.present]
+    found: Pairs = records.fold(partial(pair_piece, units=units), list(dict.fromkeys([*units, *others])), "scan")
+    return propose(profiles, {unit: found.constant_within(unit) for unit in units})
 
 
 def _possible_units(profiles: Sequence[ColumnProfile]) -> list[str]:
-    """Name columns whose values a few records share, without a meaning of their own, the most different first."""
+    """Name columns whose values a few records share and that have no other meaning, those of a hinted unit first."""
     columns = [_Column(each, _meanings(each)) for each in profiles]
     units = [
         each
@@ -177,7 +179,7 @@ def _possible_units(profiles: Sequence[ColumnProfile]) -> list[str]:
         and 1.2 <= each.profile.present / each.different <= 50
         and not {*each.meanings} - {"household", "unit", "number"}
     ]
-    return [each.profile.name for each in sorted(units, key=lambda each: -each.different)]
+    return [each.profile.name for each in sorted(units, key=lambda each: (not each.meanings, each.different))]
 
 
 def propose(profiles: Sequence[ColumnProfile], constant: Mapping[str, int] | None = None) -> list[Proposal]:
@@ -192,7 +194,7 @@ def propose(profiles: Sequence[ColumnProfile], constant: Mapping[str, int] | Non
     """
     said = {each.name: _meanings(each) for each in profiles}
     spoken = {meaning for each in said.values() for meaning in each}
-    people = bool(spoken & {"age", "sex", "education", "marital status", "household", "birth"})
+    people = bool(spoken & {"age", "sex", "education", "family status", "household", "birth"})
     columns = [_Column(each, said[each.name], people, "body" in spoken, constant=constant or {}) for each in profiles]
     weights = [each.profile.name for each in columns if _is_weight(each)]
     return [_proposal(replace(each, weights=weights)) for each in columns]
@@ -206,7 +208,7 @@ def _proposal(column: _Column) -> Proposal:
     profile = column.profile
     verdict = next(verdict for rule in _RULES if (verdict := rule(column)) is not None)
     type_, levels = _type(column)
-    codes = missing_codes(profile) if verdict.role != "identifier" else ()
+    codes = (*missing_words(profile), *(missing_codes(profile) if verdict.role != "identifier" else ()))
     warnings = [verdict.warning, profile.doubt and f"{profile.doubt}.", labelled_codes(profile)]
     return Proposal(
         profile.name,
@@ -296,7 +298,10 @@ def _unit(column: _Column) -> _Verdict | None:
         return None
     if not (profile.is_whole or profile.is_textual):
         return None
-    if not column.says("number") and (column.different < _UNITS or _is_coded_place(column)):
+    if column.different < _UNITS and column.share < 0.2:
+        return None
+    alone = column.share > _UNIQUE and "household" not in column.meanings  # rather a quantity of the unit
+    if not column.says("number") and (alone or _is_coded_place(column)):
         return None
     kind = "household" if "household" in column.meanings else "unit"
     return _Verdict("identifier", f"number of a {kind}: {words}, {_shared(column)}")
@@ -314,7 +319,7 @@ def _shared(column: _Column) -> str:
 def _constant_within(column: _Column) -> _Verdict | None:
     if column.constant.get(column.profile.name, 0) < 2:
         return None
-    return _Verdict("identifier", f"number of a household or unit: {_shared(column)}")
+    return _Verdict("identifier", f"probably a household or another unit: {_shared(column)}")
 
 
 def _numbered(column: _Column) -> _Verdict | None:
@@ -332,8 +337,8 @@ def _unique_numbers(column: _Column) -> _Verdict | None:
     low, high = profile.low or 0.0, profile.high or 0.0
     if high - low < 1.02 * column.different:
         return _Verdict("identifier", f"consecutive numbers, {column.counted()}")
-    digits = len(f"{abs(low):.0f}")
-    if digits >= 6 and digits == len(f"{abs(high):.0f}") and not column.says("money"):
+    digits = len(f"{low:.0f}")
+    if low > 0 and digits >= _LONG and digits == len(f"{high:.0f}") and not column.says("money"):
         return _Verdict("identifier", f"numbers of {digits} digits, {column.counted()}")
     return None
 
@@ -353,15 +358,39 @@ def _unique_texts(column: _Column) -> _Verdict | None:
     return _Verdict("identifier", f"{'looks like names, ' if names else 'texts, '}{column.counted()}")
 
 
+def _spoiled(column: _Column) -> _Verdict | None:
+    if not column.profile.doubt or column.is_few:
+        return None
+    return _Verdict("identifier", f"no clear type, {column.counted()}")
+
+
 def _dates(column: _Column) -> _Verdict | None:
     profile = column.profile
-    if words := column.says("birth"):
-        what = "dates of birth" if profile.is_temporal else "birth"
-        return _Verdict("quasi", f"{what}: {words}")
+    for meaning in ("birth", "death"):
+        if words := column.says(meaning):
+            return _Verdict("quasi", f"{'dates of ' if profile.is_temporal else ''}{meaning}: {words}")
     if not profile.is_temporal:
         return None
     years = ((profile.high or 0.0) - (profile.low or 0.0)) / 365.25
     return _Verdict("quasi", "dates over decades, perhaps of birth" if years > 30 else "dates that others may know")
+
+
+def _constant(column: _Column) -> _Verdict | None:
+    if column.different > 1 or column.profile.missing:
+        return None
+    return _Verdict("publish", "the same in all records")
+
+
+def _opinion(column: _Column) -> _Verdict | None:
+    """Find answers on a scale, whatever they are about: a marriage, a job."""
+    words = column.says("opinion")
+    if words is None or not column.is_few or column.says("age", "sex", "place"):
+        return None
+    return _Verdict("confidential", f"opinion: {words}, {_values(column)}")
+
+
+def _values(column: _Column) -> str:
+    return counted(column.different, "different value")
 
 
 def _demographic(column: _Column) -> _Verdict | None:
@@ -379,7 +408,7 @@ def _sensitive(column: _Column) -> _Verdict | None:
     for meaning in _SENSITIVE:
         if words := column.says(meaning):
             if _is_common(column):
-                return _Verdict("confidential", f"{meaning}: {words}, {column.different} different values")
+                return _Verdict("confidential", f"{meaning}: {words}, {_values(column)}")
             return _Verdict("quasi", f"{meaning}: {words}, but {column.counted()}")
     return None
 
@@ -389,8 +418,12 @@ def _money(column: _Column) -> _Verdict | None:
     if words is None:
         return None
     if column.is_few:
-        return _Verdict("confidential", f"money: {words}, {column.different} different values")
+        return _Verdict("confidential", f"money: {words}, {_values(column)}")
     return _Verdict("quasi", f"amounts of money: {words}")
+
+
+def _amounts(column: _Column) -> _Verdict | None:
+    return _money(column) if not column.is_few and column.profile.is_numeric and not column.says("age") else None
 
 
 def _is_common(column: _Column) -> bool:
@@ -407,13 +440,11 @@ def _stratum(column: _Column) -> _Verdict | None:
 
 
 def _harmless(column: _Column) -> _Verdict | None:
-    profile = column.profile
-    if column.different == 1 and not profile.missing:
-        return _Verdict("publish", "the same in all records")
+    counts = column.profile.counts
     words = column.says("design")
-    if words is None or not column.is_few or not profile.counts or min(profile.counts.values()) < _RARE:
+    if words is None or not column.is_few or not counts or min(counts.values()) < _RARE:
         return None
-    return _Verdict("publish", f"design of the data: {words}, {column.different} different values")
+    return _Verdict("publish", f"design of the data: {words}, {_values(column)}")
 
 
 def _unknown(column: _Column) -> _Verdict:
@@ -426,14 +457,14 @@ def _unknown(column: _Column) -> _Verdict:
         return _Verdict("quasi", words, "If these are survey weights, name the column with --weights.")
     if profile.is_numeric and not column.is_few:
         return _Verdict("quasi", f"numbers of unknown meaning, {column.counted()}")
-    return _Verdict("quasi", f"unknown meaning, {column.different} different values")
+    return _Verdict("quasi", f"unknown meaning, {_values(column)}")
 
 
 _Rule = Callable[[_Column], _Verdict | None]
 _RULES: tuple[_Rule, ...] = (
     *(_cannot_be_masked, _row_names, _looks_identifying, _weights, _direct_identifier, _unit, _numbered),
-    *(_unique_numbers, _unique_texts, _constant_within, _stratum, _dates, _demographic, _sensitive, _money, _harmless),
-    _unknown,
+    *(_unique_numbers, _unique_texts, _spoiled, _constant_within, _stratum, _dates, _opinion, _amounts),
+    *(_demographic, _sensitive, _money, _constant, _harmless, _unknown),
 )
 
 
@@ -444,13 +475,24 @@ def _type(column: _Column) -> tuple[AttributeType, tuple[str, ...]]:
     if profile.is_textual and inferred == "nominal" and profile.counts:
         levels = in_order(map(str, profile.counts))
         return ("ordinal", tuple(levels)) if levels else ("nominal", ())
-    if not (inferred in ("continuous", "nominal") and is_number(profile.stored) and profile.is_whole and column.is_few):
+    if inferred not in ("continuous", "nominal") or not is_number(profile.stored) or not profile.is_whole:
         return inferred, ()
     if profile.labels.measure == "scale" or column.different < 2:
         return inferred, ()
+    if _is_classified(column):
+        return "nominal", ()
+    if not column.is_few:
+        return inferred, ()
     if column.different > 2 and (_ORDERED & {*column.meanings} or _labels_in_order(profile)):
         return "ordinal", ()
-    return "nominal", ()
+    # Without labels, many different whole numbers are rather counts than codes.
+    return ("nominal" if column.different <= _CODES or profile.labels.values else "ordinal"), ()
+
+
+def _is_classified(column: _Column) -> bool:
+    """Whether numbers are those of a classification, such as post codes."""
+    coded = column.says("number") and column.says("place", "nationality", "occupation", "education", "health")
+    return bool(column.says("classification") or coded) and column.share <= _UNIQUE
 
 
 def _labels_in_order(profile: ColumnProfile) -> bool:

@@ -6,7 +6,7 @@ stay inside: nothing here is printed.
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -20,6 +20,7 @@ from shoal.tables.attributes import plain_values, without_declared
 from shoal.tables.dtypes import has_text, inner, is_number, is_text
 from shoal.tables.stat.labels import Labels
 from shoal.tables.table import Table
+from shoal.tables.text_values import MISSING, NUMBER
 
 Hashes = NDArray[np.uint64]
 
@@ -60,7 +61,6 @@ FORMATS = {
     "dates": r"^(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{2}|\d{4})|\d{4}[./-]\d{1,2}[./-]\d{1,2})(?:[T ].*)?$",
     "names of people": r"^(?:\p{Lu}[\p{L}'\x{2019}.-]*,? ){1,3}\p{Lu}[\p{L}'\x{2019}-]+$",
 }
-_NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,9 @@ class ColumnProfile:
         The range of all other numbers.
     formats
         How many records look like each of `FORMATS`.
-    words, characters
+    stand_ins
+        How often words occur that mean a missing value, such as NA.
+    words
         Of all texts together.
     shapes
         The commonest forms: 9 for a digit, A and a for letters, * for characters beyond ASCII.
@@ -139,8 +141,8 @@ class ColumnProfile:
     core_low: float | None = field(default=None, repr=False)
     core_high: float | None = field(default=None, repr=False)
     formats: Counter[str] = field(default_factory=Counter)
+    stand_ins: Counter[str] = field(default_factory=Counter)
     words: int = 0
-    characters: int = 0
     shapes: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: "ColumnProfile") -> "ColumnProfile":
@@ -164,8 +166,8 @@ class ColumnProfile:
 
     @property
     def is_textual(self) -> bool:
-        """Whether values are texts that are no numbers."""
-        return is_text(inner(self.stored)) and not self.is_numeric
+        """Whether values are texts, and most of them no numbers."""
+        return is_text(inner(self.stored)) and 2 * self.numbers < self.present
 
     @property
     def is_temporal(self) -> bool:
@@ -309,15 +311,17 @@ def _numbers(values: Array, times: NDArray[Any]) -> dict[str, Any]:
 def _texts(texts: Array, times: NDArray[Any]) -> dict[str, Any]:
     plain = pc.utf8_trim_whitespace(texts)
     shaped = {name: _matching(plain, times, pattern) for name, pattern in FORMATS.items()}
-    figures = pc.match_substring_regex(plain, pattern=_NUMBER).to_numpy(zero_copy_only=False)
+    figures = pc.match_substring_regex(plain, pattern=NUMBER).to_numpy(zero_copy_only=False)
     found = _numbers(plain.filter(pa.array(figures)).cast(pa.float64()), times[figures])
     words = pc.add(pc.count_substring_regex(plain, pattern=r"\s+"), 1).to_numpy(zero_copy_only=False)
-    characters = pc.utf8_length(plain).to_numpy(zero_copy_only=False)
+    absent = pc.match_substring_regex(plain, pattern=MISSING).to_numpy(zero_copy_only=False)
     return {
         **found,
         "formats": Counter({name: count for name, count in shaped.items() if count}),
+        "stand_ins": Counter(
+            dict(zip(plain.filter(pa.array(absent)).to_pylist(), times[absent].tolist(), strict=True))
+        ),
         "words": int((words * times).sum()),
-        "characters": int((characters * times).sum()),
     }
 
 
@@ -339,24 +343,29 @@ def _shapes(values: Array, times: NDArray[Any]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """How many different pairs of a unit and a value there are, by column; by the unit's own name, how many units."""
+    """How many different pairs of a unit and a value there are, by unit and column; with itself, how many units."""
 
-    counts: Mapping[str, Distinct]
+    counts: Mapping[tuple[str, str], Distinct]
 
     def __add__(self, other: "Pairs") -> "Pairs":
-        return Pairs({name: each + other.counts[name] for name, each in self.counts.items()})
+        return Pairs({key: each + other.counts[key] for key, each in self.counts.items()})
+
+    def constant_within(self, unit: str) -> int:
+        """Return how many columns have one value in all records of each unit."""
+        units = self.counts[unit, unit].count
+        return sum(each.count <= units for (of, name), each in self.counts.items() if of == unit and name != unit)
 
 
-def pair_piece(piece: pa.Table, start: int | None, unit: str) -> Pairs:
-    """Count pairs of a unit and a value in some records: as many as there are units if a column is constant within."""
+def pair_piece(piece: pa.Table, start: int | None, units: Sequence[str]) -> Pairs:
+    """Count pairs of units and values in some records: as many as there are units if a column is constant within."""
     table = Table(piece)
-    units = _row_hashes(table, unit)
-    known = units != 0
-    found = {unit: Distinct(np.unique(units[known])[:_SKETCH])}
-    for name in piece.column_names:
-        if name != unit:
-            pairs = _mixed(units ^ (_row_hashes(table, name) << np.uint64(1)))[known]
-            found[name] = Distinct(np.unique(pairs)[:_SKETCH])
+    hashes = {name: _row_hashes(table, name) for name in piece.column_names}
+    found = {}
+    for unit in units:
+        known = hashes[unit] != 0
+        for name, values in hashes.items():
+            pairs = hashes[unit] if name == unit else _mixed(hashes[unit] ^ (values << np.uint64(1)))
+            found[unit, name] = Distinct(np.unique(pairs[known])[:_SKETCH])
     return Pairs(found)
 
 

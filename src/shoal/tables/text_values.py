@@ -12,7 +12,7 @@ from shoal.tables.dtypes import is_number, is_text
 
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
 _DECIMAL = r"^-?[0-9]{1,38}$"
-_NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # a leading zero makes a code, such as a post code, and no number
 _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 # what a person would take for a number in some country, with or without marks between thousands
@@ -20,7 +20,7 @@ _FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _BOOLEAN = r"^(?i:true|false)$"
-_MISSING = r"^(?i:nan|na|n/a|n\.a\.|#n/a|null|none|missing|\?|-|\.{1,2})$"
+MISSING = r"^(?i:nan|na|n/a|n\.a\.|#n/a|null|none|missing|\?|-|\.{1,2})$"
 _INFINITE = r"^[+-]?(?i:inf|infinity)$"
 _SAMPLE = 1000
 
@@ -49,7 +49,7 @@ def types_of(cells: Array, decimal: str) -> frozenset[pa.DataType] | None:
     if plain.null_count == len(plain):
         return None
     pointed = _pointed(plain, decimal)
-    if _all_match(pointed, _NUMBER):
+    if _all_match(pointed, NUMBER):
         return frozenset([pa.float64(), *_whole_types(pointed)])
     if _all_match(plain, _BOOLEAN):
         return frozenset({pa.bool_()})
@@ -99,7 +99,7 @@ def find_decimal(pieces: Iterable[pa.Table]) -> Literal[".", ","]:
         is_proven = dict.fromkeys(piece.column_names, False) if is_proven is None else is_proven
         for name in list(is_proven):
             plain = _without_blanks(one_chunk(piece.column(name)))
-            if not _all_match(_pointed(plain, ","), _NUMBER):
+            if not _all_match(_pointed(plain, ","), NUMBER):
                 del is_proven[name]
             elif not is_proven[name]:
                 grouped = pc.or_(pc.match_substring_regex(plain, _THOUSANDS), pc.invert(pc.match_substring(plain, ",")))
@@ -113,7 +113,7 @@ def first_not_number(cells: Array, decimal: str, *, codes: bool = False) -> int 
     """Find the first record (from 1) of a text column that is not a number, nor a code where `codes` lets them pass."""
     for some in (cells.slice(0, _SAMPLE), cells):  # text shows at once
         plain = _without_blanks(some)
-        good = pc.match_substring_regex(_pointed(plain, decimal), _NUMBER)
+        good = pc.match_substring_regex(_pointed(plain, decimal), NUMBER)
         if codes:
             good = pc.or_(good, pc.match_substring_regex(plain, _CODE))
         at = pc.index(good, pa.scalar(False)).as_py()
@@ -154,7 +154,7 @@ def without_words(cells: Array, words: Sequence[str]) -> Array:
 
 def looks_missing(cell: str) -> bool:
     """Whether a cell says in words that there is no value."""
-    return re.match(_MISSING, cell.strip()) is not None
+    return re.match(MISSING, cell.strip()) is not None
 
 
 def looks_infinite(cell: str) -> bool:
@@ -203,7 +203,7 @@ def count_present(cells: Array) -> int:
 
 def count_numbers(cells: Array, decimal: str) -> int:
     """Count the cells of a text column that are numbers."""
-    found = pc.sum(pc.match_substring_regex(_pointed(_without_blanks(cells), decimal), _NUMBER)).as_py()
+    found = pc.sum(pc.match_substring_regex(_pointed(_without_blanks(cells), decimal), NUMBER)).as_py()
     return int(found or 0)
 
 
