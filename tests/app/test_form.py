@@ -7,6 +7,7 @@ import pytest
 
 from shoal.app.form import ENDINGS, METHODS, ROLES, TYPES, Choices, sentences
 from shoal.errors import PlanError
+from shoal.pipeline.roles import Proposal
 from shoal.plan import Plan
 
 NAMES = ("name", "age", "mood", "income", "region", "weight")
@@ -15,12 +16,18 @@ NAMES = ("name", "age", "mood", "income", "region", "weight")
 @pytest.fixture
 def choices():
     """A file of people, whose roles are known."""
-    roles = dict(zip(NAMES, ("identifier", "quasi", "quasi", "confidential", "other", "other"), strict=True))
+    roles = dict(zip(NAMES, ("identifier", "quasi", "quasi", "confidential", "publish", "publish"), strict=True))
     types = dict.fromkeys(NAMES, "continuous") | {"mood": "nominal"}
     return Choices(roles=roles, types=types, inferred=dict(types))
 
 
-USUAL = {"k": 5, "quasi": ["age", "mood"], "confidential": ["income"], "identifiers": ["name"]}
+USUAL = {
+    "k": 5,
+    "quasi": ["age", "mood"],
+    "confidential": ["income"],
+    "identifiers": ["name"],
+    "publish": ["region", "weight"],
+}
 
 
 @pytest.mark.parametrize(
@@ -33,10 +40,13 @@ USUAL = {"k": 5, "quasi": ["age", "mood"], "confidential": ["income"], "identifi
         ({"method": "mdav", "budget": "5s"}, {"method": "mdav"}),
         ({"missing": "impute"}, {"missing": "impute"}),
         ({"blocks": "correlated"}, {"blocks": "correlated"}),
-        ({"strata": ["region"], "small_strata": "merge"}, {"strata": ["region"], "small_strata": "merge"}),
+        (
+            {"strata": ["region"], "small_strata": "merge"},
+            {"strata": ["region"], "small_strata": "merge", "publish": ["weight"]},
+        ),
         ({"small_strata": "merge"}, {}),
         ({"strata": ["age"]}, {}),  # masked since
-        ({"weights": "weight"}, {"weights": "weight"}),
+        ({"weights": "weight"}, {"weights": "weight", "publish": ["region"]}),
         ({"weights": "name"}, {}),  # dropped since
         ({"l": 2}, {"l": 2}),
         ({"t": 0.3}, {"t": 0.3}),
@@ -72,7 +82,7 @@ def test_the_type_of_a_confidential_attribute_plays_a_part_with_l_or_t_alone(cho
 
 
 def test_nothing_to_mask_is_not_everything_to_mask(choices):
-    choices.roles = dict.fromkeys(NAMES, "other")
+    choices.roles = dict.fromkeys(NAMES, "publish")
     with pytest.raises(PlanError) as refused:
         Plan(**choices.options())
     assert [each.split(":")[0] for each in sentences(refused.value)] == ["Masked attributes"]
@@ -88,15 +98,29 @@ def test_what_is_offered_is_what_a_plan_takes():
         Plan(k=5, quasi=["a"], method=method)
     for type_ in TYPES:
         Plan(k=5, quasi=["a"], types={"a": type_})
-    assert set(ROLES) == {"quasi", "confidential", "identifier", "other"}
+    assert set(ROLES) == {"quasi", "confidential", "identifier", "publish"}
     assert "csv" in ENDINGS
 
 
-def test_a_file_begins_with_what_it_suggests():
-    profile = {"name": "age", "role": "quasi", "type": "continuous", "format": "99", "missing": 3, "numeric": True}
-    begun = Choices.of([{**profile, "doubt": ""}], "sas7bdat")
-    assert (begun.roles, begun.missing, begun.ending) == ({"age": "quasi"}, "group", "csv")
-    assert "types" not in begun.options()
-    unsure = Choices.of([{**profile, "type": "nominal", "doubt": "column 'age' is not a number"}], "parquet")
-    assert unsure.options()["types"] == {"age": "nominal"}
-    assert unsure.ending == "parquet"
+def test_a_file_begins_with_what_is_proposed():
+    proposals = [
+        Proposal("age", "quasi", "continuous", missing=3),
+        Proposal("size", "quasi", "ordinal", levels=("low", "so, so", "high"), guessed=True),
+        Proposal("wgt", "weights", "continuous"),
+        Proposal("layer", "strata", "nominal"),
+        Proposal("wave", "publish", "nominal", guessed=True),
+    ]
+    begun = Choices.of([each._asdict() for each in proposals], ["NA"], "sas7bdat")
+    assert begun.ending == "csv"
+    assert begun.options() == {
+        "k": 5,
+        "quasi": ["age", "size"],
+        "publish": ["wave"],
+        "weights": "wgt",
+        "strata": ["layer"],
+        "types": {"size": "ordinal"},
+        "levels": {"size": ["low", "so, so", "high"]},
+        "missing": "group",
+        "csv": {"missing": ["NA"]},
+    }
+    Plan(**begun.options())

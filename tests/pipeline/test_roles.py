@@ -7,14 +7,15 @@ import pyarrow as pa
 import pytest
 
 from shoal.backends.memory import MemoryRecords
-from shoal.pipeline.roles import propose_for
+from shoal.pipeline.roles import profiles_of, propose_for
 from shoal.tables import open_table
 
 RECORDS = 200
 
 
 def proposals(**columns):
-    found = propose_for(MemoryRecords(open_table(pa.table(columns))))
+    records = MemoryRecords(open_table(pa.table(columns)))
+    found = propose_for(records, profiles_of(records))
     return {each.column: each for each in found}
 
 

@@ -1,11 +1,11 @@
 """What somebody chose on the page, and the plan that says it: nothing that a plan could not say."""
 
 import csv
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from shoal.app.profile import Profile
 from shoal.errors import PlanError, in_a_line
 from shoal.plan import AttributeType, Plan
 
@@ -13,7 +13,7 @@ ROLES = {
     "quasi": "masked (quasi-identifier)",
     "confidential": "confidential",
     "identifier": "dropped (identifier)",
-    "other": "published as it is",
+    "publish": "released unchanged",
 }
 TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 METHODS = {
@@ -55,6 +55,8 @@ class Choices:
     ----------
     roles, types
         Of attributes; only types that differ from what the file says become part of the plan.
+    missing_words
+        Words in a CSV file that mean a missing value.
     levels
         Of ordinal attributes, in order, with commas between them; a level that has one itself stands in quotes.
     edits, edits_file
@@ -72,6 +74,7 @@ class Choices:
     method: str = "auto"
     budget: str = ""
     missing: str = "error"
+    missing_words: list[str] = field(default_factory=list)
     blocks: str = ""
     strata: list[str] = field(default_factory=list)
     small_strata: str = "error"
@@ -85,14 +88,18 @@ class Choices:
     ending: str = "csv"
 
     @classmethod
-    def of(cls, profiles: list[Profile], ending: str) -> "Choices":
-        """Begin with what the file suggests."""
-        types = {each["name"]: str(each["type"]) for each in profiles}
+    def of(cls, columns: list[dict[str, Any]], missing_words: list[str], ending: str) -> "Choices":
+        """Begin with what is proposed for the columns of a file: see `shoal.pipeline.roles.Proposal`."""
+        roles = {each["column"]: each["role"] for each in columns}
         return cls(
-            roles={each["name"]: each["role"] for each in profiles},
-            types=types,
-            inferred={each["name"]: "" if each["doubt"] else str(each["type"]) for each in profiles},
-            missing="group" if any(each["missing"] and each["role"] == "quasi" for each in profiles) else "error",
+            roles={name: role if role in ROLES else "publish" for name, role in roles.items()},
+            types={each["column"]: each["type"] for each in columns},
+            inferred={each["column"]: "" if each["guessed"] else each["type"] for each in columns},
+            levels={each["column"]: _line(each["levels"]) for each in columns if each["levels"]},
+            strata=[name for name, role in roles.items() if role == "strata"],
+            weights=next((name for name, role in roles.items() if role == "weights"), ""),
+            missing="group" if any(each["missing"] and each["role"] == "quasi" for each in columns) else "error",
+            missing_words=missing_words,
             ending=ending if ending in ENDINGS else "csv",
         )
 
@@ -103,7 +110,7 @@ class Choices:
     @property
     def kept(self) -> list[str]:
         """The attributes that are published as they are: strata and survey weights are among them."""
-        return [name for name, role in self.roles.items() if role in ("confidential", "other")]
+        return [name for name, role in self.roles.items() if role in ("confidential", "publish")]
 
     def options(self) -> dict[str, Any]:
         """Give the options of the plan: what is usual is left out, and what does not apply to the rest."""
@@ -118,6 +125,8 @@ class Choices:
             "quasi": masked,
             "confidential": self.having("confidential"),
             "identifiers": self.having("identifier"),
+            "publish": [name for name in self.having("publish") if name not in (*strata, self.weights)],
+            "csv": {"missing": self.missing_words} if self.missing_words else None,
             "types": {name: type_ for name, type_ in self.types.items() if self._changed(name, used)},
             "levels": {
                 name: _levels(text)
@@ -143,6 +152,13 @@ class Choices:
 
     def _changed(self, name: str, used: set[str]) -> bool:
         return name in used and self.types[name] != self.inferred[name]
+
+
+def _line(levels: list[str]) -> str:
+    """Write levels as a line of CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(levels)
+    return text.getvalue()
 
 
 def _levels(text: str) -> list[str]:

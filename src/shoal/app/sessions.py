@@ -21,8 +21,8 @@ class Work:
     ----------
     file : path, optional
         The file that was opened.
-    profiles, records
-        What was seen of it.
+    columns, records
+        What is proposed for each, and how many there are.
     choices
         What was chosen.
     map, release
@@ -44,7 +44,7 @@ class Work:
         self.step = 0
         self.file: Path | None = None
         self.records = 0
-        self.profiles: list[dict[str, Any]] = []
+        self.columns: list[dict[str, Any]] = []
         self.choices = Choices()
         self.map: dict[str, Any] | None = None
         self.release: dict[str, Any] | None = None
@@ -106,9 +106,8 @@ class Work:
 
     def _opened(self, found: dict[str, Any]) -> None:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
-        self.records, self.profiles = found["records"], found["profiles"]
-        self.choices = Choices.of(found["profiles"], self.file.suffix.lstrip(".").lower())
-        self.choices.types |= found.get("types", {})
+        self.records, self.columns = found["records"], found["columns"]
+        self.choices = Choices.of(found["columns"], found["missing_words"], self.file.suffix.lstrip(".").lower())
         self.choices.attribute_weights |= found.get("attribute_weights", {})
         self.step = 1
 

@@ -73,7 +73,7 @@ class View:
         """Return the last step that may be opened."""
         if self.work.release is not None:
             return 3
-        return 2 if self.work.profiles else 0
+        return 2 if self.work.columns else 0
 
     def heading(self, title: str, explanation: str) -> None:
         """Begin a step."""

@@ -18,7 +18,6 @@ from typing import Any, TextIO
 import numpy as np
 
 from shoal.app.form import sentences
-from shoal.app.profile import profiles
 from shoal.errors import MissingExtra, PlanError, ShoalError
 from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
@@ -34,9 +33,11 @@ Found = dict[str, Any]
 
 def inspect(path: str, progress: Progress) -> Found:
     """Look at a file: its attributes, and what they probably are."""
-    progress("read", 0, 1)
-    table = open_table(path)
-    return {"records": len(table), "profiles": profiles(table)}
+    from shoal.evidence.roles import roles
+
+    found = roles(path, progress=progress)
+    words = [] if found.csv is None else found.csv.missing
+    return {"records": found.records, "columns": [each._asdict() for each in found], "missing_words": words}
 
 
 def survey(path: str, progress: Progress) -> Found:
@@ -46,9 +47,10 @@ def survey(path: str, progress: Progress) -> Found:
 
     write_table(open_table(datasets.survey()), path, "csv")
     found = inspect(path, progress)
-    for each in found["profiles"]:
-        each["role"] = "confidential" if each["name"] in datasets.CONFIDENTIAL else "quasi"
-    return {**found, "types": datasets.TYPES, "attribute_weights": datasets.WEIGHTS}
+    for each in found["columns"]:
+        each["role"] = "confidential" if each["column"] in datasets.CONFIDENTIAL else "quasi"
+        each["type"] = datasets.TYPES.get(each["column"], "continuous")
+    return {**found, "attribute_weights": datasets.WEIGHTS}
 
 
 def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Found:

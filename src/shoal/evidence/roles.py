@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from shoal.backends.choose import open_records
 from shoal.parallel import Progress, quiet
-from shoal.pipeline.roles import Proposal, propose_for, proposed_plan
+from shoal.pipeline.roles import Proposal, profiles_of, propose_for, proposed_plan
 from shoal.plan import Csv, Plan
 from shoal.plan.asking import asked
 from shoal.tables import kind_of
@@ -28,11 +28,16 @@ class Roles(Sequence[Proposal]):
     proposals : list of Proposal
         Each with ``column``, ``role`` (identifier, quasi, confidential, weights, strata or publish), ``type``,
         ``levels``, ``missing_codes``, ``reason`` and ``warning``.
+    records : int
+        How many the table has.
     input : str, optional
         The file.
+    csv : Csv, optional
+        How a CSV file is read: words for missing values that were found are among it.
     """
 
     proposals: list[Proposal]
+    records: int
     input: str | None = None
     csv: Csv | None = None
 
@@ -140,17 +145,19 @@ def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] |
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         # No output is written. A file larger than memory needs a place to name, of a kind that all its columns suit.
         wanted = asked(table, None, {"k": 2, "csv": csv, "output": str(Path(folder) / "unused.parquet")})
-        found = _proposals(table, wanted, progress)
+        found, records = _proposals(table, wanted, progress)
         words = {each.column: [code for code in each.missing_codes if isinstance(code, str)] for each in found}
         if any(words.values()) and wanted.input is not None and kind_of(wanted.input) == "csv":
             read = wanted.csv or Csv()
             new = sorted({*read.missing, *chain(*words.values())})
             wanted = wanted.updated(csv=read.model_copy(update={"missing": new}))
-            again = _proposals(table, wanted, progress)
+            again, records = _proposals(table, wanted, progress)
             found = [each._replace(missing_codes=(*words[each.column], *each.missing_codes)) for each in again]
-    return Roles(found, wanted.input, wanted.csv)
+    return Roles(found, records, wanted.input, wanted.csv)
 
 
-def _proposals(table: Any, plan: Plan, progress: Progress) -> list[Proposal]:
+def _proposals(table: Any, plan: Plan, progress: Progress) -> tuple[list[Proposal], int]:
+    """Return the proposals and the number of records."""
     with open_records(None if plan.input is not None else table, plan, progress) as records:
-        return propose_for(records)
+        profiles = profiles_of(records)
+        return propose_for(records, profiles), profiles[0].records

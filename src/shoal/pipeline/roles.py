@@ -7,7 +7,7 @@ for publication. The rules stand in `_RULES`, in order: the first that applies d
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 
@@ -20,19 +20,11 @@ from shoal.plan.commands import protect_command
 from shoal.tables import Table
 from shoal.tables.attributes import infer_type
 from shoal.tables.dataframes import ROW_NAMES
-from shoal.tables.dtypes import is_number
+from shoal.tables.dtypes import inner, is_number
 from shoal.tables.profile import ColumnProfile, Pairs, Profiles, pair_piece, profile_piece
 from shoal.text import counted
 
 Role = Literal["identifier", "quasi", "confidential", "weights", "strata", "publish"]
-ROLES: dict[Role, str] = {
-    "identifier": "dropped",
-    "quasi": "masked",
-    "confidential": "sensitive: released unchanged within groups",
-    "weights": "survey weights",
-    "strata": "never mixed in a group",
-    "publish": "released unchanged",
-}
 
 _ENOUGH = 10  # records from which on different texts say something
 _UNIQUE = 0.5  # of the records: more different values than this single them out
@@ -70,8 +62,8 @@ class Proposal(NamedTuple):
         Numbers, or words in a column of numbers, that probably stand for a missing value.
     reason, warning
         Why, and what to look at, in words without a value of the data; the warning may be empty.
-    guessed
-        Whether the type is not the one that the file says.
+    guessed, numeric
+        Whether the type is not the one that the file says, and whether values are stored as numbers.
     missing
         Records without a value.
     shape
@@ -86,6 +78,7 @@ class Proposal(NamedTuple):
     reason: str = ""
     warning: str = ""
     guessed: bool = False
+    numeric: bool = False
     missing: int = 0
     shape: str = ""
 
@@ -157,9 +150,8 @@ def _with_type(profile: ColumnProfile, table: Table) -> ColumnProfile:
         return replace(profile, doubt=str(error))
 
 
-def propose_for(records: Records) -> list[Proposal]:
+def propose_for(records: Records, profiles: Sequence[ColumnProfile]) -> list[Proposal]:
     """Propose a role for every column of a table, also by what is constant within households and other units."""
-    profiles = profiles_of(records)
     units = _possible_units(profiles)[:_LOOKED_INTO]
     if not units:
         return propose(profiles)
@@ -219,6 +211,7 @@ def _proposal(column: _Column) -> Proposal:
         verdict.reason,
         " ".join(filter(None, warnings)),
         guessed=type_ != profile.inferred,
+        numeric=is_number(inner(profile.stored)),
         missing=profile.missing,
         shape=profile.shape,
     )
@@ -511,7 +504,7 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
     PlanError
         No column is left to mask.
     """
-    having = {role: [each.column for each in proposals if each.role == role] for role in ROLES}
+    having = {role: [each.column for each in proposals if each.role == role] for role in get_args(Role)}
     masked = [each for each in proposals if each.role == "quasi"]
     if not masked:
         raise PlanError([("quasi", "No column is proposed to be masked. Choose at least one with --quasi.")])
@@ -519,6 +512,7 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
         "quasi": having["quasi"],
         "confidential": having["confidential"],
         "identifiers": having["identifier"],
+        "publish": having["publish"],
         "weights": next(iter(having["weights"]), None),
         "strata": having["strata"] or None,
         "types": {each.column: each.type for each in masked if each.guessed and not each.levels},

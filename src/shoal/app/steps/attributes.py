@@ -17,27 +17,24 @@ _ON_SCREEN = 50  # attributes at a time: a browser is slow with thousands of fie
 def show(view: View) -> None:
     """List the attributes with their formats; roles and types are changed by a click."""
     view.heading("What are the attributes?", _MEANINGS)
-    profiles = view.work.profiles
-    screens = -(-len(profiles) // _ON_SCREEN)
+    columns = view.work.columns
+    screens = -(-len(columns) // _ON_SCREEN)
     view.screen = min(view.screen, screens)
-    shown = profiles[(view.screen - 1) * _ON_SCREEN : view.screen * _ON_SCREEN]
+    shown = columns[(view.screen - 1) * _ON_SCREEN : view.screen * _ON_SCREEN]
     with ui.element("div").classes("shoal-scroll"), ui.element("table").classes("shoal-table"):
         with ui.element("thead"), ui.element("tr"):
             for title in ("Attribute", "Format", "Missing", "Role", "Type", "Weight"):
                 with ui.element("th").props('scope="col"'):
                     ui.label(title)
         with ui.element("tbody"):
-            for profile in shown:
-                _row(view, profile)
+            for column in shown:
+                _row(view, column)
     if screens > 1:
         _screens(view, screens)
     ui.label(
         "Formats: 9 is a digit, A and a are letters, * is any other. Weight: how much an attribute counts when "
         "records are compared."
     ).classes("text-secondary text-caption")
-    for profile in shown:
-        if profile["doubt"]:
-            ui.label(f"{profile['doubt']}; here it is taken for {profile['type']}.").classes("text-negative")
     with ui.row():
         ui.button("Next: protection", on_click=lambda: view.go(2)).props("no-caps")
 
@@ -52,12 +49,12 @@ def _screens(view: View, screens: int) -> None:
     with ui.row().classes("items-center"):
         pages = ui.pagination(1, screens, value=view.screen, direction_links=True, on_change=lambda e: turn(e.value))
         pages.props('max-pages=7 aria-label="Screens of attributes"')
-        ui.label(f"{len(view.work.profiles):,} attributes, {_ON_SCREEN} at a time")
+        ui.label(f"{len(view.work.columns):,} attributes, {_ON_SCREEN} at a time")
 
 
-def _row(view: View, profile: dict[str, Any]) -> None:
-    """Draw one attribute."""
-    choices, name = view.work.choices, profile["name"]
+def _row(view: View, column: dict[str, Any]) -> None:
+    """Draw one attribute: what is proposed, why, and what to look at."""
+    choices, name = view.work.choices, column["column"]
 
     def chosen(field: dict[str, Any], value: Any) -> None:
         field[name] = value
@@ -72,19 +69,25 @@ def _row(view: View, profile: dict[str, Any]) -> None:
 
     def suit() -> None:
         """Ask for what goes with the role and the type, and for nothing else."""
-        levels.set_visibility(choices.types[name] == "ordinal" and not profile["numeric"])
+        levels.set_visibility(choices.types[name] == "ordinal" and not column["numeric"])
         weight.set_visibility(choices.roles[name] == "quasi")
 
     with ui.element("tr"):
         with ui.element("th").props('scope="row"'):
             ui.label(name).classes("shoal-name")
         with ui.element("td"):
-            ui.label(profile["format"]).style("font-family: monospace")
+            ui.label(column["shape"]).style("font-family: monospace")
         with ui.element("td"):
-            ui.label(f"{profile['missing']:,}" if profile["missing"] else "").classes("shoal-missing")
+            ui.label(f"{column['missing']:,}" if column["missing"] else "").classes("shoal-missing")
+            if column["missing_codes"]:
+                codes = ", ".join(map(str, column["missing_codes"]))
+                ui.label(f"codes: {codes}").classes("text-caption")
         with ui.element("td"):
             role = ui.select(ROLES, value=choices.roles[name], on_change=lambda e: chosen(choices.roles, e.value))
             _named(role, f"Role of {name}", "min-width: 13rem")
+            ui.label(column["reason"]).classes("text-caption text-secondary").style("max-width: 18rem")
+            if column["warning"]:
+                ui.label(column["warning"]).classes("text-caption text-negative").style("max-width: 18rem")
         with ui.element("td"):
             type_ = ui.select([*TYPES], value=choices.types[name], on_change=lambda e: chosen(choices.types, e.value))
             _named(type_, f"Type of {name}", "min-width: 9rem")

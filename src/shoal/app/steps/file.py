@@ -45,9 +45,9 @@ def show(view: View) -> None:
         view.action(f"Open {path.name}", lambda path=path: view.work.open(path), main=False)  # type: ignore[misc] # of lambdas mypy knows no defaults
     if find_spec("statsmodels"):
         view.action("Try it on a real survey of 6,366 records", lambda: _survey(view), main=False)
-    if view.work.profiles:
+    if view.work.columns:
         ui.label(
-            f"{Path(view.work.file or '').name}: {view.work.records:,} records, {len(view.work.profiles)} attributes."
+            f"{Path(view.work.file or '').name}: {view.work.records:,} records, {len(view.work.columns)} attributes."
         )
 
 
