@@ -1,11 +1,15 @@
 """The hybrid data of Muralidhar and Sarathy."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.masking.muralidhar_sarathy import admissible_near, freedom, muralidhar_sarathy
+from shoal.kernels.exact_sum import UNIT
+from shoal.kernels.standardize import standardize
+from shoal.masking.muralidhar_sarathy import admissible_near, beside_one, gram, mix, muralidhar_sarathy, regress
 
 ALPHAS = [0, 0.4, 0.95, [0.5, 0.55, 0.6], [[0.4, 0.001, 0], [0, 0.5, 0], [0.0005, 0, 0.3]]]
 
@@ -146,15 +150,57 @@ def test_what_cannot_be_computed_with_is_refused():
         muralidhar_sarathy([["a"]], Y, 0.5, 0)
 
 
+def regressed(X, Y, alpha=0.5):
+    Zx, Zy = standardize(X), standardize(Y)
+    found = regress(gram(beside_one(Zy, Zx)), Y.shape[1], alpha, X.std(0), np.zeros(X.shape[1], np.int32))
+    return found, Zx, Zy
+
+
+@given(st.lists(st.integers(1, 99), max_size=4), st.integers(0, 9))
+def test_pieces_and_the_order_of_records_do_not_matter(cuts, seed):
+    X, Y = records()
+    rng = np.random.default_rng(seed)
+    order, drawn = rng.permutation(100), rng.standard_normal(X.shape)
+    found, Zx, Zy = regressed(X, Y)
+    pieces = np.split(order, sorted(cuts))
+    whole = mix(found, gram(found.columns(Zy, Zx, drawn)))
+    assert sum(
+        (gram(beside_one(Zy[rows], Zx[rows])) for rows in pieces[1:]), gram(beside_one(Zy[pieces[0]], Zx[pieces[0]]))
+    ) == gram(beside_one(Zy, Zx))
+    masked = np.empty_like(X)
+    for rows in pieces:
+        masked[rows] = whole.change(Zy[rows], Zx[rows], drawn[rows])
+    np.testing.assert_array_equal(masked, whole.change(Zy, Zx, drawn))
+
+
+def test_sums_of_products_are_exact():
+    Z = np.random.default_rng(3).standard_normal((50, 3)) * [1, 1e-7, 1e5]
+    exact = [
+        sum(Fraction(a) * Fraction(b) for a, b in zip(Z[:, i], Z[:, j], strict=True))
+        for i in range(3)
+        for j in range(i + 1)
+    ]
+    assert [Fraction(each, UNIT) for each in gram(Z).products] == exact
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-8, 1e-9, 3e-10])
+def test_attributes_that_are_collinear_but_for_their_last_digits_do_no_harm(apart):
+    X, Y = records()
+    noise = np.random.default_rng(8).standard_normal((100, 2))
+    X[:, 1] = X[:, 0] * (1 + apart * noise[:, 0])
+    Y[:, 1] = Y[:, 0] * (1 + apart * noise[:, 1])
+    assert_kept(X, muralidhar_sarathy(X, Y, 0.3, 3), Y, 2e-10)
+
+
 def test_records_and_attributes_that_leave_little_to_the_noise_are_found():
     X, Y = records()
     Y[7, 1] = 1e4 * Y[:, 1].max()
     X[:, 2] = Y[:, 0] + 1e-3 * X[:, 2]
-    found = freedom(X, Y)
+    found, Zx, Zy = regressed(X, Y)
     V = np.column_stack([np.ones(100), X, Y])
     V = V / np.abs(V).max(0)
-    np.testing.assert_allclose(found.room, 1 - np.diag(V @ np.linalg.pinv(V)), atol=1e-8)
-    np.testing.assert_array_equal(np.flatnonzero(found.room < 0.01), [7])
+    np.testing.assert_allclose(found.room(Zy, Zx, 100), 1 - np.diag(V @ np.linalg.pinv(V)), atol=1e-8)
+    np.testing.assert_array_equal(np.flatnonzero(found.room(Zy, Zx, 100) < 0.01), [7])
     np.testing.assert_allclose(found.left, residuals(X, Y).var(0) / X.var(0), rtol=1e-6)
     assert found.left[2] < 1e-3
 

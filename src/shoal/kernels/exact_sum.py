@@ -14,6 +14,10 @@ from shoal.kernels.types import Floats, Integers
 
 DIGIT = (1 << 32) - 1
 FRACTION = (1 << 52) - 1
+# Of numbers near one, so that 36 digits of 32 bits hold any sum of them.
+DIGITS = 36
+UNIT = 1 << 1074  # a sum of doubles is a whole number of such parts
+SPLITTER = float((1 << 27) + 1)
 
 
 @njit(cache=True, nogil=True)
@@ -109,4 +113,46 @@ def sum_of(bits: Integers, first: int, digits: int) -> Integers:
     total = np.zeros((bits.shape[1], digits), np.int64)
     for i in range(bits.shape[0]):
         add_record(total, first, bits[i], 1)
+    return total
+
+
+def whole(digits: Integers) -> int:
+    """Return a sum as a whole number of the least part of a double."""
+    return sum(int(digit) << (32 * place) for place, digit in enumerate(digits))
+
+
+@njit(cache=True, nogil=True)
+def _high_half(x: float) -> float:
+    """Return the upper half of the digits of a double."""
+    scaled = SPLITTER * x
+    return scaled - (scaled - x)
+
+
+@njit(cache=True, nogil=True)
+def sum_of_products(Z: Floats, digits: int) -> Integers:
+    """Return the sums of products of columns, a row each in the order (0, 0), (1, 0), (1, 1), (2, 0), ...
+
+    A product is a double and its rounding error, which is a double too (T. J. Dekker, Numerische Mathematik 18 (1971)
+    224-242).
+    """
+    m = Z.shape[1]
+    total = np.zeros((m * (m + 1) // 2, digits), np.int64)
+    products = np.empty((2, len(total)))
+    bits = products.view(np.int64)
+    high = np.empty(m)
+    for r in range(Z.shape[0]):
+        for i in range(m):
+            high[i] = _high_half(Z[r, i])
+        at = 0
+        for i in range(m):
+            low_i = Z[r, i] - high[i]
+            for j in range(i + 1):
+                low_j = Z[r, j] - high[j]
+                product = Z[r, i] * Z[r, j]
+                error = high[i] * high[j] - product
+                products[0, at] = product
+                products[1, at] = ((error + high[i] * low_j) + low_i * high[j]) + low_i * low_j
+                at += 1
+        add_record(total, 0, bits[0], 1)
+        add_record(total, 0, bits[1], 1)
     return total

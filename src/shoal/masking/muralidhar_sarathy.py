@@ -1,14 +1,25 @@
-"""Muralidhar-Sarathy: hybrid data that mix every record with noise, in a proportion that is asked for."""
+"""Muralidhar-Sarathy: hybrid data that mix every record with noise, in a proportion that is asked for.
 
-from typing import NamedTuple
+All that the method must know of the whole file are means of products. They are exact sums over pieces of the records,
+so it does not matter where these are:
+
+1. `gram` of (1, Y, X) gives the `Regression` of X on Y (`regress`);
+2. `gram` of its columns beside random numbers, one row a record, gives the `Mixture` (`mix`);
+3. the mixture masks any piece of the records.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import qr
 
+from shoal.kernels.exact_sum import DIGITS, UNIT, sum_of_products, whole
 from shoal.kernels.standardize import Matrix, columns_near_one, finite_pair, standardize
 
 Column = NDArray[np.float64]
+Decimals = NDArray[Any]  # of Decimal
 
 # The least number of records, in all and for each attribute: see `muralidhar_sarathy`.
 LEAST_RECORDS, PER_ATTRIBUTE = 100, 10
@@ -17,6 +28,7 @@ MOST = 0.99
 # What is smaller than this, in units of standard deviations, is the rounding error of a zero.
 ROUNDING = 1e-10
 STEPS = 1000
+_PRECISION = 80  # decimal digits: columns may be collinear but for 1e-10, and sums are exact
 
 
 def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.random.Generator | None = None) -> Matrix:
@@ -46,37 +58,223 @@ def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.ran
        UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009, section 4.1.
     """
     X, Y = finite_pair(X, Y)
-    X, exponents = columns_near_one(X, "X")
-    n = len(X)
-    _refuse_few(n, X.shape[1], Y.shape[1])
-    deviation = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
-    fit, R = _regression(X, Y)
-    S = R.T @ R / n
-    own = _in_deviations(alpha, deviation, exponents)
-    _refuse_inadmissible(own, S, np.asarray(alpha, dtype=np.float64))
-    own = _matrix(own, len(S))
-    root = _root(S - own @ S @ own.T)
-    taken = np.column_stack([fit, _basis(R)])
-    e = np.sqrt(n) * _orthonormal_noise(taken, len(root), rng) @ root
-    values: Matrix = np.ldexp(X - (R - R @ own.T - e) * deviation, exponents)
+    near, exponents = columns_near_one(X, "X")
+    deviation = np.where(np.ptp(X, axis=0) > 0, near.std(axis=0), 0.0)
+    Zx, Zy = standardize(X), standardize(Y)
+    regression = regress(gram(beside_one(Zy, Zx)), Y.shape[1], alpha, deviation, exponents)
+    # A stream of our own: data simulated from the same seed must not meet the same numbers as noise.
+    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal(X.shape)
+    mixture = mix(regression, gram(regression.columns(Zy, Zx, drawn)))
+    values: Matrix = np.ldexp(near - mixture.change(Zy, Zx, drawn) * deviation, exponents)
     return values
 
 
-class Freedom(NamedTuple):
-    """How much the noise can change."""
+@dataclass(frozen=True)
+class Gram:
+    """Sums of the products of columns over some records, as whole numbers of 2^-1074: those above the diagonal too."""
 
-    room: Column  # of each record: 1 less its leverage in a regression on X and Y; near 0, there is hardly any noise
-    left: Column  # of each attribute: 1 less R squared of its regression on Y; near 0, Y nearly gives it away
+    records: int
+    products: tuple[int, ...]
+
+    def __add__(self, other: "Gram") -> "Gram":
+        pairs = zip(self.products, other.products, strict=True)
+        return Gram(self.records + other.records, tuple(one + two for one, two in pairs))
+
+    def means(self) -> Decimals:
+        """Return the means of the products, as a matrix."""
+        size = int(np.sqrt(2 * len(self.products)))
+        found = np.empty((size, size), dtype=object)
+        rows, columns = np.tril_indices(size)
+        found[rows, columns] = [Decimal(each) / (UNIT * self.records) for each in self.products]
+        found[columns, rows] = found[rows, columns]
+        return found
 
 
-def freedom(X: Matrix, Y: Matrix) -> Freedom:
-    """Explain where the data leave little for the noise of `muralidhar_sarathy`, which takes the same X and Y."""
-    X, Y = finite_pair(X, Y)
-    X, _ = columns_near_one(X, "X")
-    fit, R = _regression(X, Y)
-    taken = np.column_stack([fit, _basis(R)])
-    varies = np.ptp(X, axis=0) > 0
-    return Freedom(1 - np.square(taken).sum(axis=1), np.where(varies, np.square(R).mean(axis=0), 1.0))
+def gram(Z: Matrix) -> Gram:
+    """Add up the products of columns over some records, without any rounding."""
+    return Gram(len(Z), tuple(map(whole, sum_of_products(np.ascontiguousarray(Z), DIGITS))))
+
+
+def beside_one(*Z: Matrix) -> Matrix:
+    """Return (1, Y, X) or (1, Y) of some records, which are in standard deviations of the whole file."""
+    return np.column_stack([np.ones(len(Z[0])), *Z])
+
+
+@dataclass(frozen=True)
+class Regression:
+    """X given Y: what there is to mix, and in which proportion.
+
+    Attributes
+    ----------
+    of_y
+        Combinations of (1, Y), one a column, that are orthonormal over all records.
+    fit
+        Of these to X: what is left are residuals.
+    of_x
+        Combinations of the residuals that are orthonormal.
+    own
+        Alpha, in standard deviations.
+    left
+        Of each attribute: 1 less R squared of its regression on Y; near 0, Y nearly gives it away.
+    """
+
+    of_y: Matrix
+    fit: Matrix
+    of_x: Matrix
+    own: Matrix
+    left: Column
+
+    def basis(self, Zy: Matrix, Zx: Matrix) -> Matrix:
+        """Return both combinations side by side, of some records."""
+        fitted = _product(beside_one(Zy), self.of_y)
+        return np.column_stack([fitted, _product(Zx - _product(fitted, self.fit), self.of_x)])
+
+    def columns(self, Zy: Matrix, Zx: Matrix, drawn: Matrix) -> Matrix:
+        """Return what a mixture is made from: the basis, X, and random numbers, of some records."""
+        return np.column_stack([self.basis(Zy, Zx), Zx, drawn])
+
+    def room(self, Zy: Matrix, Zx: Matrix, records: int) -> Column:
+        """Return for some of so many records 1 less their leverage; near 0, there is hardly any noise."""
+        found: Column = 1 - np.square(self.basis(Zy, Zx)).sum(axis=1) / records
+        return found
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The linear map of a record and its random numbers to what is published.
+
+    Attributes
+    ----------
+    regression
+        Of X on Y.
+    fit
+        Of the combinations of (1, Y), as they are computed, to X: what is left are residuals.
+    noise
+        Of `Regression.columns` to the noise.
+    """
+
+    regression: Regression
+    fit: Matrix
+    noise: Matrix
+
+    def change(self, Zy: Matrix, Zx: Matrix, drawn: Matrix) -> Matrix:
+        """Return by how much X is lowered in some records: residual (1 - alpha') - e, in standard deviations."""
+        columns = self.regression.columns(Zy, Zx, drawn)
+        residuals = Zx - _product(columns[:, : len(self.fit)], self.fit)
+        residuals[:, self.regression.left <= ROUNDING**2] = 0.0
+        return _product(residuals, np.eye(Zx.shape[1]) - self.regression.own.T) - _product(columns, self.noise)
+
+
+def regress(found: Gram, q: int, alpha: ArrayLike, deviation: Column, exponents: NDArray[np.int32]) -> Regression:
+    """Regress X on Y, and refuse an alpha that leaves no room for noise.
+
+    Parameters
+    ----------
+    found
+        Of (1, Y, X), which are in standard deviations, or zero where they are constant.
+    q
+        How many attributes Y has.
+    alpha
+        See `muralidhar_sarathy`, and what is refused.
+    deviation, exponents
+        The standard deviations of X, each times two to the power of its exponent.
+    """
+    with localcontext() as context:
+        context.prec = _PRECISION
+        products = found.means()
+        p = len(products) - 1 - q
+        _refuse_few(found.records, p, q)
+        sweep = _Sweep(products)
+        of_y = np.array([*sweep.orthonormal([0]), *sweep.orthonormal(range(1, 1 + q))])
+        fit = of_y @ products[:, 1 + q :]
+        residuals = sweep.left[1 + q :, 1 + q :]
+        of_x = np.array(_Sweep(residuals).orthonormal(range(p))).reshape(-1, p)
+    S = residuals.astype(np.float64)
+    left = np.diag(S)
+    own = _in_deviations(alpha, np.where(deviation > 0, deviation, 1.0), exponents)
+    _refuse_inadmissible(own, _without(S, left), np.asarray(alpha, dtype=np.float64))
+    return Regression(
+        of_y[:, : 1 + q].T.astype(np.float64),
+        fit.astype(np.float64),
+        of_x.T.astype(np.float64),
+        _matrix(own, p),
+        np.where(deviation > 0, np.maximum(left, 0.0), 1.0),
+    )
+
+
+def mix(regression: Regression, found: Gram) -> Mixture:
+    """Give random numbers the means, variances and covariances that noise must have, exactly.
+
+    Parameters
+    ----------
+    regression
+        Of X on Y.
+    found
+        Of its `columns`: computed anew, as basis and random numbers are rounded.
+
+    Raises
+    ------
+    ValueError
+        If the random numbers are a combination of the data.
+    """
+    own, (r, p) = regression.own, regression.fit.shape
+    both = r + regression.of_x.shape[1]
+    with localcontext() as context:
+        context.prec = _PRECISION
+        sweep = _Sweep(found.means())
+        for column in range(r):
+            sweep.out(column)
+        fit = -sweep.made[both : both + p, :r].astype(np.float64).T
+        S = _without(sweep.left[both : both + p, both : both + p].astype(np.float64), regression.left)
+        for column in range(r, both):
+            sweep.out(column)
+        root = _root(S - own @ S @ own.T)
+        noise = []
+        for column in range(both + p, both + p + len(root)):
+            if sweep.left[column, column] < ROUNDING**2:
+                raise ValueError("the random numbers are a combination of the data: take another seed")
+            noise.append(sweep.out(column))
+    made = np.array(noise, dtype=np.float64).reshape(len(root), both + 2 * p)
+    return Mixture(regression, fit, made.T @ root)
+
+
+def _without(S: Matrix, left: Column) -> Matrix:
+    """Return covariances of residuals, with zeros for those that are the rounding error of a zero."""
+    there = left > ROUNDING**2
+    return np.where(there & there[:, None], S, 0.0)
+
+
+class _Sweep:
+    """Gram-Schmidt on columns of which only the means of products are known.
+
+    `left` are the means of products of what is left of the columns, beside those that were swept out; `made`, in the
+    rows, how that is made from the columns.
+    """
+
+    def __init__(self, products: Decimals) -> None:
+        self.size = len(products)
+        self.left = products
+        self.made = np.array([[Decimal(int(i == j)) for j in range(self.size)] for i in range(self.size)], dtype=object)
+
+    def out(self, column: int) -> Decimals:
+        """Sweep a column out of all others; return how what was left of it is made, with a mean square of one."""
+        own, with_all = self.made[column], self.left[:, column]
+        square = with_all[column]
+        self.left = self.left - np.outer(with_all, with_all) / square
+        self.made = self.made - np.outer(with_all / square, own)
+        made: Decimals = own / square.sqrt()
+        return made
+
+    def orthonormal(self, columns: Any) -> list[Decimals]:
+        """Sweep some columns out, the largest first; those of which no more than rounding is left are passed over."""
+        found, waiting = [], list(columns)
+        while waiting:
+            column = max(waiting, key=lambda each: self.left[each, each])
+            if self.left[column, column] <= ROUNDING**2:
+                break
+            waiting.remove(column)
+            found.append(self.out(column))
+        return found
 
 
 def admissible_near(alpha: ArrayLike, S: Matrix) -> Matrix:
@@ -114,14 +312,6 @@ def _refuse_few(n: int, p: int, q: int) -> None:
         )
 
 
-def _regression(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-    """Return a basis of (1, Y), and the residuals of X in standard deviations of X."""
-    fit = _basis(np.column_stack([np.ones(len(X)), standardize(Y)]))
-    R = _beside(fit, standardize(X))
-    R[:, np.linalg.norm(R, axis=0) <= ROUNDING * np.sqrt(len(X))] = 0.0
-    return fit, R
-
-
 def _in_deviations(alpha: ArrayLike, deviation: Column, exponents: NDArray[np.int32]) -> Matrix:
     """Return alpha for attributes in units of their standard deviations; only what is off a diagonal changes."""
     given = np.asarray(alpha, dtype=np.float64)
@@ -147,17 +337,6 @@ def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
         )
 
 
-def _orthonormal_noise(taken: Matrix, count: int, rng: int | np.random.Generator | None) -> Matrix:
-    """Draw so many orthonormal columns at random, orthogonal to a basis."""
-    # A stream of our own: data simulated from the same seed must not meet the same numbers as noise.
-    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal((len(taken), count))
-    V, triangle = np.linalg.qr(_beside(taken, drawn))
-    if (np.abs(np.diag(triangle)) < ROUNDING).any():
-        raise ValueError("the random numbers are a combination of the data: take another seed")
-    turned: Matrix = V * np.sign(np.diag(triangle))  # else the first record's sign would always be the same
-    return turned
-
-
 def _matrix(alpha: ArrayLike, p: int) -> Matrix:
     """Return alpha, given as a number, as p numbers or as a matrix, as a matrix of p by p."""
     given = np.asarray(alpha, dtype=np.float64)
@@ -180,16 +359,9 @@ def _root(S: Matrix) -> Matrix:
     return C
 
 
-def _basis(A: Matrix) -> Matrix:
-    """Return an orthonormal basis of the columns, which may be collinear."""
-    Q, R, _ = qr(A, mode="economic", pivoting=True)
-    size = np.abs(np.diag(R))
-    basis: Matrix = Q[:, size > ROUNDING * np.sqrt(len(A))]
-    return basis
-
-
-def _beside(basis: Matrix, A: Matrix) -> Matrix:
-    """Take from the columns their projection on an orthonormal basis; the second time removes what rounding left."""
-    A = A - basis @ (basis.T @ A)
-    left: Matrix = A - basis @ (basis.T @ A)
-    return left
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    """Return A B, each row computed alike whatever others there are, which matrix products do not promise."""
+    found = np.zeros((len(A), B.shape[1]))
+    for column, row in zip(A.T, B, strict=True):
+        found += column[:, None] * row
+    return found

@@ -7,13 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from shoal.kernels.exact_sum import sum_of
+from shoal.kernels.exact_sum import DIGITS, UNIT, sum_of, whole
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.tables.attributes import Codes
-
-# Values are first brought into 0 .. 1, or weighted by at most 1, so that 36 digits of 32 bits hold any sum of them.
-_DIGITS = 36
-_UNIT = 1 << 1074  # a sum of doubles is a whole number of such parts
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ def moments(columns: Matrix, extents: Sequence[Extent], weights: Codes | None = 
         ends.append((float(z.min(initial=np.inf)), float(z.max(initial=-np.inf))))
         if weights is None:
             total, squares = _whole_sums(z, z * z)
-            found.append((len(z) * _UNIT, total, squares))
+            found.append((len(z) * UNIT, total, squares))
         else:
             w = weights[present]
             found.append(_whole_sums(w, z * w, z * z * w))
@@ -97,5 +93,4 @@ def moments(columns: Matrix, extents: Sequence[Extent], weights: Codes | None = 
 
 def _whole_sums(*columns: Codes) -> tuple[int, ...]:
     """Add up columns exactly, as whole numbers of the least part of a double."""
-    digits = sum_of(np.stack(columns, axis=1).view(np.int64), 0, _DIGITS)
-    return tuple(sum(int(digit) << (32 * place) for place, digit in enumerate(row)) for row in digits)
+    return tuple(map(whole, sum_of(np.stack(columns, axis=1).view(np.int64), 0, DIGITS)))
