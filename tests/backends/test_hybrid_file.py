@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from tests.backends.test_resume import start
 
 import shoal
-from hybrid_samples import HYBRID, columns, deviations, people
+from hybrid_samples import HYBRID, MS, columns, deviations, people
 from shoal.pipeline import hybrid
 from shoal.plan import Plan
 
@@ -43,6 +44,44 @@ def test_means_and_covariances_are_kept_in_every_group_of_every_block(tmp_path, 
         "dealt": [],
     }
     assert "preserved" in in_memory.summary()["hybrid"]
+
+
+def noisy_in_pieces(table, folder, **options):
+    return in_pieces(table, folder, **{"k": None, **MS, **options})
+
+
+def test_noise_of_many_blocks_keeps_means_and_covariances_in_the_file(tmp_path):
+    table = people(2000)
+    release, published, in_memory = noisy_in_pieces(table, tmp_path, seed=3)
+    assert release.blocking.blocks > 5
+    names = ["income", "debt", "age", "height"]
+    assert deviations(columns(table, names), columns(published, names), 2) < 1e-12
+    assert published.equals(in_memory.table)
+    assert release.summary()["hybrid"]["groups"] == {"count": 1, "smallest": 2000, "largest": 2000}
+    assert set(in_memory.groups) == {0}
+
+
+def test_records_that_are_equal_get_noise_of_their_own(tmp_path):
+    table = pa.table({"x": np.repeat([1.0, 2.0, 5.0], 300)})
+    _, published, in_memory = noisy_in_pieces(table, tmp_path, quasi=None, confidential=["x"], identifiers=[], seed=3)
+    assert len(set(published["x"].to_pylist())) == 900
+    assert published.equals(in_memory.table)
+    assert deviations(columns(table, ["x"]), columns(published, ["x"]), 1) < 1e-12
+
+
+def test_noise_that_does_not_keep_what_it_claims_is_not_published(tmp_path, monkeypatch):
+    real = hybrid.mix
+    monkeypatch.setattr(hybrid, "mix", lambda *given: replace(real(*given), noise=1.001 * real(*given).noise))
+    with pytest.raises(shoal.CheckFailed, match="'income' does not keep its covariance with 'income' in the file"):
+        noisy_in_pieces(people(900), tmp_path)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_constant_attribute_is_one_group_that_shares_it_however_many_blocks_there_are(tmp_path):
+    table = people(900).append_column("same", pa.array(np.full(900, 7.5)))
+    release, published, _ = noisy_in_pieces(table, tmp_path, confidential=["income", "same"])
+    assert published["same"].to_pylist() == [7.5] * 900
+    assert any("'same' is the same for all members in 1 group" in note for note in release.notes)
 
 
 def test_what_would_be_published_as_it_is_is_counted_over_all_blocks(tmp_path):

@@ -59,6 +59,7 @@ RULED = ["wages", "other", "costs", "cap"]
 MIXED = {"quasi": QUASI, "levels": LEVELS}
 STRATA = {"quasi": NUMBERS, "strata": ["region"]}
 HYBRID = {"method": "hybrid", "k": 12, "seed": 7}
+NOISY = {"method": "ms", "k": None, "alpha": 0.4, "seed": 7, "quasi": ["age", "town"]}
 # Each plan by name: its table (gaps, broken rules) and its options; k is 3, the method mdav unless it is named.
 PLANS: dict[str, tuple[dict, dict]] = {
     "numbers": ({}, {"quasi": NUMBERS}),
@@ -122,6 +123,21 @@ PLANS: dict[str, tuple[dict, dict]] = {
             "constraints": {"debt": ["integer", "non-negative"]},
         },
     ),
+    "noise": ({}, {**NOISY, "confidential": ["income", "wages", "since"]}),
+    "noise in one block": ({}, {**NOISY, "confidential": ["income", "debt"], "scale": {"block_size": 1000}}),
+    "noise, gaps left out": ({"gaps": 0.02}, {**NOISY, "confidential": ["income"], "missing": "suppress"}),
+    "noise, alpha of each": ({}, {**NOISY, "confidential": ["income", "debt"], "alpha": {"income": 0.2, "debt": 0.6}}),
+    "noise, alpha a matrix": (
+        {},
+        {**NOISY, "confidential": ["wages", "other"], "alpha": [[0.5, 0.01], [0, 0.4]]},
+    ),
+    "noise with a sum and constraints": (
+        {},
+        {
+            **{**NOISY, "confidential": ["wages", "other", "costs", "debt"], "edits": [SUM]},
+            "constraints": {"debt": ["integer", "non-negative"]},
+        },
+    ),
 }
 # Spark takes seconds a plan: these are compared in every run of the tests, the others with the slow ones.
 ALWAYS_ON_SPARK = {
@@ -134,6 +150,7 @@ ALWAYS_ON_SPARK = {
     "rules and attribute blocks",
     "broken rules kept",
     "hybrid with strata",
+    "noise with a sum and constraints",
 }
 
 

@@ -59,7 +59,7 @@ def test_what_hybrid_data_cannot_do_is_one_clear_sentence(options, message):
         ({"alpha": float("nan")}, "^alpha: must be a number.$"),
         ({"alpha": 1 - 1e-15}, "'income' would be .* in 120 records: alpha leaves no noise .* take a smaller one"),
         ({"strata": ["town"]}, "strata: does not apply to method 'ms'"),
-        ({"scale": {"block_size": 100}}, "scale: does not apply to method 'ms'"),
+        ({"scale": {"seams": True}}, "scale.seams: does not apply to method 'ms'"),
         ({"confidential": ["ill"]}, "method: 'ms' cannot take 'ill', which is nominal; use 'hybrid'"),
     ],
 )

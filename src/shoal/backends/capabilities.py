@@ -61,13 +61,6 @@ LIMITS = [
         lambda plan: plan.effort.seconds is not None,
     ),
     Limit(
-        "method",
-        "method = 'ms'",
-        ("file", "spark"),
-        "gives the noise of all records exact covariances at once",
-        lambda plan: plan.method == "ms",
-    ),
-    Limit(
         "scale.seams",
         "seams = true",
         ("file", "spark"),

@@ -144,6 +144,7 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     labels = np.empty((len(rows), len(masker.plan.partitioned)), dtype=np.int64)
     slack, own, misread, formed = np.zeros(published.shape[1]), 0, 0, 0
     places = _by_block(blocks)
+    masker = masker.with_noise(lambda look: reduce(add, (look(rows[place]) for place in places)))
     if len(places) == 1:
         run = partial(_side_by_side, progress=records.progress, keep=keep_best)
         found = [masker.mask(rows, run)]
@@ -157,6 +158,8 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     if masker.plan.scale is not None and masker.plan.scale.seams and len(places) > 1:
         labels = _mended(masker, rows, labels, blocks, records.progress)
         published, slack, (own, misread) = masker.publish(rows, labels)
+    if masker.plan.method == "ms":
+        labels[:] = 0  # it forms no groups
     partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
     blocking = None
     if len(places) > 1:

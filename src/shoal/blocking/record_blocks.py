@@ -49,7 +49,7 @@ def record_blocks(gather: Gather, dimensions: int, plan: Plan, most: int) -> Rec
             [("scale", "cannot divide records by nominal attributes alone; add a number, a date or an ordinal one")]
         )
     divide = two_d_tree if plan.scale is not None and plan.scale.blocking == "2^d" else kd_blocks
-    return divide(gather, plan.k, most)
+    return divide(gather, plan.k or 1, most)
 
 
 def outline_of(space: EncodedMatrix, names: Sequence[str], plan: Plan) -> Matrix:

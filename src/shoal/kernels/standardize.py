@@ -85,12 +85,17 @@ def column_exponents(X: Matrix) -> NDArray[np.int32]:
 def columns_near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
     """Divide each column by a power of two, and return the exponents too; `name` is for the error message."""
     exponents = column_exponents(X)
+    refuse_exponents(exponents, name)
+    return np.ascontiguousarray(np.ldexp(X, -exponents)), exponents
+
+
+def refuse_exponents(exponents: NDArray[np.int32], name: str) -> None:
+    """Refuse columns that are so large or so small that results could not be held in full."""
     if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
         raise ValueError(
             f"column {int(np.argmax(beyond)) + 1} of {name} is too large or too small to be computed with; store it in"
             " another unit"
         )
-    return np.ascontiguousarray(np.ldexp(X, -exponents)), exponents
 
 
 def finite_pair(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,13 +17,14 @@ from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.masking.ipso import refuse_fewer
 from shoal.masking.microhybrid import Rule, kept_to, microhybrid, redraw
-from shoal.masking.muralidhar_sarathy import freedom, muralidhar_sarathy
+from shoal.masking.muralidhar_sarathy import Gram, Mixture, Regression, gram, mix
 from shoal.measures import MOST_RECORDS, distance_linkage
-from shoal.measures.hybrid import SAME, preservation, subdomains
+from shoal.measures.hybrid import preservation, subdomains
 from shoal.partitioning import ACCEPTS
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
 from shoal.pipeline.hybrid_edits import sums_of, with_exact_sums
+from shoal.pipeline.hybrid_noise import drift_of, moved_in_file, noisy, regression_of, standardized
 from shoal.pipeline.hybrid_notes import (
     on_little_freedom,
     on_own_values,
@@ -32,11 +32,11 @@ from shoal.pipeline.hybrid_notes import (
     on_unchanged,
     refuse_broken,
 )
-from shoal.pipeline.hybrid_parts import Labels, Made, Parts, matrix_of, parts_of, xy
+from shoal.pipeline.hybrid_parts import Labels, Made, Parts, in_names, matrix_of, parts_of, xy
 from shoal.pipeline.hybrid_sums import HybridSums, sums_of_block
 from shoal.pipeline.moments import Extent
 from shoal.pipeline.notes import on_rules, on_seed
-from shoal.pipeline.verify_hybrid import Claim, failures_in
+from shoal.pipeline.verify_hybrid import Claim, all_equal, failures_in
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.attributes import Attribute, Codes
@@ -70,16 +70,43 @@ class Hybrid:
         Equalities that hybrid data keep.
     units
         Bring numbers and dates near one.
+    regression, mixture
+        What the noise of Muralidhar-Sarathy needs to know of all records, as far as they were looked at.
     """
 
     secret: int | None = field(repr=False)
     seeded: bool
     sums: list[Comparison]
     units: Mapping[str, Scale]
+    regression: Regression | None = field(default=None, repr=False)
+    mixture: Mixture | None = field(default=None, repr=False)
 
     def without_secret(self) -> "Hybrid":
         """Return the same for a release, which must not hold the secret: whoever has it can take the noise off."""
-        return replace(self, secret=None)
+        return replace(self, secret=None, mixture=None)
+
+    def regressed(self, found: Gram, attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> "Hybrid":
+        """Return the same with a regression, from what `products_of` adds up to over all records."""
+        return replace(self, regression=regression_of(found, parts_of(attributes, plan), plan, scales))
+
+    def noise_of(self, rows: Matrix, attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> Gram:
+        """Add up what the noise of some records is made from; they are in the order of their values."""
+        if self.regression is None:
+            raise ValueError("the regression comes first")
+        parts = parts_of(attributes, plan)
+        return gram(self.regression.columns(*standardized(parts, scales), self._drawn(rows, parts)))
+
+    def mixed(self, found: Gram) -> "Hybrid":
+        """Return the same with the mixture, from what `noise_of` adds up to over all records."""
+        if self.regression is None:
+            raise ValueError("the regression comes first")
+        try:
+            return replace(self, mixture=mix(self.regression, found))
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+    def _drawn(self, rows: Matrix, parts: Parts) -> Matrix:
+        return self.random_numbers(rows).standard_normal((len(rows), len(parts.synthetic)))
 
     def random_numbers(self, rows: Matrix) -> np.random.Generator:
         """Start the random numbers of some records, which are in the order of their values."""
@@ -96,6 +123,7 @@ class Hybrid:
         labels: Labels,
         plan: Plan,
         scales: Mapping[str, Scale],
+        records: int,
     ) -> HybridBlock:
         """Make the confidential attributes of a block anew: by R-microhybrid, or with the noise of Muralidhar-Sarathy.
 
@@ -109,10 +137,15 @@ class Hybrid:
             Records that may share a group, and the groups.
         plan, scales
             Resolved for the table.
+        records
+            How many there are in all blocks.
         """
         parts = parts_of(attributes, plan)
         streams = [self.random_numbers(rows[home]) for home in homes]
-        made = _noisy(parts, plan, streams[0]) if plan.method == "ms" else _synthetic(parts, homes, labels, streams)
+        if self.mixture is None:
+            made = _synthetic(parts, homes, labels, streams)
+        else:
+            made = noisy(self.mixture, parts, scales, self.units, self._drawn(rows, parts), records)
         rules = [_rule(attribute, plan) for attribute in parts.synthetic]
         kept = np.empty(made.values.shape)
         for j, rule in enumerate(rules):
@@ -126,14 +159,17 @@ class Hybrid:
             codes |= {each.name: average for each, average in zip(parts.quasi, averages, strict=True)}
         changed = [attribute for attribute in attributes if attribute.name in plan.changed]
         read = {each.name: _as_read(each, codes[each.name], plan) for each in changed}
-        sums = sums_of_block(parts, made, kept, read, rules, self.units)
+        drift = None if self.mixture is None else drift_of(parts, read, scales)
+        sums = sums_of_block(parts, made, kept, read, rules, self.units, drift)
         if plan.method == "hybrid" and not sums.added["unchanged"].any():  # else it is refused, once all are counted
             pairs = {each.name: (each.codes, read.get(each.name, each.codes)) for each in attributes}
             failures = failures_in(pairs, claim_of(parts, made.labels, plan))
             sums = replace(sums, failures=tuple(failures))
         return HybridBlock(np.column_stack([codes[each.name] for each in changed]), made.labels, sums)
 
-    def notes(self, attributes: list[Attribute], sums: HybridSums, plan: Plan) -> list[str]:
+    def notes(
+        self, attributes: list[Attribute], sums: HybridSums, plan: Plan, scales: Mapping[str, Scale]
+    ) -> list[str]:
         """List what a user should know of all blocks together; refuse what would be published as it is.
 
         Raises
@@ -144,11 +180,16 @@ class Hybrid:
             If verification found something in a block.
         """
         parts = parts_of(attributes, plan)
+        claim = claim_of(parts, np.zeros(0, np.int64), plan)
+        failures = list(sums.failures)
+        if plan.method == "ms":
+            sums = sums.of_one_group()
+            drift = sums.added["drift"] / sums.count("records")
+            failures += moved_in_file(drift, claim, parts, scales, self.units)
         refuse_broken(parts, sums, plan)
         unchanged = on_unchanged(parts, sums, plan)
-        if sums.failures:
-            raise CheckFailed(list(sums.failures))
-        claim = claim_of(parts, np.zeros(0, np.int64), plan)
+        if failures:
+            raise CheckFailed(failures)
         return [
             *on_preserved(parts, claim, plan, sums.count("fused")),
             *unchanged,
@@ -173,6 +214,8 @@ class Hybrid:
             ``covariance``; ``dealt``, the categories dealt out anew.
         """
         parts = parts_of(attributes, plan)
+        if plan.method == "ms":
+            sums = sums.of_one_group()
         return {
             "groups": sums.group_sizes(),
             "constraints": sums.costs(parts, plan),
@@ -271,13 +314,14 @@ def _synthetic(parts: Parts, homes: Sequence[Labels], given: Labels, streams: Se
         try:  # home by home: a group that must grow stays within its stratum
             result = microhybrid(X[rows], Y[rows], given[rows], stream)
         except ValueError as error:
-            raise DataError(_in_names(error, parts)) from None
+            raise DataError(in_names(error, parts)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups
         room[rows] = result.room
         left += result.left * len(rows) / len(X)
         groups += int(result.labels.max()) + 1
         fused += result.fused
-    return Made(values, unchanged, labels, room, left, fused)
+    equal = [all_equal(each.codes, labels) for each in (*parts.synthetic, *parts.dealt)]
+    return Made(values, unchanged, labels, room, left, equal, fused)
 
 
 def _dealt(parts: Parts, homes: Sequence[Labels], labels: Labels, streams: Sequence[np.random.Generator]) -> Matrix:
@@ -286,26 +330,6 @@ def _dealt(parts: Parts, homes: Sequence[Labels], labels: Labels, streams: Seque
     for rows, stream in zip(homes, streams, strict=True):
         codes[rows] = redraw(codes[rows], labels[rows], stream)
     return codes
-
-
-def _noisy(parts: Parts, plan: Plan, rng: np.random.Generator) -> Made:
-    """Muralidhar-Sarathy: all records at once, as one group."""
-    X, Y = xy(parts)
-    alpha: Any = plan.alpha
-    if isinstance(alpha, dict):
-        alpha = [alpha[attribute.name] for attribute in parts.synthetic]
-    try:
-        values = muralidhar_sarathy(X, Y, alpha, rng)
-    except ValueError as error:
-        raise DataError(_in_names(error, parts)) from None
-    unchanged = np.abs(values - X) <= SAME * np.maximum(np.abs(X), np.ptp(X, axis=0))
-    return Made(values, unchanged, np.zeros(len(X), dtype=np.int64), *freedom(X, Y))
-
-
-def _in_names(error: ValueError, parts: Parts) -> str:
-    """Return what is wrong with a matrix with the names of its columns, in one line."""
-    said = " ".join(str(error).split())
-    return re.sub(r"column (\d+) of X", lambda found: f"column '{parts.synthetic[int(found[1]) - 1].name}'", said)
 
 
 def _rule(attribute: Attribute, plan: Plan) -> Rule:

@@ -1,5 +1,6 @@
 """The attributes of a table by what hybrid data make of them, and the new values."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ class Made(NamedTuple):
     labels: Labels
     room: Codes  # of each record: the share of a residual that could be changed
     left: Codes  # of each attribute: the share of its variance that the quasi-identifiers leave
+    equal: list[NDArray[np.bool_]]  # of each confidential attribute: who shares its value with the whole group
     fused: int = 0
 
 
@@ -54,3 +56,9 @@ def xy(parts: Parts) -> tuple[Matrix, Matrix]:
     """Return X, what is made anew, and Y, what it is regressed on."""
     records = len((*parts.synthetic, *parts.dealt)[0].codes)
     return matrix_of(parts.synthetic, records), matrix_of(parts.others, records)
+
+
+def in_names(error: ValueError, parts: Parts) -> str:
+    """Return what is wrong with a matrix with the names of its columns, in one line."""
+    said = " ".join(str(error).split())
+    return re.sub(r"column (\d+) of X", lambda found: f"column '{parts.synthetic[int(found[1]) - 1].name}'", said)

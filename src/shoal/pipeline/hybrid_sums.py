@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.masking.microhybrid import Rule
 from shoal.pipeline.hybrid_parts import Made, Parts, xy
-from shoal.pipeline.verify_hybrid import all_equal, breaking, same
+from shoal.pipeline.verify_hybrid import breaking, same
 from shoal.plan import Plan
 from shoal.tables.attributes import Attribute, Codes
 
@@ -32,7 +32,7 @@ class HybridSums:
         are ``unchanged`` or, once rounded, their ``own``, originals that break a constraint (``broken``), values that
         constraints ``moved``, and the share of variance that quasi-identifiers leave, times records (``left``); records
         with little room to change (``tight``); and ``products`` of 1, the values, by how much constraints moved them,
-        and the quasi-identifiers.
+        and the quasi-identifiers; and `drift`, see `shoal.pipeline.hybrid_noise.drift_of`.
     most
         Largest numbers: of a group's records, ``smallest`` with its sign changed; ``shift``, by how much constraints
         moved the mean of a group.
@@ -62,8 +62,18 @@ class HybridSums:
             **dict.fromkeys(("unchanged", "own", "moved", "left"), each),
             "broken": np.zeros((2, p)),
             "products": np.zeros((1 + 2 * p + q, 1 + 2 * p + q)),
+            "drift": np.zeros((p, 1 + p + q)),
         }
         return cls(added, {"smallest": np.full(1, -np.inf), "largest": one, "shift": each})
+
+    def of_one_group(self) -> "HybridSums":
+        """Return what is known if the records of all blocks are one group."""
+        records, p = self.added["records"], len(self.added["left"])
+        one = {"groups": np.minimum(records, 1.0), "alike": np.minimum(self.added["alike"], 1.0)}
+        shift = np.abs(self.added["products"][0, 1 + p : 1 + 2 * p]) / np.maximum(records, 1.0)
+        return HybridSums(
+            {**self.added, **one}, {"smallest": -records, "largest": records, "shift": shift}, self.failures
+        )
 
     def row(self) -> Floats:
         """Return all numbers in a row, to be stored; failures are not among them."""
@@ -135,6 +145,7 @@ def sums_of_block(
     read: Mapping[str, Codes],
     rules: Sequence[Rule],
     units: Mapping[str, Scale],
+    drift: Matrix | None = None,
 ) -> HybridSums:
     """Add up what the records of a block show.
 
@@ -150,22 +161,23 @@ def sums_of_block(
         What each number must be.
     units
         Bring numbers near one.
+    drift
+        By how much moments of the file moved; None if they are kept in every group.
     """
     sizes = np.bincount(made.labels)
     found = HybridSums.none(parts)
-    equal = [all_equal(each.codes, made.labels) for each in (*parts.synthetic, *parts.dealt)]
     own = [
         ~same_to_all & same(each.codes, read[each.name])
-        for each, same_to_all in zip(parts.synthetic, equal, strict=False)
+        for each, same_to_all in zip(parts.synthetic, made.equal, strict=False)
     ]
     added = {
         "records": [len(made.labels)],
         "groups": [len(sizes)],
         "fused": [made.fused],
         "tight": [(made.room < LITTLE_ROOM).sum() if parts.synthetic else 0],
-        "alike": [len(np.unique(made.labels[each])) for each in equal],
-        "alike_records": [each.sum() for each in equal],
-        "unchanged": [(made.unchanged[:, j] & ~equal[j]).sum() for j in range(len(parts.synthetic))],
+        "alike": [len(np.unique(made.labels[each])) for each in made.equal],
+        "alike_records": [each.sum() for each in made.equal],
+        "unchanged": [(made.unchanged[:, j] & ~made.equal[j]).sum() for j in range(len(parts.synthetic))],
         "own": [each.sum() for each in own],
         "moved": (kept != made.values).sum(axis=0),
         "left": made.left * len(made.labels),
@@ -173,6 +185,7 @@ def sums_of_block(
     }
     most = {"smallest": [-sizes.min()], "largest": [sizes.max()], "shift": found.most["shift"]}
     products = found.added["products"]
+    added["drift"] = found.added["drift"] if drift is None else drift
     if any(rule != Rule() for rule in rules):
         products, most["shift"] = _products(parts, made, kept, units)
     return HybridSums(

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from shoal.tables.numbers import to_floats
 from shoal.tables.text_values import one_chunk
 
 if TYPE_CHECKING:
+    from shoal.masking.muralidhar_sarathy import Gram
     from shoal.pipeline.hybrid import Hybrid, HybridBlock  # slow to load, and rarely needed
     from shoal.pipeline.hybrid_sums import HybridSums
 
@@ -127,11 +129,25 @@ class BlockMasker:
 
     def hybrid_notes(self, sums: "HybridSums | None") -> list[str]:
         """List what a user should know of hybrid data, once all blocks are masked: see `Hybrid.notes`."""
-        return [] if self.hybrid is None or sums is None else self.hybrid.notes(self.attributes, sums, self.plan)
+        if self.hybrid is None or sums is None:
+            return []
+        return self.hybrid.notes(self.attributes, sums, self.plan, self.scales)
 
     def hybrid_summary(self, sums: "HybridSums | None") -> dict[str, Any] | None:
         """Describe hybrid data by what blocks show; None if there are none."""
         return None if self.hybrid is None or sums is None else self.hybrid.summary(self.attributes, sums, self.plan)
+
+    def with_noise(self, fold: "Callable[[Callable[[Matrix], Gram]], Gram]") -> "BlockMasker":
+        """Give the noise of Muralidhar-Sarathy its covariances; `fold` looks at the rows of each block and adds up."""
+        if self.hybrid is None or self.hybrid.regression is None:
+            return self
+        return replace(self, hybrid=self.hybrid.mixed(fold(partial(self._noise_of, self.hybrid))))
+
+    def _noise_of(self, hybrid: "Hybrid", rows: Matrix) -> "Gram":
+        """Add up what the noise of a block is made from."""
+        ordered = rows[in_order(rows)]
+        pieces = np.split(ordered, self._cuts(len(ordered)))
+        return reduce(add, (hybrid.noise_of(piece, self.of(piece), self.plan, self.scales) for piece in pieces))
 
     # Encoding
 
@@ -247,7 +263,9 @@ class BlockMasker:
         return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(ordered), hybrid)
 
     def _made_anew(self, hybrid: "Hybrid", rows: Matrix, labels: Labels) -> "HybridBlock":
-        return hybrid.publish(rows, self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales)
+        return hybrid.publish(
+            rows, self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales, self.records
+        )
 
     def _cuts(self, records: int) -> NDArray[np.int64]:
         """Say where a block is cut that has so many more records than asked for because they lie in one place.

@@ -120,6 +120,8 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
         masker = replace(masker, sensitive=[_sensitive(masker, name, records) for name in plan.confidential])
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
+    if plan.method == "ms":
+        masker = replace(masker, hybrid=_regressed(masker, records))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)
 
 
@@ -130,6 +132,18 @@ def _hybrid(resolved: Resolved) -> "Hybrid":
     numbers = [attribute for attribute in resolved.attributes if attribute.type in NUMBERS]
     extents = {each.name: extent for each, extent in zip(numbers, extents_of(numbers, resolved.summary), strict=True)}
     return hybrid_of(resolved.plan, resolved.attributes, resolved.rules, extents)
+
+
+def _regressed(masker: BlockMasker, records: Records) -> "Hybrid | None":
+    """Regress confidential attributes on quasi-identifiers, for the noise of Muralidhar-Sarathy."""
+    from shoal.pipeline.hybrid_noise import products_of
+    from shoal.pipeline.hybrid_parts import parts_of as hybrid_parts_of
+
+    plan, scales = masker.plan, masker.scales
+    found = records.fold_rows(
+        masker, lambda rows: products_of(hybrid_parts_of(masker.of(rows), plan), scales), "measure"
+    )
+    return None if masker.hybrid is None else masker.hybrid.regressed(found, masker.attributes, plan, scales)
 
 
 @dataclass(frozen=True)
@@ -351,8 +365,6 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     most
         The most records in a block where they do not fit in one.
     """
-    if masker.plan.method == "ms":
-        return masker.records  # its noise is one for all
     given = None if masker.plan.scale is None else masker.plan.scale.block_size
     if given is not None:
         return given

@@ -188,7 +188,7 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
     yield from _unused(plan, ("blocks", "weights", "preserve", "l", "t", "restore_variance"))
     if plan.method == "ms":
         yield from _unused(
-            plan, ("scale", "strata", "mask_quasi", "standardize", "attribute_weights"), ", which forms no groups."
+            plan, ("strata", "mask_quasi", "standardize", "attribute_weights"), ", which forms no groups."
         )
     if not plan.mask_quasi:
         yield from _unused(plan, ("aggregate", "round"), " unless quasi-identifiers are masked. Add --mask-quasi.")

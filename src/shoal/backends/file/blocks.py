@@ -185,6 +185,22 @@ class Masking:
             raise ValueError("there are no records")
         return found
 
+    def fold_blocks(self, look: Callable[[Matrix], Seen], progress: Progress) -> Seen:
+        """Look at the rows of every block, on all cores, and add up what is seen."""
+        tasks: list[Task[Seen]] = [partial(self._look, look, blocks) for blocks in self._batches]
+        return reduce(
+            add, side_by_side(tasks, int(self.sizes.sum()), lambda _, *how_far: progress("measure", *how_far))
+        )
+
+    def _look(self, look: Callable[[Matrix], Seen], blocks: Integers, *, watch: Watch) -> Seen:
+        found = look(self.block(int(blocks[0])))
+        for block in blocks[1:]:
+            watch[0] += self.sizes[block]
+            if watch[1]:
+                break
+            found = found + look(self.block(int(block)))
+        return found
+
     def block(self, number: int) -> Matrix:
         """Read the rows of a block."""
         return self.records.read(int(self.starts[number]), int(self.sizes[number]))

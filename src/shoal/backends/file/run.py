@@ -202,6 +202,8 @@ class FileBackend(FileRecords):
             self._sort(masker)
         with contextlib.ExitStack() as files:
             masking = self._masking(masker, files)
+            masker = masker.with_noise(lambda look: masking.fold_blocks(look, self.progress))
+            masking = replace(masking, masker=masker)
             masked = masking.run(self.progress)
             made = masker.hybrid_notes(masked.hybrid)
             cost = block_cost(masking.block, masker, self.progress)

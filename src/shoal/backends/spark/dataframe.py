@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import (
@@ -153,7 +153,7 @@ class SparkBackend:
         memory = None if scale is None else scale.memory_bytes
         size = block_size(masker, memory, workers=1)
         given = scale is not None and (scale.block_size is not None or memory is not None)
-        return size if given else min(size, max(BLOCK_SIZE, 2 * masker.plan.k))
+        return size if given else min(size, max(BLOCK_SIZE, 2 * (masker.plan.k or 0)))
 
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "SparkPublished":
         """Mask every block where it lies."""
@@ -162,6 +162,7 @@ class SparkBackend:
         scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         plan = masker.plan.decided(scale=Scale(**{**scale, "block_size": most}))
         masker = replace(masker, plan=plan)
+        masker = masker.with_noise(lambda look: _fold_blocks(self.table, masker, most, look))
         restoring = prepared.restoring(masker) if plan.restore_variance else None
         masked = _masked(self.table, masker, most, restoring).persist(StorageLevel.MEMORY_AND_DISK)
         try:
@@ -296,10 +297,7 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
         names = [*numbered_names([each.name for each in fields]), *pair_names, _SEEN]
         return pa.table([*arrays, shown], names=names)
 
-    cut = Cut.of(masker, most)
-    divided = _divided(df.select([column(name) for name in kept]), masker, cut)
-    # As many partitions as blocks: a task that has two masks one after the other.
-    blocks = divided.repartition(int(cut.pieces.sum()), _BLOCK).groupBy(_BLOCK)
+    blocks = _by_block(df.select([column(name) for name in kept]), masker, most)
     numbered = [
         StructField(plain, each.dataType, each.nullable)
         for plain, each in zip(numbered_names([each.name for each in fields]), fields, strict=True)
@@ -307,6 +305,27 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
     own = [*pair_fields, StructField(_SEEN, BinaryType())]
     with without_pandas_warning():
         return blocks.applyInArrow(mask, StructType([*numbered, *own]))
+
+
+def _by_block(df: DataFrame, masker: BlockMasker, most: int) -> GroupedData:
+    """Put the records of every block together; columns are numbered."""
+    cut = Cut.of(masker, most)
+    # As many partitions as blocks: a task that has two masks one after the other.
+    return _divided(df, masker, cut).repartition(int(cut.pieces.sum()), _BLOCK).groupBy(_BLOCK)
+
+
+def _fold_blocks(df: DataFrame, masker: BlockMasker, most: int, look: Callable[[Matrix], Seen]) -> Seen:
+    """Look at the rows of every block, and add up what is seen."""
+    names, alone = masker.names, replace(masker, blocks=None)
+
+    def seen(block: pa.Table) -> pa.Table:
+        rows = alone.encode(block.select(range(len(names))).rename_columns(names))
+        return pa.table({_SEEN: pa.array([pickle.dumps(look(rows))], pa.binary())})
+
+    with without_pandas_warning():
+        shown = _by_block(df.select([column(name) for name in names]), masker, most).applyInArrow(seen, "seen binary")
+    found: Seen = reduce(add, (pickle.loads(bytes(row[0])) for row in shown.collect()))  # noqa: S301 - our own
+    return found
 
 
 def _replaced(block: pa.Table, columns: dict[str, Array], names: list[str]) -> pa.Table:
