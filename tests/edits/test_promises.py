@@ -90,7 +90,7 @@ def asked(draw):
     return pa.table(columns), {"quasi": list(columns), "small_strata": "suppress", **options}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(asked())
 def test_what_is_promised_never_fails(sample):
     table, options = sample

@@ -198,7 +198,7 @@ def asked(draw: st.DrawFn, secrets: list[Secret]) -> tuple[int | None, float | N
     return l, draw(st.none() | st.sampled_from(CLOSE))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_a_group_is_satisfied_if_it_is_by_definition(data):
     n = data.draw(st.integers(1, 40))
@@ -226,7 +226,7 @@ def test_values_that_do_not_occur_in_the_file_do_not_count():
     assert not satisfied(labels, [Secret("a", codes, True)], 2, t - 1e-9).all()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(space=spaces(), data=st.data())
 def test_merging_gives_the_groups_of_the_naive_version(space, data):
     n = len(space.values)
@@ -238,7 +238,7 @@ def test_merging_gives_the_groups_of_the_naive_version(space, data):
     assert satisfied(found, secrets, l, t).all()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(space=spaces(), data=st.data())
 def test_t_first_gives_the_groups_of_the_naive_version(space, data):
     n = len(space.values)

@@ -60,7 +60,7 @@ def in_pieces(path, rows: int, csv: Csv | None = None) -> pa.Table:
 
 
 @given(st.lists(st.sampled_from(CELLS), min_size=2, max_size=40), st.integers(1, 12), st.sampled_from(",;\t"))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_pieces_of_any_size_have_the_types_and_values_of_the_whole(tmp_path_factory, cells, rows, delimiter):
     path = tmp_path_factory.mktemp("csv") / "in.csv"
     text = [f'"{cell}"' if delimiter in cell else cell for cell in cells]

@@ -242,7 +242,7 @@ def tables(draw, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_whatever_a_table_holds_the_file_holds_what_was_said(tmp_path_factory, kind, data):
     table = data.draw(tables(kind))

@@ -69,7 +69,7 @@ def test_two_tables_in_a_transport_file_are_not_taken_for_one(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_a_damaged_file_gives_a_table_or_one_sentence(tmp_path_factory, kind, data):
     folder = tmp_path_factory.mktemp("t")
