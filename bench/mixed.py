@@ -47,9 +47,9 @@ def measure(space: EncodedMatrix, alive: np.ndarray, point: np.ndarray, distance
             for j in range(point.shape[0]):
                 x, y = space.values[i, j], point[j]
                 if np.isnan(x) or np.isnan(y):
-                    total += 0.0 if np.isnan(x) and np.isnan(y) else space.weights[j]
+                    total += 0.0 if np.isnan(x) and np.isnan(y) else space.apart[j]
                 elif space.kinds[j] == MODE:
-                    total += 0.0 if x == y else space.weights[j]
+                    total += 0.0 if x == y else space.apart[j]
                 else:
                     total += (x - y) * (x - y)
             distance[i] = total

@@ -327,7 +327,7 @@ def variations(X: np.ndarray, Y: np.ndarray) -> dict[str, float]:
 def mixed_distance(space: EncodedMatrix, a: list[float], b: list[float]) -> float:
     """Squared distance by the type of each attribute, added in attribute order; a missing value is NaN."""
     total = 0.0
-    for x, y, kind, weight in zip(a, b, space.kinds.tolist(), space.weights.tolist(), strict=True):
+    for x, y, kind, weight in zip(a, b, space.kinds.tolist(), space.apart.tolist(), strict=True):
         if math.isnan(x) and math.isnan(y):
             continue
         if math.isnan(x) or math.isnan(y) or (kind == MODE and x != y):

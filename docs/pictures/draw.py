@@ -10,7 +10,7 @@ import vl_convert
 
 import shoal
 from shoal.cli.demo import run
-from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, WEIGHTS
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES
 from shoal.parallel import quiet
 
 FOLDER = Path(__file__).parent
@@ -20,7 +20,7 @@ def draw() -> None:
     """Protect the survey as the tutorial does, and write a picture of each chart."""
     with TemporaryDirectory() as folder:
         run(Path(folder) / "demo", 5, quiet)
-        asked = {"quasi": QUASI, "confidential": CONFIDENTIAL, "types": TYPES, "attribute_weights": WEIGHTS}
+        asked = {"quasi": QUASI, "confidential": CONFIDENTIAL, "types": TYPES}
         survey = Path(folder) / "demo" / "survey.csv"
         release = shoal.protect(survey, k=5, **asked)
         sweep = shoal.sweep(survey, k=range(3, 11), method="mdav", **asked)

@@ -7,8 +7,6 @@ from shoal.errors import MissingExtra
 QUASI = ["age", "yrs_married", "children", "religious", "educ", "occupation", "occupation_husb"]
 # Answers in steps (how religious, how much schooling) and kinds of work are given as codes; only some are numbers.
 TYPES = {"religious": "ordinal", "educ": "ordinal", "occupation": "nominal", "occupation_husb": "nominal"}
-# One level of six is little beside a standard deviation: these are to count about as much as the numbers.
-WEIGHTS = {"religious": 10, "educ": 10}
 CONFIDENTIAL = ["rate_marriage", "affairs"]
 
 

@@ -17,7 +17,7 @@ from shoal.edits.apply import explained
 from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.certify import Certificate
-from shoal.pipeline.notes import on_crowded, on_repair
+from shoal.pipeline.notes import on_change, on_crowded, on_repair
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
 from shoal.pipeline.save import refuse_output
@@ -100,6 +100,7 @@ def protect(
             notes=by_severity(
                 [
                     *published.notes,
+                    *on_change(published.losses.summary(published.sums)["attributes"]),
                     *on_repair(published.own, published.misread),
                     *resolved.notes,
                     *records.notes,

@@ -36,9 +36,9 @@ def squared_distance(space, a, b):
     for j, kind in enumerate(space.kinds):
         x, y = space.values[a, j], space.values[b, j]
         if np.isnan(x) or np.isnan(y):
-            total += Fraction(0 if np.isnan(x) and np.isnan(y) else space.weights[j])
+            total += Fraction(0 if np.isnan(x) and np.isnan(y) else space.apart[j])
         elif kind == MODE:
-            total += Fraction(0 if x == y else space.weights[j])
+            total += Fraction(0 if x == y else space.apart[j])
         else:
             total += (Fraction(x) - Fraction(y)) ** 2
     return total

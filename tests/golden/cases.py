@@ -32,17 +32,23 @@ CASES: dict[str, dict] = {
     "ms": {"method": "ms", "quasi": ["height"], "confidential": ["income", "hours"], "alpha": 0.4, "seed": 7},
     "mixed": {
         **{"method": "mdav", "quasi": ["income", "town", "grade", "born"], "types": {"grade": "ordinal"}},
+        **{"levels": {"grade": ["low", "middle", "high"]}, "distance": "mdav-generic"},
+    },
+    "missing": {
+        **{"method": "mdav", "quasi": ["gaps", "hours", "town"], "missing": "group", "distance": "mdav-generic"},
+    },
+    "imputed": {"method": "mdav", "quasi": ["gaps", "hours"], "missing": "impute", "distance": "mdav-generic"},
+    "balanced": {
+        **{"method": "mdav", "quasi": ["income", "town", "grade", "gaps"], "missing": "group"},
         "levels": {"grade": ["low", "middle", "high"]},
     },
-    "missing": {"method": "mdav", "quasi": ["gaps", "hours", "town"], "missing": "group"},
-    "imputed": {"method": "mdav", "quasi": ["gaps", "hours"], "missing": "impute"},
     "attribute-blocks": {"method": "mdav", "blocks": [["income", "hours"], ["height", "age"]]},
     "strata": {"method": "mdav", "quasi": NUMBERS, "strata": ["town"]},
     "weighted": {"method": "mdav", "quasi": NUMBERS, "weights": "weight", "preserve": "weighted_mean"},
     "median": {"method": "mdav", "quasi": NUMBERS, "aggregate": "median", "k": 4},
     "convex-median": {
         **{"method": "mdav", "quasi": ["income", "grade"], "levels": {"grade": ["low", "middle", "high"]}, "k": 4},
-        "aggregate": {"income": "median", "grade": "convex_median"},
+        **{"aggregate": {"income": "median", "grade": "convex_median"}, "distance": "mdav-generic"},
     },
     "medoid": {"method": "mdav", "quasi": NUMBERS, "aggregate": "medoid", "k": 4},
     "geometric-mean": {"method": "mdav", "quasi": NUMBERS, "aggregate": "geometric_mean"},

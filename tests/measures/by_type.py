@@ -113,8 +113,8 @@ def _summed(space: EncodedMatrix, others: Matrix, weights: Column | None) -> Col
 def _squared_distances(space: EncodedMatrix, j: int, others: Column) -> Column:
     values = space.values[:, j]
     missing, other_missing = np.isnan(values), np.isnan(others)
-    squared = np.where(values == others, 0.0, space.weights[j]) if space.kinds[j] == MODE else (values - others) ** 2
-    squared[missing | other_missing] = space.weights[j]
+    squared = np.where(values == others, 0.0, space.apart[j]) if space.kinds[j] == MODE else (values - others) ** 2
+    squared[missing | other_missing] = space.apart[j]
     squared[missing & other_missing] = 0.0
     return squared
 

@@ -66,9 +66,9 @@ def naive_distance(space: EncodedMatrix, a: np.ndarray, b: np.ndarray) -> float:
     total = 0.0
     for j in range(len(a)):
         if math.isnan(a[j]) or math.isnan(b[j]):
-            total += space.weights[j] if math.isnan(a[j]) != math.isnan(b[j]) else 0.0
+            total += space.apart[j] if math.isnan(a[j]) != math.isnan(b[j]) else 0.0
         elif space.kinds[j] == MODE:
-            total += space.weights[j] if a[j] != b[j] else 0.0
+            total += space.apart[j] if a[j] != b[j] else 0.0
         else:
             total += (a[j] - b[j]) * (a[j] - b[j])
     return total

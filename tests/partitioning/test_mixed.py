@@ -158,7 +158,7 @@ def test_weights_whose_sums_overflow_are_grouped_as_if_scaled():
     numbers = space.kinds != MODE
     huge = space._replace(
         values=np.where(numbers, space.values * 2.0**511, space.values),
-        weights=space.weights * 2.0**1022,
+        apart=space.apart * 2.0**1022,
         steps=np.where(numbers, space.steps * 2.0**511, space.steps),
     )
     assert np.array_equal(mdav_mixed(huge, 3), mdav_mixed(space, 3))

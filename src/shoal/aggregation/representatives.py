@@ -250,5 +250,5 @@ def medoids(space: EncodedMatrix, labels: Labels, weights: Column | None = None)
     counts = counted(weights, labels)
     order = np.lexsort((counts, *space.values.T[::-1], labels))
     starts = starts_of(np.bincount(labels))
-    places = least_distant(space.values[order], space.kinds != MODE, space.weights, counts[order], starts)
+    places = least_distant(space.values[order], space.kinds != MODE, space.apart, counts[order], starts)
     return order[places]

@@ -108,7 +108,6 @@ class Work:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
         self.records, self.columns = found["records"], found["columns"]
         self.choices = Choices.of(found["columns"], found["missing_words"], self.file.suffix.lstrip(".").lower())
-        self.choices.attribute_weights |= found.get("attribute_weights", {})
         self.step = 1
 
     def draw_map(self) -> None:

@@ -50,7 +50,7 @@ def survey(path: str, progress: Progress) -> Found:
     for each in found["columns"]:
         each["role"] = "confidential" if each["column"] in datasets.CONFIDENTIAL else "quasi"
         each["type"] = datasets.TYPES.get(each["column"], "continuous")
-    return {**found, "attribute_weights": datasets.WEIGHTS}
+    return found
 
 
 def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Found:

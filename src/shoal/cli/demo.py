@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, WEIGHTS, survey
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.errors import FileError, MissingExtra
 from shoal.parallel import Progress
 from shoal.pipeline.manifest import manifest_beside
@@ -28,7 +28,7 @@ def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any],
     answers = survey()
     _refuse_without_reports()
     original, masked, page = folder / "survey.csv", folder / "masked.csv", folder / "report.html"
-    plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES, attribute_weights=WEIGHTS)
+    plan = Plan(k=k, input=original, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES)
     paths = {
         "original survey": original,
         "masked file": masked,

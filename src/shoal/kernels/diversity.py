@@ -213,7 +213,7 @@ def squared_error(space: EncodedMatrix, order: Integers, start: Integers) -> flo
         rows = space.values[members]
         blocks, _ = pack_remaining(rows, np.full(members.shape[0], -1), members.shape[0], place)
         for block in range(blocks.shape[0]):
-            mixed_distances(blocks, block * blocks.shape[1] * LANES, point, space.kinds, space.weights, distance)
+            mixed_distances(blocks, block * blocks.shape[1] * LANES, point, space.kinds, space.apart, distance)
             for lane in range(min(LANES, members.shape[0] - block * LANES)):
                 total += distance[lane]
     return total
@@ -245,7 +245,7 @@ def _find_nearest(
     limit = np.full(heaps.size.shape[0], np.inf)
     heaps.size[:] = 0
     for block in range(blocks.shape[0]):
-        mixed_distances(blocks, block * blocks.shape[1] * LANES, point, space.kinds, space.weights, distance)
+        mixed_distances(blocks, block * blocks.shape[1] * LANES, point, space.kinds, space.apart, distance)
         for lane in range(min(LANES, record.shape[0] - block * LANES)):
             i = record[block * LANES + lane]
             pool = parts.pool[i]

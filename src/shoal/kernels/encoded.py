@@ -17,9 +17,9 @@ MODE: Final = 3  # nominal attributes: the most frequent category
 class EncodedMatrix(NamedTuple):
     """The quasi-identifiers of the records as MDAV-generic sees them; arrays only, so that kernels can take it.
 
-    The squared distance of two records is the sum over the columns of: nothing if both miss the value; ``weights[j]``
+    The squared distance of two records is the sum over the columns of: nothing if both miss the value; ``apart[j]``
     if one of them does; the squared difference of the values in columns of numbers; in columns of categories nothing
-    if they are equal, else ``weights[j]``.
+    if they are equal, else ``apart[j]``.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class EncodedMatrix(NamedTuple):
         are the number of the category, 0, 1, ...
     kinds : (d,) array of int64
         `MEAN`, `MEDIAN`, `CONVEX_MEDIAN` or `MODE`.
-    weights : (d,) array of float64
-        The weight of each attribute in distances.
+    apart : (d,) array of float64
+        The squared distance of two categories, and of a missing value from any other.
     steps : (d,) array of float64
-        For ordinal attributes the square root of the weight divided by the number of levels; 1 for others.
+        For ordinal attributes the distance of neighbouring levels; 1 for others.
     levels : (d,) array of int64
         The number of levels or categories; 0 for continuous attributes and dates.
 
@@ -44,7 +44,7 @@ class EncodedMatrix(NamedTuple):
 
     values: Matrix
     kinds: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    apart: NDArray[np.float64]
     steps: NDArray[np.float64]
     levels: NDArray[np.int64]
 
@@ -62,7 +62,7 @@ class EncodedMatrix(NamedTuple):
         return EncodedMatrix(
             np.ascontiguousarray(self.values[:, which]),
             self.kinds[which],
-            self.weights[which],
+            self.apart[which],
             self.steps[which],
             self.levels[which],
         )

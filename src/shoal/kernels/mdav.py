@@ -201,7 +201,7 @@ def scan_mixed(
     if nearest.shape[0] == 0:
         limit = -1.0
     for block in range(blocks.shape[0]):
-        mixed_distances(blocks, block * blocks.shape[1] * LANES, point, space.kinds, space.weights, distance)
+        mixed_distances(blocks, block * blocks.shape[1] * LANES, point, space.kinds, space.apart, distance)
         mask = lanes_below(distance, limit)
         while mask != 0:
             lane = lowest_lane(mask)

@@ -14,12 +14,14 @@ LARGEST_EXPONENT = 1000
 class Scale(NamedTuple):
     """The map x -> (x / 2^exponent - shift) / spread onto the common scale; a constant attribute becomes zero.
 
-    The power of two brings the attribute near one without touching a digit: no square overflows or vanishes.
+    The power of two brings the attribute near one without touching a digit: no square overflows or vanishes. `apart` is
+    the squared distance of two categories, and of a missing value from any other.
     """
 
     shift: float
     spread: float
     exponent: int = 0
+    apart: float = 1.0
 
     def apply(self, values: Matrix) -> Matrix:
         """Scale values of the attribute."""

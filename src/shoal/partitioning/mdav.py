@@ -69,15 +69,13 @@ def space_within_range(space: EncodedMatrix) -> EncodedMatrix:
     """
     values = np.ascontiguousarray(space.values, dtype=np.float64)
     numbers = space.kinds != MODE
-    peak = max(
-        np.fmax.reduce(np.abs(values[:, numbers]), axis=None, initial=0.0), np.sqrt(space.weights.max(initial=0))
-    )
+    peak = max(np.fmax.reduce(np.abs(values[:, numbers]), axis=None, initial=0.0), np.sqrt(space.apart.max(initial=0)))
     if not peak > 1e150:
         return space._replace(values=values)
     down = 2.0**-520  # also the square of twice the largest float64, and thousands of them, stay finite
     return space._replace(
         values=np.where(numbers, values * down, values),
-        weights=space.weights * down * down,
+        apart=space.apart * down * down,
         steps=np.where(numbers, space.steps * down, space.steps),
     )
 

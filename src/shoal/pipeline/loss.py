@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix, Scale
+from shoal.pipeline.encode import balance
 from shoal.pipeline.moments import Extent, moments
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes
 
@@ -23,16 +24,17 @@ def costs(attributes: Sequence[Attribute], masked: Sequence[Codes], weights: Cod
     """Measure the loss of all records at once.
 
     Numbers and dates are measured as in `shoal.measures.loss`. If there are other types, or missing values, ``SSE``,
-    ``SST`` and ``IL`` are sums of the squared distances of MDAV-generic, each attribute counting alike: see
-    `shoal.kernels.encoded.EncodedMatrix`. Then ``types`` has the IL of each type.
+    ``SST`` and ``IL`` are sums of balanced squared distances, so that attributes count alike: see
+    `shoal.pipeline.encode`. Then ``types`` has the IL of each type.
 
     Returns
     -------
     dict
         As `shoal.measures.loss`, with the ``type`` of each attribute. For the others ``changed``, the percentage of
-        records that publish another value than their own, and how many miss it before and after; for ordinal ones the
-        mean of |level - published level| as ``levels_moved``, and as a share of the levels (``distance``); for nominal
-        ones the ``total_variation``, half the sum of |share before - share after|, and how many categories there are.
+        records that publish another value than their own, how many miss it, and how many levels or categories there are
+        before and after; for ordinal ones the mean of |level - published level| as ``levels_moved``, and as a share of
+        the levels (``distance``); for nominal ones the ``total_variation``, half the sum of |share before - share
+        after|.
     """
     losses = Losses(attributes, {each.name: _scale(each.codes) for each in attributes if each.type in NUMBERS})
     codes = np.column_stack([attribute.codes for attribute in attributes])
@@ -231,38 +233,43 @@ class Losses:
         """Return the row of an ordinal or nominal attribute."""
         n = named["records"][0]
         missing = {when: float(100 * named[when][j] / n) for when in ("missing_before", "missing_after")}
-        row: dict[str, Any] = {"IL": None, "changed": float(100 * named["changed"][j] / n)}
+        before, after = histograms
+        row: dict[str, Any] = {
+            "IL": None,
+            "changed": float(100 * named["changed"][j] / n),
+            "categories_before": int((before > 0).sum()),
+            "categories_after": int((after > 0).sum()),
+            "categories_vanished": int(((before > 0) & (after == 0)).sum()),
+        }
         if self.attributes[j].type not in CATEGORIES:
             both = n - (named["missing_before"] + named["missing_after"] + named["lost"])[j] / 2
             moved = float(named["moved"][j] / both) if both else None
             distance = None if moved is None else moved / histograms.shape[1]
             return {**row, "levels_moved": moved, "distance": distance, **missing}
-        before, after = histograms
         row["total_variation"] = None
         if before.sum() and after.sum():
             row["total_variation"] = float(np.abs(before / before.sum() - after / after.sum()).sum() / 2)
-        row["categories_before"] = int((before > 0).sum())
-        row["categories_after"] = int((after > 0).sum())
-        row["categories_vanished"] = int(((before > 0) & (after == 0)).sum())
         return {**row, **missing}
 
     def _distances(self, named: Mapping[str, Any], rows: dict[str, Any]) -> dict[str, Any]:
         """Sum up squared distances over attributes of all types, and give each of the `rows` its IL."""
         d = len(self.attributes)
         n, missing = named["records"][0], named["missing_before"]
-        unit, spread = np.ones(d), np.zeros(d)
-        varies, variance = self._variances(named)
-        unit[self._numbers] = np.where(varies, 1 / variance, 0.0)
-        spread[self._numbers] = np.where(varies, n - missing[self._numbers], 0.0)
+        unit, apart, spread = np.ones(d), np.ones(d), np.zeros(d)
+        for j, varies, variance in zip(self._numbers, *self._variances(named), strict=True):
+            counts = np.array([n - missing[j], missing[j]])
+            unit[j], apart[j] = balance(self.attributes[j].type, counts, float(varies))
+            spread[j] = (n - missing[j]) * unit[j] * varies
+            unit[j] = unit[j] / variance if varies else 0.0
         for j, (before, _) in self._levels(named).items():
+            unit[j], apart[j] = balance(self.attributes[j].type, np.append(before, missing[j]))
             if self.attributes[j].type in CATEGORIES:
-                spread[j] = before.sum() - before.max(initial=0.0)
+                spread[j] = (before.sum() - before.max(initial=0.0)) * unit[j]
             else:
-                unit[j] = 1 / len(before) ** 2
                 median = np.searchsorted(np.cumsum(before), before.sum() / 2)
                 spread[j] = before @ (np.arange(len(before)) - median) ** 2 * unit[j]
-        total = np.where(missing > n - missing, n - missing, spread + missing)
-        squared = np.where(total > 0, named["squared"] * unit + named["lost"], 0.0)
+        total = np.where(missing > n - missing, (n - missing) * apart, spread + missing * apart)
+        squared = np.where(total > 0, named["squared"] * unit + named["lost"] * apart, 0.0)
         return self._by_type(squared, total, rows)
 
     def _by_type(self, squared: Codes, total: Codes, rows: dict[str, Any]) -> dict[str, Any]:

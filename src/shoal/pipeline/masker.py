@@ -94,7 +94,7 @@ class BlockMasker:
     parts
         Which records never share a group.
     scales
-        Of numbers and dates.
+        Of the attributes.
     sensitive
         The attributes that l and t protect.
     edits

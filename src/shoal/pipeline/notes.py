@@ -89,6 +89,31 @@ def _on_edits(edits: Strategy) -> list[str]:
     return found
 
 
+_MUCH = 20.0  # percent of the records: an attribute of which more have changed is named
+
+
+def on_change(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Warn of levels and categories that changed much or vanished; `rows` are the attributes of a loss."""
+    levels = {name: row for name, row in rows.items() if "categories_vanished" in row}
+    much = [f"{name} ({row['changed']:.0f} %)" for name, row in levels.items() if row["changed"] > _MUCH]
+    found: list[str] = []
+    if much:
+        found.append(
+            warning(
+                f"More than {_MUCH:.0f} % of the values changed in {', '.join(much)}. "
+                "A smaller k or a larger --attribute-weight keeps more of them."
+            )
+        )
+    gone = [
+        f"{row['categories_vanished']:,} of {row['categories_before']:,} in {name}"
+        for name, row in levels.items()
+        if row["categories_vanished"]
+    ]
+    if gone:
+        found.append(warning(f"Levels or categories that no record publishes any more: {', '.join(gone)}."))
+    return found
+
+
 def on_repair(own: int, misread: int) -> list[str]:
     """Count groups in which keeping rules took more than an adjustment."""
     found: list[str] = []

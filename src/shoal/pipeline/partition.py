@@ -78,7 +78,7 @@ def _filled(space: EncodedMatrix, plan: Plan, share: float, watch: Watch) -> Lab
     labels[~incomplete] = _search(complete, plan, share, watch)
     averages = _averages(complete, labels[~incomplete])
     centre = _averages(complete, np.zeros(count, np.int64))[0]
-    labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.weights)
+    labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.apart)
     return labels
 
 

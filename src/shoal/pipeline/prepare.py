@@ -18,8 +18,9 @@ from shoal.edits.passes import Broken, columns_of, edits_of, excused_by
 from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
+from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
-from shoal.pipeline.moments import Extent, moments
+from shoal.pipeline.moments import Extent, Moments, moments
 from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, tally
 from shoal.pipeline.records import Records, Seen
 from shoal.pipeline.rescale import Restoring
@@ -255,8 +256,11 @@ def _units(masker: BlockMasker) -> int:
     largest = 1.0  # a sum of absolute z-scores is at most the number of records
     for attribute in masker.attributes:
         weight = np.sqrt(masker.plan.attribute_weights.get(attribute.name, 1.0))
-        scale = masker.scales.get(attribute.name)
-        if scale is not None and masker.plan.standardize == "none":
+        scale = masker.scales[attribute.name]
+        weight *= max(1.0, np.sqrt(scale.apart))
+        if attribute.type == "ordinal":
+            weight *= len(attribute.levels or []) / (scale.spread or 1.0)
+        elif attribute.type in NUMBERS and masker.plan.standardize == "none":
             ends = np.ldexp([scale.shift, scale.shift + scale.spread], scale.exponent)
             weight *= np.abs(ends).max()
         largest = max(largest, float(weight))
@@ -271,13 +275,13 @@ def _profiles(masker: BlockMasker, rows: Matrix) -> _Profiles:
     columns: list[NDArray[np.float64]] = []
     for j, values in enumerate(space.values.T):
         if masker.plan.standardize == "none" and masker.attributes[j].type in NUMBERS:
-            columns.append(np.nan_to_num(rows[:, j] * np.sqrt(space.weights[j]), nan=0.0))  # the same in every piece
+            columns.append(np.nan_to_num(rows[:, j] * np.sqrt(space.apart[j]), nan=0.0))  # the same in every piece
         elif space.kinds[j] != MODE:
             columns.append(np.nan_to_num(values, nan=0.0))
         else:
             codes = np.where(np.isnan(values), space.levels[j], values).astype(np.int64)
             one_each = np.eye(int(space.levels[j]) + 1)[codes]
-            columns += list((one_each * np.sqrt(space.weights[j] / 2)).T)  # two categories are as far as their weight
+            columns += list((one_each * np.sqrt(space.apart[j] / 2)).T)  # the distance of two categories
     sums, units = np.zeros((strata, len(columns)), dtype=np.int64), _units(masker)
     for j, column in enumerate(columns):
         np.add.at(sums[:, j], stratum, np.rint(np.ldexp(column, units)).astype(np.int64))
@@ -297,22 +301,32 @@ def extents_of(attributes: Sequence[Attribute], summary: Summary) -> list[Extent
 
 
 def scales_of(masker: BlockMasker, records: Records, summary: Summary) -> dict[str, Scale]:
-    """Find the scale of each number and date among the records that are published.
+    """Find the scale of each attribute among the records that are published.
 
-    Losses are measured on it too, so there is one where distances have none.
+    Losses of numbers are measured on it too, so there is one where distances have none.
     """
     at = [j for j, attribute in enumerate(masker.attributes) if attribute.type in NUMBERS]
     numbers = [masker.attributes[j] for j in at]
-    names = [attribute.name for attribute in numbers]
-    how = masker.plan.standardize
-    if not numbers:
-        return {}
     extents = extents_of(numbers, summary)
-    if how != "zscore":
-        seen = records.fold_rows(masker, lambda rows: _Ranges.of(rows[:, at]), "measure")
-        return dict(zip(names, seen.scales(), strict=True))
-    found = records.fold_rows(masker, lambda rows: moments(rows[:, at], extents), "measure")
-    return dict(zip(names, found.scales(), strict=True))
+
+    def look(rows: Matrix) -> _Spread:
+        spread = moments(rows[:, at], extents) if masker.plan.standardize == "zscore" else _Ranges.of(rows[:, at])
+        return _Spread(spread, Counts.of(rows, masker.attributes))
+
+    found = records.fold_rows(masker, look, "measure")
+    given = dict(zip((each.name for each in numbers), found.numbers.scales(), strict=True))
+    return found.counts.scales(masker.attributes, given, balanced=masker.plan.balanced)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How numbers vary, and how many records have each level or category."""
+
+    numbers: "Moments | _Ranges"
+    counts: Counts
+
+    def __add__(self, other: "_Spread") -> "_Spread":
+        return _Spread(self.numbers + other.numbers, self.counts + other.counts)  # type: ignore[operator]
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,9 @@ def _refuse_types(plan: Plan, table: Table) -> None:
     """Report what does not suit the types of the attributes."""
     if plan.standardize != "zscore" and not any(plan.types[name] in NUMBERS for name in plan.used):
         raise PlanError([("standardize", "does not apply: no attribute in distances is a number or a date")])
+    all_numbers = all(plan.types[name] in NUMBERS for name in plan.used)
+    if plan.distance is not None and all_numbers and plan.missing not in ("group", "impute"):
+        raise PlanError([("distance", "does not apply: all attributes in distances are numbers or dates")])
     _refuse_aggregates(plan)
     whole = [
         name

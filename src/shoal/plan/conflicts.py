@@ -22,6 +22,8 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "k", "Set k, the minimum group size, for example -k 5."
     yield from _roles(plan)
     yield from _blocks(plan)
+    if plan.distance == "balanced" and plan.standardize != "zscore":
+        yield "distance", f"'balanced' does not go with --standardize {plan.standardize}. Leave out one of them."
     yield from _typed(plan)
     yield from _weighted(plan)
     yield from _diverse(plan)
@@ -164,7 +166,7 @@ def _edited(plan: "Plan") -> Iterator[Problem]:
 def _mic1d(plan: "Plan") -> Iterator[Problem]:
     """Mic1D forms no groups of records: fields about groups do not apply."""
     for field in (
-        *("blocks", "strata", "aggregate", "standardize", "restore_variance", "l", "t"),
+        *("blocks", "strata", "aggregate", "standardize", "distance", "restore_variance", "l", "t"),
         *("attribute_weights", "weights", "preserve", "scale"),
     ):
         if getattr(plan, field) != type(plan).model_fields[field].default:
@@ -188,7 +190,9 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
     yield from _unused(plan, ("blocks", "weights", "preserve", "l", "t", "restore_variance"))
     if plan.method == "ms":
         yield from _unused(
-            plan, ("strata", "mask_quasi", "standardize", "attribute_weights"), ", which forms no groups."
+            plan,
+            ("strata", "mask_quasi", "standardize", "distance", "attribute_weights"),
+            ", which forms no groups.",
         )
     if not plan.mask_quasi:
         yield from _unused(plan, ("aggregate", "round"), " unless quasi-identifiers are masked. Add --mask-quasi.")
@@ -203,7 +207,9 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
 _NOT_PRIVATE = {
     **dict.fromkeys(("strata", "weights", "confidential", "publish"), "would be released without noise. Leave it out."),
     **dict.fromkeys(("blocks", "edits", "l", "t"), "does not apply with --epsilon: groups cannot depend on the data."),
-    **dict.fromkeys(("standardize", "attribute_weights"), "does not apply with --epsilon: --bounds set the scale."),
+    **dict.fromkeys(
+        ("standardize", "distance", "attribute_weights"), "does not apply with --epsilon: --bounds set the scale."
+    ),
     **dict.fromkeys(
         ("budget", "refine", "bound"), "does not apply with --epsilon: better groups would depend on the data."
     ),

@@ -63,6 +63,7 @@ Aggregate = Literal[
 ]
 AttributeType = Literal["continuous", "ordinal", "nominal", "date", "datetime", "boolean"]
 Standardize = Literal["zscore", "minmax", "none"]
+Distance = Literal["balanced", "mdav-generic"]
 Constraint = Literal["non-negative", "integer"]
 # A word for all attributes, or a word for each of some.
 Aggregates = Annotated[
@@ -283,6 +284,13 @@ class Plan(BaseModel):
     restore_variance: bool = option(
         False, "method", "rescale each attribute so that its variance is kept exactly", public=True
     )
+    distance: Distance | None = option(
+        None,
+        "method",
+        "how types count in distances: each attribute alike (`balanced`, if left out), or as printed by Domingo-Ferrer "
+        "and Torra (`mdav-generic`)",
+        public=True,
+    )
     standardize: Standardize = option("zscore", "method", "how attributes are scaled for distances", public=True)
     round: bool = option(
         False,
@@ -422,6 +430,11 @@ class Plan(BaseModel):
             number, unit = re.fullmatch(r"([\d.]+)(\D+)", self.budget).groups()  # type: ignore[union-attr] # as `Budget` makes it
             return Effort(None, float(number) * {"s": 1, "sec": 1, "min": 60, "h": 3600}[unit])
         return Effort(self.budget, None)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every attribute counts alike in distances; numbers do so by their z-scores."""
+        return self.standardize == "zscore" and self.distance != "mdav-generic"
 
     @property
     def draws(self) -> bool:

@@ -1,0 +1,112 @@
+"""Balanced distances: two random records are as far apart in one attribute as in any other, whatever its type."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.naive import mixed_distance
+
+import shoal
+from shoal.backends.choose import open_records
+from shoal.parallel import quiet
+from shoal.pipeline.prepare import prepare
+from shoal.pipeline.resolve import resolve
+
+TYPES = {"age": "continuous", "size": "ordinal", "town": "nominal"}
+LEVELS = {"size": ["S", "M", "L"]}
+
+
+def space_of(table, **options):
+    """The space in which the records of a table are near or far."""
+    plan = shoal.Plan(k=2, quasi=table.column_names, missing="group", **options)
+    with open_records(table, plan, quiet) as records:
+        masker = prepare(resolve(plan, records), records).masker
+        return masker.space(masker.encode(table))
+
+
+def mean_squares(space):
+    """For each attribute, the mean squared distance of two random records."""
+    rows = space.values.tolist()
+    n = len(rows)
+    found = []
+    for j in range(len(rows[0])):
+        alone = space.columns([j])
+        found.append(sum(mixed_distance(alone, [a[j]], [b[j]]) for a in rows for b in rows) / n**2)
+    return found
+
+
+cell = st.sampled_from(["S", "M", "L", None])
+rows = st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 9)), cell, cell), min_size=4, max_size=12)
+
+
+@given(rows)
+def test_two_random_records_are_2_apart_in_every_attribute_that_varies(drawn):
+    age, size, town = zip(*drawn, strict=True)
+    assume(all(any(value is not None for value in column) for column in (age, size, town)))
+    table = pa.table({"age": pa.array(age, pa.int64()), "size": size, "town": town})
+    found = mean_squares(space_of(table, types={"town": "nominal"}, levels=LEVELS))
+    varies = [len(set(column)) > 1 for column in (age, size, town)]
+    assert found == pytest.approx([2.0 if each else 0.0 for each in varies], abs=1e-9)
+
+
+def test_the_literal_distances_have_a_name():
+    table = pa.table({"age": [1, 2, 3, 4], "size": ["S", "M", "L", "S"], "town": ["a", "b", "a", None]})
+    space = space_of(table, levels=LEVELS, distance="mdav-generic")
+    assert space.steps.tolist() == [1, 1 / 3, 1]
+    assert space.apart.tolist() == [1, 1, 1]
+
+
+def test_an_attribute_weight_multiplies_squared_distances():
+    table = pa.table({"age": [1, 2, 3, 4], "size": ["S", "M", "L", "S"], "town": ["a", "b", "a", None]})
+    weights = {"age": 3.0, "size": 5.0, "town": 7.0}
+    assert mean_squares(space_of(table, levels=LEVELS, attribute_weights=weights)) == pytest.approx([6, 10, 14])
+
+
+def test_numbers_without_gaps_are_z_scores():
+    x = np.random.default_rng(0).normal(size=50)
+    space = space_of(pa.table({"x": x, "town": ["a", "b"] * 25}))
+    assert space.values[:, 0] == pytest.approx((x - x.mean()) / x.std())
+
+
+def test_an_education_counts_as_much_as_an_income():
+    """The levels of an ordinal attribute hardly counted beside z-scores: a fifth of them changed."""
+    rng = np.random.default_rng(3)
+    n = 1_500
+    income, age = rng.lognormal(size=n), rng.normal(size=n)
+    edu = np.clip(np.rint(rng.normal(2.0, 1.0, n)), 0, 4).astype(int)
+    table = pa.table({"income": income, "age": age, "edu": [f"level {level}" for level in edu]})
+    levels = {"edu": [f"level {level}" for level in range(5)]}
+    changed = {
+        distance: shoal.protect(
+            table, k=5, method="mdav", quasi=table.column_names, levels=levels, distance=distance
+        ).loss()["attributes"]["edu"]["changed"]
+        for distance in ("mdav-generic", "balanced")
+    }
+    assert changed["balanced"] < changed["mdav-generic"] / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"distance": "balanced", "standardize": "minmax"}, "does not go with --standardize minmax"),
+        ({"distance": "balanced", "quasi": ["age"]}, "all attributes in distances are numbers"),
+        ({"distance": "mdav-generic", "method": "mic1d"}, "does not apply to method 'mic1d'"),
+    ],
+)
+def test_a_distance_that_does_not_apply_is_refused(options, match):
+    table = pa.table({"age": [1, 2, 3, 4], "town": ["a", "b", "a", "b"]})
+    with pytest.raises(shoal.PlanError, match=match):
+        shoal.protect(table, **{"k": 2, "quasi": ["age", "town"], **options})
+
+
+def test_levels_that_change_much_or_vanish_are_warned_of():
+    rng = np.random.default_rng(5)
+    edu = [*["a", "b", "c"] * 33, "rare"]
+    table = pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100), "edu": edu})
+    release = shoal.protect(
+        table, k=20, quasi=["x", "y", "edu"], attribute_weights={"edu": 0.01}, levels={"edu": ["a", "b", "c", "rare"]}
+    )
+    warnings = [str(note) for note in release.notes if note.severity == "warning"]
+    assert any(text.startswith("More than 20 % of the values changed in edu (") for text in warnings)
+    assert "Levels or categories that no record publishes any more: 3 of 4 in edu." in warnings
