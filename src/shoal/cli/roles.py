@@ -36,7 +36,7 @@ def roles_command(
     with Bar(stderr()) as bar:
         found = roles(data, progress=bar, **options)
     if target is not None:
-        _write(found.to_toml(k=k), target)
+        _write(found.to_toml(target.parent, k=k), target)
     if as_json:
         print_json({"columns": found.rows})
         return

@@ -3,17 +3,20 @@
 import html
 import tempfile
 import textwrap
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, overload
 
+import tomli_w
+
 from shoal.backends.choose import open_records
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.roles import Proposal, profiles_of, propose_for, proposed_plan
 from shoal.plan import Csv, Plan
-from shoal.plan.asking import asked
+from shoal.plan.asking import AnyPath, asked
 from shoal.tables import kind_of
 
 COLUMNS = ("column", "type", "role", "reason")
@@ -75,9 +78,12 @@ class Roles(Sequence[Proposal]):
         """
         return proposed_plan(self.proposals, **{"input": self.input, "csv": self.csv, **options})
 
-    def to_toml(self, **options: Any) -> str:
-        """Return the plan as a file to edit, with the reason for every role as a comment."""
-        return "\n".join([*map(_comment, self.proposals), "", self.plan(**options).to_toml()])
+    def to_toml(self, folder: AnyPath = ".", **options: Any) -> str:
+        """Return the plan as the text of a file in `folder` to edit, with the reason for every role as a comment."""
+        usual = {name: field.default for name, field in Plan.model_fields.items()}
+        said = tomllib.loads(self.plan(**options).to_toml(folder))
+        short = {name: value for name, value in said.items() if value != usual[name]}
+        return "\n".join([*map(_comment, self.proposals), "", tomli_w.dumps(short)])
 
     def _repr_html_(self) -> str:
         """Show the proposals in a notebook."""

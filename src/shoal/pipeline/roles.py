@@ -325,7 +325,7 @@ def _numbered(column: _Column) -> _Verdict | None:
 
 def _unique_numbers(column: _Column) -> _Verdict | None:
     profile = column.profile
-    if not profile.is_whole or profile.present < _ENOUGH or column.share < 0.95 or column.says("time", "birth"):
+    if not profile.is_whole or profile.present < _ENOUGH or column.share < 0.95 or column.says("time", "birth", "age"):
         return None
     low, high = profile.low or 0.0, profile.high or 0.0
     if high - low < 1.02 * column.different:
