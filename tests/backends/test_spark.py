@@ -130,7 +130,7 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
     good, columns = published.masked, ["id", "a"]
     for bad, sentence in (
         (good.withColumn("c1", F.when(seven, -9.0).otherwise(F.col("c1"))), "occur fewer than 3"),
-        (good.withColumn("y0", F.col("y0") + 9.0), "outside the range of the records that share it"),
+        (good.withColumn("c1", F.col("c1") + 9.0), "outside the range of the records that share it"),
         (good.filter(~seven), "there are 59 records where 60 were expected"),
         (good.withColumn("c0", F.when(seven, 8).otherwise(F.col("c0"))), "have changed"),
         (good.withColumn("c1", F.col("c1").cast("float")), "promised types"),

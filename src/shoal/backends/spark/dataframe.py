@@ -1,16 +1,17 @@
 """Spark: the same masker and the same blocks on a cluster.
 
-Every pass over the records is a `mapInArrow` that adds up what it sees within a partition; the sums are added up as a
-tree. Rows that fit are collected to the driver once, in place of further passes. Then `groupBy(block).applyInArrow`
-masks each block where it lies, and Spark SQL verifies what came of it.
+Every pass over the records is a `mapInArrow` that adds up what it sees within a partition. The first brings records
+that fit to the driver, in place of further passes. Then records are put into a partition for each block, a
+`mapInArrow` masks it where it lies, and Spark SQL verifies what came of it.
 """
 
 import pickle
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import (
@@ -33,9 +33,10 @@ from pyspark.sql.types import (
 
 from shoal.aggregation import Rescaling
 from shoal.backends.file.records import one_record
-from shoal.backends.spark.passes import added_up, in_utc, numbered_names
+from shoal.backends.spark.passes import added_up, in_utc, numbered_names, scanned
 from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
-from shoal.backends.spark.verify import SparkPairs, column, exposure, trace
+from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
+from shoal.blocking.blocks import PartBlocks
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.passes import Broken
 from shoal.errors import DataError, PlanError
@@ -48,7 +49,7 @@ from shoal.pipeline.notes import notes as notes_on
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.rescale import Restoring, Spreads
-from shoal.pipeline.verify import Pairs, Promise, Verified, verify
+from shoal.pipeline.verify import Pairs, Promise, Sizes, Verified, added_sizes, exposure_of, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 Labels = NDArray[np.int64]
 
 BLOCK_SIZE = 250_000  # whatever the cluster: the same plan gives the same release on any
-_COLLECTED = 1 << 28  # bytes of rows that the driver takes in, in place of several passes over the records
+_BATCH = 65_536  # records that a worker hands back at a time
 _BLOCK, _SEEN = "block", "seen"  # columns of our own beside numbered ones
 
 
@@ -124,7 +125,8 @@ class SparkBackend:
     progress: Progress
     notes: list[str]
     published: "SparkPublished | None" = None
-    _collected: tuple[Any, Matrix] | None = field(default=None, repr=False)
+    _near: pa.Table | None = field(default=None, repr=False)  # columns that the driver has
+    _rows: tuple[Any, Matrix] | None = field(default=None, repr=False)  # encoded from them, and how
 
     def _select(self, names: Sequence[str]) -> DataFrame:
         return self.table.select([column(name) for name in names])
@@ -132,20 +134,27 @@ class SparkBackend:
     def fold(self, look: Look[Seen], names: Sequence[str], step: str) -> Seen:
         """Look at some columns of all records and add up what is seen."""
         self.progress(step, 0, 1)
-        return added_up(self._select(names), lambda piece: look(piece, None))
+        if (near := self._columns(names)) is not None:
+            return look(near, None)
+        seen, self._near = scanned(self._select(names), lambda piece: look(piece, None))
+        return seen
+
+    def _columns(self, names: Sequence[str]) -> pa.Table | None:
+        """Return columns of all records, if the driver has them."""
+        near = self._near
+        return None if near is None or not {*names} <= {*near.column_names} else near.select(list(names))
 
     def fold_rows(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str) -> Seen:
         """Look at the encoded rows of all records that are published and add up what is seen."""
         self.progress(step, 0, 1)
+        near = self._columns(encoder.names)
+        if near is None:
+            seen, self._near = scanned(self._select(encoder.names), lambda piece: look(_kept(encoder, piece)))
+            return seen
         key = (getattr(encoder, "parts", None), getattr(encoder, "sensitive", None))
-        if self._collected is not None and all(one is two for one, two in zip(self._collected[0], key, strict=True)):
-            return look(self._collected[1])
-        width = len(encoder.encode(self.outline.native.select(encoder.names))[0])
-        if getattr(encoder, "records", np.inf) * width * 8 <= _COLLECTED:
-            found = added_up(self._select(encoder.names), lambda piece: _Rows([_kept(encoder, piece)]))
-            self._collected = (key, np.concatenate(found.pieces))
-            return look(self._collected[1])
-        return added_up(self._select(encoder.names), lambda piece: look(_kept(encoder, piece)))
+        if self._rows is None or any(one is not two for one, two in zip(self._rows[0], key, strict=True)):
+            self._rows = (key, _kept(encoder, near))
+        return look(self._rows[1])
 
     def block_size(self, masker: BlockMasker) -> int:
         """Return the most records in a block; with `memory`, that of one task, which has one block at a time."""
@@ -158,6 +167,7 @@ class SparkBackend:
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "SparkPublished":
         """Mask every block where it lies."""
         self.progress("partition", 0, 1)
+        self._near = self._rows = None
         most = self.block_size(masker)
         scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         plan = masker.plan.decided(scale=Scale(**{**scale, "block_size": most}))
@@ -173,16 +183,6 @@ class SparkBackend:
         return self.published
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of some records."""
-
-    pieces: list[Matrix]
-
-    def __add__(self, other: "_Rows") -> "_Rows":
-        return _Rows([*self.pieces, *other.pieces])
-
-
 def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
     rows = encoder.encode(piece)
     return rows[rows[:, -1] >= 0]
@@ -190,13 +190,14 @@ def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a block shows of itself: sums of losses, what rules moved, what is broken, spreads, and hybrid data."""
+    """What a block shows of itself: losses, what rules moved, what is broken, classes, spreads, and hybrid data."""
 
     sums: Sums
     slack: NDArray[np.float64]
     own: int
     misread: int
     broken: Broken
+    classes: Sizes
     spreads: Spreads | None
     hybrid: "HybridSums | None" = None
 
@@ -208,6 +209,7 @@ class _Seen:
             self.own + other.own,
             self.misread + other.misread,
             self.broken + other.broken,
+            dict(Counter(self.classes) + Counter(other.classes)),
             spreads,
             self.hybrid if other.hybrid is None or self.hybrid is None else self.hybrid + other.hybrid,
         )
@@ -247,10 +249,11 @@ def _published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
     return fields
 
 
-def _pair_fields(masker: BlockMasker, promise: Promise) -> list[StructField]:
+def _pair_fields(promise: Promise) -> list[StructField]:
     """List the columns that stand beside the release for its verification."""
-    d = len(masker.changed)
-    fields = [StructField(f"{what}{j}", DoubleType()) for j in range(d) for what in ("x", "y")]
+    fields = [StructField(f"x{j}", DoubleType()) for j in range(len(promise.attributes))]
+    apart = [j for j, each in enumerate(promise.attributes) if not promise.is_key(each)]
+    fields += [StructField(f"y{j}", DoubleType()) for j in apart]
     fields += [StructField(f"q{i}", LongType()) for i in range(len(promise.sensitive))]
     edits = promise.edits
     excusable = [] if edits is None else sorted(edits.fixed | edits.excused)
@@ -263,13 +266,13 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
     """Mask every block; columns of our own hold the pairs to verify, and what the block shows of itself."""
     kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
     fields = _published_fields(df, masker)
-    promise = Promise(masker.plan, masker.changed, masker.parts.mixed, sensitive=masker.sensitive, edits=masker.edits)
-    pair_fields = _pair_fields(masker, promise)
+    types = {} if restoring else masker.types  # a variance is restored from what was aggregated
+    promise = Promise(masker.plan, masker.changed, sensitive=masker.sensitive, edits=masker.edits, types=types)
+    pair_fields = _pair_fields(promise)
     alone, losses = replace(masker, blocks=None), Losses(masker.changed, masker.scales)
     pair_names = [each.name for each in pair_fields]
 
     def mask(block: pa.Table) -> pa.Table:
-        block = block.select(range(len(kept))).rename_columns(kept)
         rows = alone.encode(block)
         found = alone.mask(rows)
         columns = alone.decode(found.published, {})
@@ -285,6 +288,7 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
             found.own,
             found.misread,
             pairs.broken,
+            added_sizes(found.classes),
             None if restoring is None else restoring.look(rows, found.published),
             found.hybrid,
         )
@@ -297,33 +301,45 @@ def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring 
         names = [*numbered_names([each.name for each in fields]), *pair_names, _SEEN]
         return pa.table([*arrays, shown], names=names)
 
-    blocks = _by_block(df.select([column(name) for name in kept]), masker, most)
     numbered = [
         StructField(plain, each.dataType, each.nullable)
         for plain, each in zip(numbered_names([each.name for each in fields]), fields, strict=True)
     ]
     own = [*pair_fields, StructField(_SEEN, BinaryType())]
-    with without_pandas_warning():
-        return blocks.applyInArrow(mask, StructType([*numbered, *own]))
+    return _map_blocks(df, kept, masker, most, mask, StructType([*numbered, *own]))
 
 
-def _by_block(df: DataFrame, masker: BlockMasker, most: int) -> GroupedData:
-    """Put the records of every block together; columns are numbered."""
+def _map_blocks(
+    df: DataFrame,
+    names: list[str],
+    masker: BlockMasker,
+    most: int,
+    work: Callable[[pa.Table], pa.Table],
+    schema: StructType,
+) -> DataFrame:
+    """Put the records of every block, or piece of one, into a partition of their own, and do something with them."""
     cut = Cut.of(masker, most)
-    # As many partitions as blocks: a task that has two masks one after the other.
-    return _divided(df, masker, cut).repartition(int(cut.pieces.sum()), _BLOCK).groupBy(_BLOCK)
+    divided = _divided(df.select([column(name) for name in names]), masker, cut)
+    blocks = divided.repartitionById(int(cut.pieces.sum()), F.col(_BLOCK).cast("int"))
+
+    def of_block(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if pieces := list(batches):
+            block = pa.Table.from_batches(pieces).select(range(len(names))).rename_columns(names)
+            yield from work(block).to_batches(_BATCH)
+
+    with without_pandas_warning():
+        return blocks.mapInArrow(of_block, schema)
 
 
 def _fold_blocks(df: DataFrame, masker: BlockMasker, most: int, look: Callable[[Matrix], Seen]) -> Seen:
     """Look at the rows of every block, and add up what is seen."""
-    names, alone = masker.names, replace(masker, blocks=None)
+    alone = replace(masker, blocks=None)
 
     def seen(block: pa.Table) -> pa.Table:
-        rows = alone.encode(block.select(range(len(names))).rename_columns(names))
-        return pa.table({_SEEN: pa.array([pickle.dumps(look(rows))], pa.binary())})
+        return pa.table({_SEEN: pa.array([pickle.dumps(look(alone.encode(block)))], pa.binary())})
 
-    with without_pandas_warning():
-        shown = _by_block(df.select([column(name) for name in names]), masker, most).applyInArrow(seen, "seen binary")
+    schema = StructType([StructField(_SEEN, BinaryType())])
+    shown = _map_blocks(df, masker.names, masker, most, seen, schema)
     found: Seen = reduce(add, (pickle.loads(bytes(row[0])) for row in shown.collect()))  # noqa: S301 - our own
     return found
 
@@ -392,12 +408,12 @@ def _published(
     masker = masker.without_secret()
     fields = _published_fields(backend.table, masker)
     names = [each.name for each in fields]
-    losses, rescaled, sums = Losses(masker.changed, masker.scales), {}, seen.sums
+    losses, sums = Losses(masker.changed, masker.scales), seen.sums
     if restoring is not None and seen.spreads is not None:
-        rescaled = restoring.rescalings(seen.spreads)
-        masked, sums = _rescaled(masked, masker, rescaled, fields)
+        masked, sums = _rescaled(masked, masker, restoring.rescalings(seen.spreads), fields)
     released = masked.select(numbered_names(names)).toDF(*names)
     slack = dict(zip((each.name for each in masker.changed), seen.slack.tolist(), strict=True))
+    promise = promise_of(masker, prepared, {}, slack)
     kept = None if masker.edits is None else masker.edits.kept
     found = notes_on(masker.plan, backend.outline, masker.types, losses.missing(sums), kept)
     return SparkPublished(
@@ -408,15 +424,24 @@ def _published(
         released,
         losses,
         sums,
-        replace(promise_of(masker, prepared, {}, slack), types={}),
+        promise if restoring is None else replace(promise, types={}),
         seen.broken,
-        rescaled,
         [*made, *found, "the records are in no order, as always with Spark"],
         own=seen.own,
         misread=seen.misread,
         sums_of_hybrid=seen.hybrid,
         blocking=None if masker.blocks is None else Blocking.of(masker.sizes),
+        everyone=prepared.suppressed == 0,
+        _before=exposure_of(seen.classes) if masker.plan.masked and _are_whole(masker, prepared) else None,
     )
+
+
+def _are_whole(masker: BlockMasker, prepared: Prepared) -> bool:
+    """Whether records with the same quasi-identifiers lie in one block each, so that blocks can count them."""
+    if masker.blocks is None:
+        return not prepared.suppressed
+    apart = isinstance(masker.blocks, PartBlocks) or masker.hybrid is not None or masker.blocks.crowded
+    return not prepared.suppressed and not apart
 
 
 def _rescaled(
@@ -453,7 +478,7 @@ def _rescaled(
     return restored, added_up(pairs, measure)
 
 
-def _codes(batch: pa.RecordBatch, what: str, count: int) -> Matrix:
+def _codes(batch: pa.RecordBatch | pa.Table, what: str, count: int) -> Matrix:
     columns = [batch.column(f"{what}{j}").to_numpy(zero_copy_only=False) for j in range(count)]
     return np.column_stack(columns).astype(np.float64)
 
@@ -478,10 +503,10 @@ class SparkPublished:
         What it claims.
     broken
         Rules that were found broken.
-    rescaled
-        How variances were restored.
     sums_of_hybrid
         What is known of hybrid data; None where there are none.
+    everyone
+        Whether all records are published.
     kept
         The session, if it was started for this.
     """
@@ -495,7 +520,6 @@ class SparkPublished:
     sums: Sums
     promise: Promise
     broken: Broken
-    rescaled: dict[str, Rescaling]
     notes: list[str]
     own: int
     misread: int
@@ -503,6 +527,7 @@ class SparkPublished:
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
+    everyone: bool = True
     kept: ExitStack | None = None
     _before: dict[str, float] | None = None
 
@@ -539,9 +564,18 @@ class SparkPublished:
         return self._before
 
     @property
-    def trace(self) -> int:
-        """A sum over the records of what is published."""
-        return trace(self.table, self.table.columns)
+    def _others(self) -> list[str]:
+        """The columns that are published as they are."""
+        return [name for name in self.table.columns if name not in self.masker.types]
+
+    @cached_property
+    def _traces(self) -> list[int]:
+        return traces(self.table, self.table.columns, self._others)
+
+    @property
+    def trace(self) -> list[int]:
+        """How many records are published, and a sum over them."""
+        return self._traces[:2]
 
     def verify(self) -> Verified:
         """Verify the release by Spark SQL."""
@@ -559,12 +593,10 @@ class SparkPublished:
 
     def _changed(self) -> list[str]:
         """Compare what was to stay as it is, by a sum of hashes over all records."""
-        records = self.masked.count()
+        records, _, others = self._traces
         if records != self.records:
             return [f"there are {counted(records, 'record')} where {self.records:,} were expected"]
-        others = [name for name in self.table.columns if name not in self.masker.types]
-        everyone = self.records == self.backend.table.count()
-        if everyone and trace(self.table, others) != trace(self.backend.table, others):
+        if self.everyone and self._others and [records, others] != traces(self.backend.table, self._others):
             return ["columns that were to stay as they are have changed"]
         return []
 
@@ -595,17 +627,16 @@ class SparkPublished:
 
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking."""
-        d, width, masker = len(self.masker.changed), self.masker.width, self.masker
-        rescaled = self.rescaled
-        at = [self.plan.used.index(each.name) for each in masker.changed]
+        masker, width = self.masker, self.masker.width
+        at = {self.plan.used.index(each.name): each.name for each in masker.changed}
+        plain = {name: f"c{self.table.columns.index(name)}" for name in at.values()}
 
         def both(piece: pa.Table) -> Seen:
-            batch = piece.combine_chunks().to_batches()[0]
-            rows = np.zeros((len(batch), width))
-            rows[:, at] = _codes(batch, "x", d)
-            return look(rows, masker.as_read(masker.decode(_codes(batch, "y", d), rescaled)))
+            rows = np.zeros((len(piece), width))
+            rows[:, list(at)] = _codes(piece, "x", len(at))
+            return look(rows, masker.as_read({name: one_chunk(piece.column(plain[name])) for name in plain}))
 
-        return added_up(self.masked.select([f"{what}{j}" for j in range(d) for what in ("x", "y")]), both)
+        return added_up(self.masked.select([*(f"x{j}" for j in range(len(at))), *plain.values()]), both)
 
 
 def _refuse_twins(df: DataFrame) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
 from shoal.backends.spark.session import in_plain_words
-from shoal.backends.spark.verify import trace
+from shoal.backends.spark.verify import traces
 from shoal.errors import CheckFailed, FileError, PlanError
 from shoal.pipeline.manifest import (
     Manifest,
@@ -71,7 +71,8 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
             if kind == "csv":
                 return _read_csv(spark, path, plan)
             found = spark.read.format(kind).load(path)
-            if kind == "parquet" and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
+            several = kind == "parquet" and len(found.inputFiles()) > 1
+            if several and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
                 raise FileError(f"the files in '{path}' do not have the same columns; protect those that do together")
             return found
     except AnalysisException:
@@ -138,7 +139,7 @@ def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: s
     written = reader.options(**_DIALECT, mode="FAILFAST").csv(path) if kind == "csv" else reader.format(kind).load(path)
     try:
         with in_plain_words():
-            same = trace(written, written.columns) == published.trace
+            same = traces(written, written.columns) == published.trace
     except PySparkException:
         same = False
     if not same:

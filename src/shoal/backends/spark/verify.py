@@ -71,14 +71,17 @@ def exposure(table: DataFrame, names: list[str]) -> dict[str, float]:
     return found
 
 
-def trace(table: DataFrame, names: list[str]) -> int:
-    """Add up a hash of some columns over the records; Spark has none for maps and variants, which are left out."""
+def traces(table: DataFrame, *columns: list[str]) -> list[int]:
+    """Count the records, and add up a hash of some columns over them, and of others, all in one pass.
+
+    Spark has no hash of maps and variants, which are left out.
+    """
     kinds = {each.name: each.dataType.simpleString() for each in table.schema.fields}
-    hashed = [column(name) for name in names if not re.search("map<|variant", kinds[name])]
-    if not hashed:
-        return 0
-    total = table.agg(F.sum(F.xxhash64(*hashed).cast("decimal(20,0)"))).collect()[0][0]
-    return int(total or 0)
+    sums = [F.count(F.lit(1))]
+    for names in columns:
+        hashed = [column(name) for name in names if not re.search("map<|variant", kinds[name])]
+        sums.append(F.sum(F.xxhash64(*hashed).cast("decimal(20,0)")) if hashed else F.lit(0))
+    return [int(total or 0) for total in table.agg(*sums).collect()[0]]
 
 
 def column(name: str) -> Column:
