@@ -276,13 +276,13 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     slack = _slack(promise, attribute)
     y = f"y{j} < low{j} - {slack:.17e} OR y{j} > high{j} + {slack:.17e}"  # with an exponent: else it is a decimal
     # What is published may be the key of the group itself.
-    published = f"k{j} AS y{j}" if promise.is_key(attribute) else f"any_value(y{j}) AS y{j}"
-    parts = [f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, {published}"]
+    own, one = (f"k{j}", f"k{j}") if promise.is_key(attribute) else (f"y{j}", f"any_value(y{j})")
+    parts = [f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, {one} AS y{j}"]
     where = "outside the range of the records that share it"
     if slack == np.inf:
         y = "1 = 0"  # it was computed from others, and may be anywhere
     if attribute.type in CATEGORIES:
-        parts.append(f"sum(CASE WHEN x{j} = y{j} THEN 1 ELSE 0 END) AS same{j}")
+        parts.append(f"sum(CASE WHEN x{j} = {own} THEN 1 ELSE 0 END) AS same{j}")
         y, where = f"same{j} = 0", "that no record which shares it has"
     gone = "1 = 1"
     if plan.missing in ("group", "suppress"):
@@ -298,10 +298,10 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     keeps = _keeps_mean(promise, attribute)
     if plan.weights is not None and (keeps or (plan.preserve is not None and attribute.type == "continuous")):
         w = f"(w * {math.ldexp(1.0, -math.frexp(promise.heaviest)[1]):.17e})"  # no sum of weights overflows
-        both = f"x{j} IS NOT NULL AND y{j} IS NOT NULL"
+        both = f"x{j} IS NOT NULL AND {own} IS NOT NULL"
         parts = [
             f"sum(CASE WHEN {both} THEN {w} * (x{j} * {unit}) ELSE 0 END) AS had{j}",
-            f"sum(CASE WHEN {both} THEN {w} * (y{j} * {unit}) ELSE 0 END) AS kept{j}",
+            f"sum(CASE WHEN {both} THEN {w} * ({own} * {unit}) ELSE 0 END) AS kept{j}",
             f"sum(CASE WHEN {both} THEN {w} * (abs(x{j} * {unit}) + {least}) ELSE 0 END) AS size{j}",
         ]
         yield _Check(
