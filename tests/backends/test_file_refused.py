@@ -60,7 +60,7 @@ def test_plans(tmp_path, options, error, words):
 @pytest.mark.parametrize(
     ("column", "options", "words"),
     [
-        (pa.array([1.0] * 299 + [None]), {}, "column 'c' misses a value in record 300"),
+        (pa.array([1.0] * 299 + [None]), {}, "column 'c' has missing values in 1 record .first: record 300"),
         (pa.array([None] * 300, pa.float64()), {"missing": "group"}, "column 'c' is empty"),
         (pa.array([1.0] * 299 + [float("inf")]), {}, "column 'c' is infinite in record 300"),
         (pa.array([2**60 + 1] * 300), {}, "column 'c' holds integers beyond 2\\^53"),
@@ -68,7 +68,7 @@ def test_plans(tmp_path, options, error, words):
         (pa.array([str(i) for i in range(300)]), {}, "column 'c' holds numbers that are stored as text"),
         (pa.array([*map(str, range(299)), "x"]), {}, "column 'c' is not a number in record 300"),
         (pa.array([[1]] * 300), {}, "column 'c' is of type list.* which cannot be masked"),
-        (pa.array(["low", "high"] * 150), {"types": {"c": "ordinal"}}, "give its levels in order"),
+        (pa.array(["low", "high"] * 150), {"types": {"c": "ordinal"}}, "List its levels in order"),
     ],
 )
 def test_columns(tmp_path, column, options, words):

@@ -180,7 +180,7 @@ GAPPY = pa.table({"a": [1.0, None, 2, 50, 51, None], "b": [1.0, 1, 2, 9, 9, 9]})
 
 
 def test_missing_values_are_an_error_by_default_that_says_where():
-    with pytest.raises(shoal.DataError, match=r"'a' misses a value in record 2 \(2 records in all\)"):
+    with pytest.raises(shoal.DataError, match=r"'a' has missing values in 2 records \(first: record 2\)"):
         shoal.protect(GAPPY, k=2)
 
 
@@ -293,7 +293,7 @@ def test_more_diversity_than_there_is_is_refused():
         ({"quasi": ["income"], "aggregate": "convex_median"}, "'convex_median' does not apply to 'income'"),
         ({"quasi": ["income"], "types": {"income": "date"}}, "which does not hold dates"),
         ({"quasi": ["town"], "types": {"town": "continuous"}}, "'town' holds text and no numbers"),
-        ({"quasi": ["town"], "types": {"town": "ordinal"}}, "give its levels in order"),
+        ({"quasi": ["town"], "types": {"town": "ordinal"}}, "List its levels in order"),
         ({"quasi": ["town"], "levels": {"town": TOWNS[:4]}}, r"holds a level in record \d+ .*not in its list"),
         ({"quasi": ["income"], "levels": {"income": ["low"]}}, "levels of 'income' are not of the column's type"),
         ({"quasi": ["town", "income"], "blocks": "correlated"}, "numbers without gaps only"),
@@ -378,7 +378,7 @@ def test_labelled_codes_are_categories():
 
 def test_dates_with_something_else_among_them_are_refused():
     table = pa.table({"day": ["2020-01-01", "2020-01-02T", "2020-01-03"] * 3})
-    with pytest.raises(shoal.DataError, match="'day' looks like dates, but record 2 is none"):
+    with pytest.raises(shoal.DataError, match="'day' looks like dates, but record 2 is not one"):
         shoal.protect(table, k=3, quasi=["day"])
 
 

@@ -17,7 +17,6 @@ class RecordBlocks:
     block: Integers  # (m,) array of int64: the block of each node of the tree; -1 for inner nodes
     sizes: Integers  # (b,) array of int64: how many records each block has
     centroids: Matrix  # (b, d) array: the mean record of each block, to a billionth of the range
-    leaves: int  # how many cells with records there were before any were put together
     # How many blocks have more records than asked for because these cannot be told apart: they lie in one place, or
     # too few others lie beside it. They are partitioned like any other, but need more memory
     crowded: int
@@ -34,13 +33,13 @@ def united(tree: CellTree, inside: Contents, block: NDArray[np.integer], crowded
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     by_leaf = rank[inverse]
-    number, leaves = tree.leaves()
+    number, _ = tree.leaves()
     by_node = np.where(number >= 0, by_leaf[number], -1)
     sizes = np.zeros(len(first), np.int64)
     np.add.at(sizes, by_leaf, inside.counts)
     sums = np.zeros((len(first), inside.sums.shape[1]))
     np.add.at(sums, by_leaf, inside.centroids(tree) * inside.counts[:, None])
-    return RecordBlocks(tree, by_node, sizes, sums / sizes[:, None], leaves, crowded)
+    return RecordBlocks(tree, by_node, sizes, sums / sizes[:, None], crowded)
 
 
 @dataclass(frozen=True)

@@ -33,14 +33,6 @@ _LABELS: dict[Kind, str] = {
     "domain": "domain",
     "other": "no known class",
 }
-_WORDS: dict[Kind, str] = {
-    "linear": "linear constraint",
-    "product": "non-linear constraint",
-    "values": "constraint on the possible values",
-    "governs": "one attribute governs the possible values of another",
-    "domain": "values are restricted to exist in the domain",
-    "other": "no known class",
-}
 
 
 @dataclass(frozen=True)
@@ -56,7 +48,6 @@ class Classified:
     kind: Kind
     label: str  # the class as the paper writes it; several with commas
     attributes: list[str]  # the attributes that the rule ties together, in their order
-    text: str  # the class in words
 
 
 def classify(rule: Rule) -> Classified:
@@ -71,8 +62,7 @@ def classify(rule: Rule) -> Classified:
     if not kinds or "other" in kinds:
         kinds = ["other"]
     kind: Kind = kinds[0] if len(kinds) == 1 else "several"
-    label, text = ", ".join(_LABELS[each] for each in kinds), "; ".join(_WORDS[each] for each in kinds)
-    return Classified(rule, kind, label, attributes_of(condition), text)
+    return Classified(rule, kind, ", ".join(_LABELS[each] for each in kinds), attributes_of(condition))
 
 
 def _of_complete(parts: Clause) -> Clause:

@@ -151,7 +151,6 @@ class Edits:
     fixed: frozenset[int] = frozenset()  # numbers of rules of unmasked attributes only: records may break these
     excused: frozenset[int] = frozenset()  # numbers of rules that groups with a record that broke them may break
     exclude: bool = False  # whether records that break a rule are left out
-    notes: list[str] = field(default_factory=list)  # what to know of such records
     by_medoids: frozenset[str] = frozenset()  # the names of rules that whole records would keep
 
     @property

@@ -7,13 +7,13 @@ from typing import Any, NoReturn, cast
 from lxml import etree
 
 from shoal.errors import FileError
+from shoal.tables.xml import SAFE
 from shoal.text import listed
 
 _DECLARATION = re.compile(r"<\?xml\s(?:[^>]*encoding\s*=\s*[\"']([^\"']*)[\"'])?[^>]*\?>")
 _ENTITY = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s\"'<>%&]{1,60})")
 _MOST_NAMED = 5  # entities in a message
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 _TWO_ROOTS = etree.ErrorTypes.ERR_DOCUMENT_END
 
 
@@ -31,10 +31,10 @@ def read_markup(data: bytes, name: str) -> etree._Element:
 
 
 def _tree(data: bytes, name: str) -> etree._Element:
-    guard = etree.XMLParser(target=cast("Any", _Guard(data, name)), **_SAFE)  # the stubs ask for more than lxml does
+    guard = etree.XMLParser(target=cast("Any", _Guard(data, name)), **SAFE)  # the stubs ask for more than lxml does
     guard.feed(data)
     guard.close()
-    return etree.fromstring(data, etree.XMLParser(**_SAFE))
+    return etree.fromstring(data, etree.XMLParser(**SAFE))
 
 
 def _with_one_root(data: bytes, name: str) -> bytes:

@@ -239,12 +239,12 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
     if column.infinite.count:
         more = f" ({column.infinite.count} records in all)" if column.infinite.count > 1 else ""
         where = "some records" if column.infinite.first is None else f"record {column.infinite.first}{more}"
-        raise DataError(f"column '{name}' is infinite in {where}; replace it by a number or leave the record out")
+        raise DataError(f"column '{name}' is infinite in {where}. Replace it by a number or leave the record out.")
     if column.inexact.count:
         where = "" if column.inexact.first is None else f" (record {column.inexact.first})"
         raise DataError(
-            f"column '{name}' holds integers beyond 2^53{where}, which cannot be averaged exactly; divide them or make "
-            "them text"
+            f"column '{name}' holds integers beyond 2^53{where}, which cannot be averaged exactly. Divide them or make "
+            "them text."
         )
     if name in plan.masked and column.not_positive.count and aggregate_of(name, plan) == "geometric_mean":
         record = column.not_positive.first
@@ -295,7 +295,7 @@ def _unknown_level(name: str, missing: Array, records: Records) -> str:
     found = records.fold(look, [name], "scan")
     more = f" ({found.count} records in all)" if found.count > 1 else ""
     where = f"in record {found.first}{more}" if found.first is not None else f"in {counted(found.count, 'record')}"
-    return f"column '{name}' holds a level {where} that is not in its list; add it to levels"
+    return f"column '{name}' holds a level {where} that is not in its list. Add it with --levels."
 
 
 def _weight_problems(name: str, column: Column, table: Table) -> list[str]:

@@ -19,7 +19,7 @@ def _umask() -> int:
 
 _LONGEST = 255  # bytes in a file name, on all common disks
 
-# Asked for once: the only way to read it is to set it, for all threads.
+# Read once: the only way to read it is to set it, for all threads.
 _MODE = 0o666 & ~_umask()
 
 
@@ -42,8 +42,8 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
     """Yield a private name beside `path` to write to; on success it becomes `path`, otherwise it is gone.
 
     The private file is readable by its owner only, and what it holds is on the disk before it gets its final name:
-    whoever finds a file under that name finds all of it, also after a crash. What a run that was killed has left under
-    such a private name is removed first.
+    a file under that name is complete, also after a crash. What a run that was killed has left under such a private
+    name is removed first.
     """
     with written_together([path], overwrite) as (partial,):
         yield partial
@@ -53,7 +53,7 @@ def written_whole(path: Path, overwrite: bool) -> Iterator[Path]:
 def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Path]]:
     """Yield private names for several files of one folder, as `written_whole` does: all get their names, or none.
 
-    The first gets its name last: whoever finds it finds the others too.
+    The first gets its name last: where it exists, so do the others.
     """
     for path in paths:
         refuse_unwritable(path, overwrite)
@@ -65,7 +65,7 @@ def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Pa
             put_in_place(list(zip(partials, paths, strict=True)), overwrite)
     except FileError as error:
         said = str(error)
-        for partial, path in zip(partials, paths, strict=False):  # nobody knows the private names
+        for partial, path in zip(partials, paths, strict=False):  # a user does not know the private names
             said = said.replace(str(partial), str(path))
         raise FileError(said) from None
     except OSError as error:
@@ -73,7 +73,7 @@ def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Pa
 
 
 def in_words(error: OSError) -> str:
-    """Return what the system says of an error, and nothing else: libraries put paths and more into theirs."""
+    """Return the system's message for an error alone: libraries put paths and more into theirs."""
     return os.strerror(error.errno) if error.errno else "the disk gave an error"
 
 
@@ -114,7 +114,7 @@ def put_in_place(files: Sequence[tuple[Path, Path]], overwrite: bool) -> None:
 
 
 def _rename_unless_taken(partial: Path, path: Path) -> None:
-    """Rename, but never over a file that somebody else put there in the meantime."""
+    """Rename, but never over a file that appeared in the meantime."""
     try:
         path.hardlink_to(partial)
     except FileExistsError:
@@ -169,7 +169,7 @@ def _remove_abandoned(path: Path) -> None:
         return
     before, after = map(re.escape, _private_name(path, "\0").split("\0"))
     for left in [each for each in path.parent.iterdir() if re.fullmatch(f"{before}[0-9a-f]{{8}}{after}", each.name)]:
-        with contextlib.suppress(OSError):  # it is somebody else's, or just gone
+        with contextlib.suppress(OSError):  # of another user, or just gone
             handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 if _lock(handle, wait=False):
@@ -179,7 +179,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _lock(handle: int, *, wait: bool) -> bool:
-    """Lock a file for as long as the handle is open; tell whether that was possible."""
+    """Lock a file for as long as the handle is open; return whether that was possible."""
     import fcntl
 
     try:

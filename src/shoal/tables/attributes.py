@@ -1,4 +1,4 @@
-"""Attributes: what a column is to the methods (its type), and the way from its values to numbers and back."""
+"""Attributes: the type of a column, and its values as numbers and back."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import to_floats, what_it_is
 from shoal.tables.stat.labels import Labels, user_missing
 from shoal.tables.table import Table
-from shoal.tables.text_values import decoded, first_not_date, without_views
+from shoal.tables.text_values import decoded, first_not_date, first_where, without_views
 
 Codes = NDArray[np.float64]
 Level = str | bool | int | float
@@ -27,33 +27,19 @@ CATEGORIES: frozenset[AttributeType] = frozenset({"nominal", "boolean"})
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One column as numbers.
-
-    Attributes
-    ----------
-    name, type
-        Of the attribute.
-    codes
-        One number a record, NaN where the value is missing: the value itself (continuous), how many ticks it is after
-        the first (date, datetime), the place of its level (ordinal) or the number of its category (nominal, boolean).
-    stored
-        The type of the column, which `decode` returns to.
-    levels
-        The levels in order, or the categories sorted, so that they do not depend on the order of the records.
-    dictionary
-        The categories in the order that a categorical column has them.
-    origin, tick
-        The first moment, and how much time a tick is, in units of the column.
-    """
+    """One column as numbers."""
 
     name: str
     type: AttributeType
+    # One number a record, NaN where the value is missing: the value itself (continuous), how many ticks it is after
+    # the first (date, datetime), the place of its level (ordinal) or the number of its category (nominal, boolean)
     codes: Codes
-    stored: pa.DataType
+    stored: pa.DataType  # the type of the column, which `decode` returns to
+    # The levels in order, or the categories sorted, so that they do not depend on the order of the records
     levels: Array | None = None
-    dictionary: Array | None = None
-    origin: int = 0
-    tick: int = 1
+    dictionary: Array | None = None  # the categories in the order that a categorical column has them
+    origin: int = 0  # the first moment, in units of the column
+    tick: int = 1  # how much time a tick is, in units of the column
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -61,13 +47,7 @@ class Attribute:
         return np.isnan(self.codes)
 
     def decode(self, codes: Codes, *, whole: bool = False) -> Array:
-        """Convert numbers to a column of the type that is published (see `published_type`); NaN is a missing value.
-
-        Raises
-        ------
-        DataError
-            If integers leave the range of their type.
-        """
+        """Convert numbers to a column of the type that is published (see `published_type`); NaN is a missing value."""
         if self.levels is not None:
             return self._categories(codes, self.levels)
         if self.type == "continuous":
@@ -97,8 +77,7 @@ class Attribute:
             return pa.DictionaryArray.from_arrays(
                 places.cast(self.stored.index_type), levels, ordered=self.stored.ordered
             )
-        # A category that nobody has any more goes, like every other trace of those who had it; the others keep their
-        # order.
+        # A category that no published record has goes, like every other trace of it; the others keep their order.
         published = levels.take(places)
         own = levels if self.dictionary is None else self.dictionary
         used = own.filter(pc.is_in(own, value_set=published.drop_null()))
@@ -170,14 +149,7 @@ def _as(column: Array, kind: pa.DataType) -> Array:
 
 
 def infer_type(table: Table, name: str) -> AttributeType:
-    """Find the type of an attribute from its column: its own type, and the labels of a statistics package.
-
-    Raises
-    ------
-    DataError
-        If the column holds what should not be taken for a category without a word: numbers with text among them, or
-        numbers stored as text.
-    """
+    """Find the type of an attribute from its column: its own type, and the labels of a statistics package."""
     column = table.column(name)
     kind = inner(column.type)
     measure = table.labels(name).measure
@@ -196,9 +168,7 @@ def infer_type(table: Table, name: str) -> AttributeType:
     if not is_text(kind) or name in table.spoiled or name in table.disguised or column.null_count == len(column):
         raise DataError(what_it_is(column, name, table.decimal))
     if (record := first_not_date(column.cast(pa.large_string()))) is not None:
-        raise DataError(
-            f"column '{name}' looks like dates, but record {record} is none; put that right, or say its type with types"
-        )
+        raise DataError(f"column '{name}' looks like dates, but record {record} is not one. Correct it, or set --type.")
     return "nominal"
 
 
@@ -214,18 +184,10 @@ def _is_labelled(table: Table, name: str) -> bool:
 
 
 def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level] | None = None) -> Attribute:
-    """Turn a column into numbers according to its type.
-
-    Values that the file declares to be missing are missing.
-
-    Raises
-    ------
-    DataError
-        If the column does not hold what the type says, or no value at all.
-    """
+    """Encode a column as numbers according to its type; values that the file declares to be missing are missing."""
     column = without_declared(table, name)
     if column.null_count == len(column):
-        raise DataError(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
+        raise DataError(f"column '{name}' is empty: no record has a value. Leave it out of --quasi and --confidential.")
     if type_ == "continuous":
         return Attribute(name, type_, to_floats(column, name, table.decimal), column.type)
     if type_ in ("date", "datetime"):
@@ -247,14 +209,14 @@ def _moments(column: Array, name: str, type_: AttributeType) -> Attribute:
     """Count ticks from the first moment; the tick is the largest that all are whole numbers of."""
     kind = column.type
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        return _ticking(name, type_, np.empty(0), kind, 0, 0, 1)  # says that it is something else
+        return _ticking(name, type_, kind, 0, 0, 1)  # which raises
     units = moments_of(column)
     missing = units.is_null().to_numpy(zero_copy_only=False)
     values = units.fill_null(units.drop_null()[0].as_py()).to_numpy(zero_copy_only=False)
     first, last = int(values.min()), int(values.max())
     fits = last - first <= np.iinfo(np.int64).max
     after = values - first if fits else values
-    attribute = _ticking(name, type_, np.empty(0), kind, first, last, int(np.gcd.reduce(after)))
+    attribute = _ticking(name, type_, kind, first, last, int(np.gcd.reduce(after)))
     return replace(attribute, codes=np.where(missing, np.nan, after / attribute.tick))
 
 
@@ -270,35 +232,22 @@ def attribute_of(
 ) -> Attribute:
     """Describe an attribute whose records are elsewhere; it has no codes of its own.
 
-    Parameters
-    ----------
-    name, type_, stored
-        Of the attribute, and of its column.
-    found
-        The categories or levels that occur.
-    levels
-        Levels in order, where they are given.
-    moments
-        For dates: the first, the last, and the largest tick that all are whole numbers of after the first.
-    dictionary
-        The categories in the order of a categorical column.
-    labels
-        What a statistics package notes on the column.
+    `found` are the categories or levels that occur, `levels` those given in order, `dictionary` the categories in the
+    order of a categorical column; `moments` the first date, the last, and the largest tick that divides all of them.
     """
-    nobody = np.empty(0)
+    no_codes = np.empty(0)
     if type_ == "continuous":
         if not is_number(stored):
-            raise DataError(f"column '{name}' is of type {stored} and holds no numbers; give it another type")
-        return Attribute(name, type_, nobody, stored)
+            raise DataError(f"column '{name}' is of type {stored}, not a number. Use another --type for it.")
+        return Attribute(name, type_, no_codes, stored)
     if found is None:
-        first, last, tick = moments
-        return _ticking(name, type_, nobody, stored, first, last, tick)
+        return _ticking(name, type_, stored, *moments)
     _refuse_kind(found.type, stored, name, type_)
     order = _sorted(found)
     if type_ == "ordinal":
         ordered = dictionary if isinstance(stored, pa.DictionaryType) and stored.ordered else None
         order = _ordered(found, name, levels, ordered, labels or Labels())
-    return Attribute(name, type_, nobody, stored, levels=order, dictionary=dictionary)
+    return Attribute(name, type_, no_codes, stored, levels=order, dictionary=dictionary)
 
 
 def levels_missing(found: Array, levels: Array) -> Array | None:
@@ -307,44 +256,37 @@ def levels_missing(found: Array, levels: Array) -> Array | None:
     return missing if len(missing) else None
 
 
-def _ticking(
-    name: str, type_: AttributeType, codes: Codes, stored: pa.DataType, first: int, last: int, tick: int
-) -> Attribute:
+def _ticking(name: str, type_: AttributeType, stored: pa.DataType, first: int, last: int, tick: int) -> Attribute:
     """Describe dates or moments; a date never gets a time of day, and no more time is counted than fits."""
     right = pa.types.is_date(stored) if type_ == "date" else pa.types.is_timestamp(stored)
     if not right:
         raise DataError(
-            f"column '{name}' is of type {stored}, which does not hold {'dates' if type_ == 'date' else 'moments'}; "
-            "convert it first, or give it another type"
+            f"column '{name}' is of type {stored}, which does not hold {'dates' if type_ == 'date' else 'moments'}. "
+            "Convert it, or use another --type for it."
         )
     if last - first > np.iinfo(np.int64).max:
-        raise DataError(f"column '{name}' spans more time than can be counted in its unit; store it in a coarser one")
+        raise DataError(f"column '{name}' spans more time than can be counted in its unit. Store it in a coarser one.")
     day = 86_400_000 if pa.types.is_date64(stored) else 1
     tick = math.gcd(day, tick) if type_ == "date" else tick or 1
-    return Attribute(name, type_, codes, stored, origin=first, tick=tick)
+    return Attribute(name, type_, np.empty(0), stored, origin=first, tick=tick)
 
 
 def _in_levels(
     table: Table, column: Array, name: str, type_: AttributeType, levels: Sequence[Level] | None
 ) -> Attribute:
     values = plain_values(column)
-    _refuse_kind(values.type, column.type, name, type_)
-    found = values.drop_null().unique()
     own = column.dictionary.drop_null() if isinstance(column, pa.DictionaryArray) else None
-    order = _sorted(found)
-    if type_ == "ordinal":
-        ordered = own if isinstance(column.type, pa.DictionaryType) and column.type.ordered else None
-        order = _ordered(found, name, levels, ordered, table.labels(name))
-    places = pc.index_in(values, value_set=order)
+    found = values.drop_null().unique() if has_categories(values.type) else values.slice(0, 0)
+    attribute = attribute_of(name, type_, column.type, found, levels, dictionary=own, labels=table.labels(name))
+    places = pc.index_in(values, value_set=attribute.levels)
     unknown = pc.and_(places.is_null(), values.is_valid())
-    if (count := pc.sum(unknown).as_py() or 0) > 0:
-        record = pc.index(unknown, pa.scalar(True)).as_py() + 1
+    if (record := first_where(unknown)) is not None:
+        count = pc.sum(unknown).as_py()
         more = f" ({count} records in all)" if count > 1 else ""
         raise DataError(
-            f"column '{name}' holds a level in record {record}{more} that is not in its list; add it to levels"
+            f"column '{name}' holds a level in record {record}{more} that is not in its list. Add it with --levels."
         )
-    codes = places.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return Attribute(name, type_, codes, column.type, levels=order, dictionary=own)
+    return replace(attribute, codes=places.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
 def has_categories(kind: pa.DataType) -> bool:
@@ -358,7 +300,7 @@ def _sorted(values: Array) -> Array:
 
 def _refuse_kind(kind: pa.DataType, stored: pa.DataType, name: str, type_: AttributeType) -> None:
     if type_ == "boolean" and not pa.types.is_boolean(kind):
-        raise DataError(f"column '{name}' is of type {stored} and not boolean; say nominal or another type")
+        raise DataError(f"column '{name}' is of type {stored} and not boolean. Use --type {name}=nominal.")
     if not has_categories(kind):
         raise DataError(f"column '{name}' is of type {stored}; only text, numbers, dates and booleans are {type_}")
 
@@ -372,7 +314,7 @@ def _ordered(
     if dictionary is not None:
         return dictionary
     if is_text(found.type):
-        raise DataError(f"column '{name}' is text, whose order cannot be known; give its levels in order with levels")
+        raise DataError(f"column '{name}' is text, whose order is not known. List its levels in order with --levels.")
     if labels.values and is_number(found.type):
         codes = [code for code in labels.values if isinstance(code, float)]  # others are letters, for kinds of missing
         declared = pa.array(codes, pa.float64()).cast(found.type, safe=False)

@@ -31,13 +31,7 @@ _KINDS = "a pandas or Polars dataframe, a PyArrow table, anything with __arrow_c
 
 
 def adopt(source: Any) -> Any:
-    """Check a dataframe and give it back, or a PyArrow table of what it streams.
-
-    Raises
-    ------
-    DataError
-        If it is not a table, has no records, or has columns that cannot be told apart.
-    """
+    """Check a dataframe and return it, or a PyArrow table of what it streams."""
     if nw.dependencies.is_polars_lazyframe(source):
         raise DataError("the table is a lazy frame, which holds no records yet; call .collect() first")
     native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
@@ -55,20 +49,7 @@ def with_row_names(names: Sequence[Any]) -> list[Any]:
 
 
 def check_names(names: Sequence[Any], table: str) -> None:
-    """Refuse names by which columns cannot be told apart.
-
-    Parameters
-    ----------
-    names
-        The names in order, as the table has them.
-    table
-        What to call the table in a message.
-
-    Raises
-    ------
-    DataError
-        If there is no column, or a name is not a text, empty, or there twice.
-    """
+    """Refuse names that are no text, empty, or there twice; messages call the data `table`."""
     if not names:
         raise DataError(f"{table} has no columns")
     for position, name in enumerate(names, start=1):
@@ -97,13 +78,7 @@ def _eager(source: Any) -> Any:
 
 
 def column_of(native: Any, name: str) -> Array:
-    """Return a column of a dataframe as an Arrow array.
-
-    Raises
-    ------
-    DataError
-        If Arrow has no type for what the column holds.
-    """
+    """Return a column of a dataframe as an Arrow array."""
     if isinstance(native, pa.Table):
         column = one_chunk(native.column(name))
         return decoded(column) if pa.types.is_run_end_encoded(column.type) else column
@@ -143,13 +118,7 @@ def first_odd_object(native: Any, name: str) -> int | None:
 
 
 def to_arrow(native: Any) -> pa.Table:
-    """Return a dataframe as a PyArrow table; an index of pandas stays behind.
-
-    Raises
-    ------
-    DataError
-        If Arrow has no type for a column.
-    """
+    """Return a dataframe as a PyArrow table; an index of pandas stays behind."""
     if isinstance(native, pa.Table):
         return native
     if is_pandas_dataframe(native):
@@ -157,7 +126,7 @@ def to_arrow(native: Any) -> pa.Table:
             table = pa.Table.from_pandas(native, preserve_index=False)
             return table.replace_schema_metadata(_forget(table.schema.metadata, set(), same_records=True))
         except (pa.ArrowException, TypeError):
-            pass  # one of the columns will say what is wrong
+            pass  # one of the columns will explain what is wrong
     return pa.table({name: column_of(native, name) for name in native.columns})
 
 

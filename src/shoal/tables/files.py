@@ -40,13 +40,7 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind:
-    """Find the kind of a file from the ending of its name.
-
-    Raises
-    ------
-    FileError
-        If the ending is not one of a supported kind.
-    """
+    """Find the kind of a file from the ending of its name."""
     kind = KINDS.get(Path(path).suffix.lower())
     if kind is None:
         *others, last = KINDS
@@ -55,13 +49,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
 
 
 def writable_kind(path: str | os.PathLike[str]) -> Kind:
-    """Find the kind of a file that is to be written from the ending of its name.
-
-    Raises
-    ------
-    FileError
-        If the ending is not one of a supported kind, or such files can only be read.
-    """
+    """Find the kind of an output file from the ending of its name; some kinds can only be read."""
     kind = kind_of(path)
     if kind == "sas7bdat":
         raise FileError(f"'{path}': .sas7bdat files can be read but not written; use .xpt, which SAS reads too")
@@ -69,30 +57,15 @@ def writable_kind(path: str | os.PathLike[str]) -> Kind:
 
 
 def open_table(source: Any, csv: Csv | None = None) -> Table:
-    """Open a table.
+    """Open a table: the path of a file, or a dataframe of pandas, Polars, PyArrow or anything that narwhals knows.
 
-    Parameters
-    ----------
-    source
-        The path of a file (CSV, Parquet, Arrow, Excel, XML, SPSS, Stata or SAS), or a dataframe: pandas, Polars, a
-        PyArrow table, any that narwhals knows, anything with `__arrow_c_stream__`. What only streams, such as a
-        PyArrow RecordBatch or RecordBatchReader, comes back as a PyArrow table.
-    csv
-        How a CSV file is written; what is left out is found by looking at it.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read, or is not what its name says.
-    DataError
-        If what was read is not a table with names and records.
-    PlanError
-        If `csv` is given for something else, or says what cannot be.
+    What only streams Arrow (`__arrow_c_stream__`) comes back as a PyArrow table. How a CSV file is written is found by
+    looking at it, as far as `csv` leaves it open.
     """
     csv = csv or Csv()
     if isinstance(source, str | os.PathLike):
         return _open_file(Path(source), csv)
-    _refuse(csv)
+    refuse_csv_options(csv)
     return _adopted(source)
 
 
@@ -103,7 +76,7 @@ def _open_file(path: Path, csv: Csv) -> Table:
             from shoal.tables.csv.pieces import read_csv
 
             return read_csv(path, csv)
-        _refuse(csv)
+        refuse_csv_options(csv)
         return _adopted(_read(path, kind))
 
 
@@ -154,7 +127,8 @@ def _adopted(source: Any) -> Table:
     return Table(native, spoiled=spoiled, disguised=disguised)
 
 
-def _refuse(csv: Csv) -> None:
+def refuse_csv_options(csv: Csv) -> None:
+    """Refuse options of CSV files for anything else."""
     if csv != Csv():
         raise PlanError([("csv", "does not apply: the table is not a CSV file")])
 
@@ -196,24 +170,7 @@ def _valid(table: pa.Table) -> pa.Table:
 
 
 def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
-    """Write a table to exactly this path, over what is there.
-
-    Parameters
-    ----------
-    table
-        What to write.
-    path
-        Where, whatever its ending says.
-    kind
-        Of which kind: see `writable_kind`.
-
-    Raises
-    ------
-    FileError
-        If the path cannot be written.
-    DataError
-        If the kind of file has no place for a column's type.
-    """
+    """Write a table to exactly this path, whatever its ending, over what is there."""
     path = Path(path)
     try:
         if kind == "csv":

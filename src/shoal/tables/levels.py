@@ -1,4 +1,4 @@
-"""Records that are left out leave nothing behind: levels that nobody has any more go, and so do their texts."""
+"""Records that are left out leave nothing behind: levels that are no longer used go, and so do their texts."""
 
 from typing import Any, cast
 
@@ -80,7 +80,7 @@ def _has_levels(kind: Any) -> bool:
 
 
 def _used(values: Any) -> Array:
-    """Encode dictionaries anew with the levels in use, at any depth."""
+    """Encode dictionaries again with the levels in use, at any depth."""
     kind = values.type
     if isinstance(values, pa.DictionaryArray):
         used = np.unique(values.indices.drop_null().to_numpy(zero_copy_only=False))

@@ -17,13 +17,14 @@ from shoal.tables.text_values import (
     count_numbers,
     decoded,
     first_not_number,
+    first_where,
     looks_infinite,
     looks_missing,
 )
+from shoal.text import counted
 
-_OTHER = "give it another type, or another role"
-_FILL = "fill it, or say with missing what is to be done"
-_REPLACE = "replace it by a number or leave the record out"
+_OTHER = "Use another --type or role for it."
+_REPLACE = "Replace it by a number or leave the record out."
 # what may hold text: narwhals does not look into run lengths and objects
 _TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object, nw.Unknown)
 
@@ -44,15 +45,10 @@ def _holds_numbers(native: Any, name: str, dtype: nw.dtypes.DType) -> bool:
 
 
 def find_odd(native: Any) -> tuple[dict[str, int], list[str]]:
-    """Find the columns of a dataframe that should not be taken for text without a word.
+    """Find the columns of a dataframe that should not be taken for text without a message.
 
-    Returns
-    -------
-    spoiled
-        Columns in which at least half of the cells are numbers, written as text or not, and others are text: the first
-        record (from 1) that is text, by column.
-    disguised
-        Columns of nothing but numbers, stored as text or as categories; codes are no numbers.
+    Spoiled ones, at least half of whose cells are numbers, with the first record (from 1) that is text; and disguised
+    ones of nothing but numbers, stored as text or as categories. Codes are no numbers.
     """
     spoiled: dict[str, int] = {}
     disguised: list[str] = []
@@ -89,22 +85,7 @@ def _as_text(column: Array) -> Array | None:
 
 
 def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.float64]:
-    """Return columns of a dataframe as an (n, d) matrix in C order.
-
-    Parameters
-    ----------
-    native
-        The dataframe.
-    names
-        The columns in the order of the matrix.
-    decimal
-        The decimal sign of numbers that are written as text, for messages.
-
-    Raises
-    ------
-    DataError
-        With the first problem of every column that holds anything but finite numbers.
-    """
+    """Return columns of a dataframe as an (n, d) matrix in C order."""
     columns: list[NDArray[np.float64]] = []
     problems: list[str] = []
     for name in names:
@@ -126,30 +107,28 @@ def _complete(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
 
 def misses(name: str, record: int | None, count: int) -> str:
     """Explain that a column misses values, `count` in all and the first in `record`, if that is known."""
-    where = f"a value in record {record}{_in_all(count)}" if record is not None else f"{count} values"
-    return f"column '{name}' misses {where}; {_FILL}"
+    where = "" if record is None else f" (first: record {record})"
+    many = counted(count, "record")
+    ways = "Fill them, or use --missing group, impute or suppress."
+    return f"column '{name}' has missing values in {many}{where}. {ways}"
 
 
 def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
-    """Return a column as floats, NaN where a value is missing.
-
-    Raises
-    ------
-    DataError
-        If it holds anything but finite numbers that floats can hold.
-    """
+    """Return a column as floats, NaN where a value is missing."""
     if not is_number(column.type):
         raise DataError(what_it_is(column, name, decimal))
     floats = column.cast(pa.float64(), safe=False)  # safe casts refuse all integers beyond 2^53, exact or not
     infinite = pc.is_inf(floats)
-    if (count := pc.sum(infinite).as_py() or 0) > 0:
-        raise DataError(f"column '{name}' is infinite in record {_first(infinite)}{_in_all(count)}; {_REPLACE}")
+    if (record := first_where(infinite)) is not None:
+        count = pc.sum(infinite).as_py()
+        more = f" ({count} records in all)" if count > 1 else ""
+        raise DataError(f"column '{name}' is infinite in record {record}{more}. {_REPLACE}")
     values: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
     record = first_inexact(column, values)
     if record is not None:
         raise DataError(
-            f"column '{name}' holds integers beyond 2^53 (record {record}), which cannot be averaged exactly; "
-            "divide them or make them text"
+            f"column '{name}' holds integers beyond 2^53 (record {record}), which cannot be averaged exactly. "
+            "Divide them or make them text."
         )
     return values
 
@@ -181,38 +160,30 @@ def what_it_is(column: Array, name: str, decimal: str) -> str:
     if is_text(kind):
         return _what_text(column.cast(pa.large_string()), name, decimal)
     if pa.types.is_dictionary(kind):
-        return f"column '{name}' is categorical and holds no numbers; {_OTHER}"
+        return f"column '{name}' is categorical and holds no numbers. {_OTHER}"
     if pa.types.is_boolean(kind):
-        return f"column '{name}' is boolean and holds no numbers; {_OTHER}"
+        return f"column '{name}' is boolean and holds no numbers. {_OTHER}"
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return f"column '{name}' holds dates or moments and no numbers; {_OTHER}"
+        return f"column '{name}' holds dates or moments and no numbers. {_OTHER}"
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
-        return f"column '{name}' is of type {kind}; count the time in numbers first, or give it another role"
+        return f"column '{name}' is of type {kind}. Count the time in numbers first, or use another role for it."
     if pa.types.is_nested(kind):
-        return f"column '{name}' is nested, with several values in a record; give it another role"
-    return f"column '{name}' is of type {kind}, which cannot be masked; give it another role"
+        return f"column '{name}' is nested, with several values in a record. Use another role for it."
+    return f"column '{name}' is of type {kind}, which cannot be masked. Use another role for it."
 
 
 def _what_text(column: Array, name: str, decimal: str) -> str:
     if count_numbers(column, decimal) == 0:
-        return f"column '{name}' holds text and no numbers; {_OTHER}"
+        return f"column '{name}' holds text and no numbers. {_OTHER}"
     record = first_not_number(column, decimal)
     if record is None:
-        return f"column '{name}' holds numbers that are stored as text; turn them into numbers, or say its type"
+        return f"column '{name}' holds numbers that are stored as text. Convert them, or set its --type."
     cell = column[record - 1].as_py()
     if looks_missing(cell):
         return (
-            f"column '{name}' misses a value in record {record}, by the word there; say which words mean missing with "
-            "missing in the csv options (--missing-word)"
+            f"column '{name}' has a word for a missing value in record {record}. Use --missing-word for each word "
+            "that means missing."
         )
     if looks_infinite(cell):
-        return f"column '{name}' is infinite in record {record}; {_REPLACE}"
-    return f"column '{name}' is not a number in record {record}; put that right, or say its type"
-
-
-def _first(flags: Array) -> int:
-    return int(pc.index(flags, pa.scalar(True)).as_py()) + 1
-
-
-def _in_all(count: int) -> str:
-    return f" ({count} records in all)" if count > 1 else ""
+        return f"column '{name}' is infinite in record {record}. {_REPLACE}"
+    return f"column '{name}' is not a number in record {record}. Correct it, or set its --type."

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.tables.dtypes import inner, is_number, is_text
-from shoal.tables.stat.labels import Labels, labels_of
+from shoal.tables.stat.labels import labels_of
 from shoal.tables.stat.limits import StatisticsKind, held, held_type
 from shoal.tables.stat.limits import unkept as unkept_labels
 from shoal.tables.text_values import decoded, one_chunk
@@ -21,18 +21,6 @@ def stored_type(kind: Kind, type_: pa.DataType) -> pa.DataType:
     """Return the type that a column has after it was written to a file of this kind and read again.
 
     Of the kinds that hold text only, CSV and XML, this is the type that the text of such values is taken for.
-
-    Parameters
-    ----------
-    kind
-        Of the file; one that can be written.
-    type_
-        Of the column.
-
-    Raises
-    ------
-    DataError
-        If files of this kind have no place for the type.
     """
     if kind in STATISTICS:
         return held_type(kind, type_)
@@ -84,11 +72,6 @@ def stored(table: pa.Table, kind: Kind) -> pa.Table:
 
     Statistics packages have numbers for booleans and categories and no empty texts, for example. Other kinds of files
     give the values themselves, or their text.
-
-    Raises
-    ------
-    DataError
-        If files of this kind have no place for a column.
     """
     return held(table, kind) if kind in STATISTICS else table
 
@@ -99,9 +82,6 @@ def unkept(table: pa.Table, kind: Kind) -> list[str]:
         return unkept_labels(table, kind)
     if kind in ("parquet", "arrow"):
         return []
-    labelled = [field.name for field in table.schema if _says_something(labels_of(field))]
+    noted = {field.name: labels_of(field) for field in table.schema}
+    labelled = [name for name, labels in noted.items() if labels.label or labels.values or labels.missing]
     return [f"{_TITLES[kind]} holds no labels: those of {', '.join(labelled)} are left out"] if labelled else []
-
-
-def _says_something(labels: Labels) -> bool:
-    return bool(labels.label or labels.values or labels.missing)

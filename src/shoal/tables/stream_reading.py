@@ -8,10 +8,10 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.errors import DataError, FileError, PlanError
+from shoal.errors import DataError, FileError
 from shoal.plan import Csv
 from shoal.tables.dataframes import check_names
-from shoal.tables.files import kind_of, readable, refuse_endless, undamaged
+from shoal.tables.files import kind_of, readable, refuse_csv_options, refuse_endless, undamaged
 from shoal.tables.storage import Kind
 
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
@@ -122,25 +122,14 @@ def readable_kind(path: Path) -> Kind:
 
 
 def open_source(path: Path, csv: Csv | None) -> Source:
-    """Open what is to be protected.
-
-    Raises
-    ------
-    FileError
-        If it cannot be read, or is of a kind that is read as a whole.
-    DataError
-        If it is no table with names and records, or files of a folder differ.
-    PlanError
-        If `csv` is given for something else.
-    """
+    """Open a table that is read in pieces; files of a folder must have the same columns and types."""
     from shoal.tables.csv.pieces import open_csv
 
     kind = readable_kind(path)
     if kind == "csv":
         with readable(path):
             return open_csv(path, csv or Csv())
-    if csv is not None and csv != Csv():
-        raise PlanError([("csv", "does not apply: the table is not a CSV file")])
+    refuse_csv_options(csv or Csv())
     return open_parquet(path) if kind == "parquet" else open_arrow(path)
 
 
@@ -165,7 +154,7 @@ def _checked(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterato
 
 
 def in_rows(batches: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Cut a stream anew into pieces of so many records; the last may have fewer."""
+    """Cut a stream into pieces of so many records; the last may have fewer."""
     waiting: list[pa.Table] = []
     count = 0
     for batch in batches:

@@ -23,27 +23,13 @@ from shoal.tables.text_values import coarsest, render
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A table, wherever it came from; nothing changes it.
+    """A table, wherever it came from; nothing changes it."""
 
-    Attributes
-    ----------
-    native
-        The user's own kind of dataframe; a PyArrow table for files and Arrow streams.
-    dialect
-        How the CSV file was written that it came from.
-    spelling
-        For CSV files, the text of the columns whose values would not give the same text back.
-    spoiled
-        Columns of which at least half of the cells are numbers but that hold text too, with the first record (from 1)
-        that is text; nobody should take such a column for text without a word. Known of what was opened only.
-    disguised
-        Columns that hold nothing but numbers, stored as text or as categories; codes with zeros in front, such as post
-        codes, are none. Known of what was opened only.
-    """
-
-    native: Any
-    dialect: Dialect | None = None
+    native: Any  # the user's own kind of dataframe; a PyArrow table for files and Arrow streams
+    dialect: Dialect | None = None  # how the CSV file was written that it came from
+    # For CSV files, the text of the columns whose values would not give the same text back.
     spelling: Mapping[str, Array] = field(default_factory=dict)
+    # See `find_odd`; known only of tables that were opened.
     spoiled: Mapping[str, int] = field(default_factory=dict)
     disguised: list[str] = field(default_factory=list)
 
@@ -83,13 +69,7 @@ class Table:
         return self.dialect.decimal if self.dialect else "."
 
     def matrix(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return columns as an (n, d) matrix.
-
-        Raises
-        ------
-        DataError
-            If a column holds anything but finite numbers: the first problem of each column, by record, counted from 1.
-        """
+        """Return columns as an (n, d) matrix of finite numbers; a DataError names the first problem of each column."""
         return to_matrix(self.native, names, self.decimal)
 
     def same_column(self, other: "Table", name: str) -> bool:
@@ -118,17 +98,8 @@ class Table:
     ) -> "Table":
         """Return the table as it will be published; what is neither replaced nor dropped stays exactly as it is.
 
-        Where records are left out, levels of categories that nobody has any more go with them. Metadata of Arrow's
+        Where records are left out, unused levels of categories go with them. Metadata of Arrow's
         schema stays, but for what pandas noted on columns that are gone and the free notes of pandas (`attrs`).
-
-        Parameters
-        ----------
-        replace
-            New columns by name, one value a record that is kept; each takes the place of the old one.
-        drop
-            Names of columns that go.
-        keep
-            Which records stay; all of them when left out.
         """
         arrays = {
             name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in replace.items()

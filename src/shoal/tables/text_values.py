@@ -34,13 +34,6 @@ def types_of(cells: Array, decimal: str) -> frozenset[pa.DataType] | None:
     """Types, other than text, that hold every cell of a text column; None if all cells are blank.
 
     Whether a type holds a cell depends on that cell alone: the types of a column are those that all its pieces have.
-
-    Parameters
-    ----------
-    cells
-        The text of a column. Cells without a character, and blank ones, are missing values.
-    decimal
-        The decimal sign.
     """
     whole = _cast(cells, pa.int64())
     if whole is not None and whole.null_count < len(whole) and whole.cast(cells.type).equals(cells):
@@ -134,8 +127,7 @@ def first_not_date(cells: Array) -> int | None:
     dates = pc.match_substring_regex(plain, _DATE)
     if not 2 * (pc.sum(dates).as_py() or 0) >= len(plain) - plain.null_count > 0:
         return None
-    at = pc.index(dates, pa.scalar(False)).as_py()
-    return None if at < 0 else at + 1
+    return first_where(pc.invert(dates))
 
 
 def without_words(cells: Array, words: Sequence[str]) -> Array:
@@ -153,27 +145,17 @@ def without_words(cells: Array, words: Sequence[str]) -> Array:
 
 
 def looks_missing(cell: str) -> bool:
-    """Whether a cell says in words that there is no value."""
+    """Whether a cell has a word for a missing value."""
     return re.match(MISSING, cell.strip()) is not None
 
 
 def looks_infinite(cell: str) -> bool:
-    """Whether a cell says in words that the value is infinite."""
+    """Whether a cell has a word for infinity."""
     return re.match(_INFINITE, cell.strip()) is not None
 
 
 def is_like_name(values: Array, name: str, decimal: str) -> bool:
-    """Whether a column holds what its name looks like, so that a header could be taken for a record or be one.
-
-    Parameters
-    ----------
-    values
-        The column, typed or as text, without a dictionary.
-    name
-        Its name: a number, a date, a time or a boolean, or else the answer is no.
-    decimal
-        The decimal sign.
-    """
+    """Whether a column holds what its name looks like, so that a header could be taken for a record or be one."""
     head = pa.array([name], pa.large_string())
     if pc.match_substring_regex(_without_blanks(head), _FIGURE)[0].as_py():
         if is_text(values.type):
@@ -187,7 +169,7 @@ def is_like_name(values: Array, name: str, decimal: str) -> bool:
 
 
 def count_figures(cells: Array, *, codes: bool = False) -> int:
-    """Count the cells that a person would take for numbers; codes count where `codes` says so."""
+    """Count the cells that a person would take for numbers; and codes, with `codes`."""
     values = pc.value_counts(cells)  # text repeats itself: look at each cell once
     plain, counts = _without_blanks(values.field("values")), values.field("counts")
     figures = pc.match_substring_regex(plain, _FIGURE)
@@ -212,13 +194,6 @@ def render(values: Array, decimal: str) -> Array:
 
     Floats of any width are written as the doubles that they equal, because doubles is what a reader will take them
     for. Moments have all the digits of their unit: see `coarsest`.
-
-    Parameters
-    ----------
-    values
-        A column of any type that is neither nested nor binary.
-    decimal
-        The decimal sign.
     """
     kind: Any = values.type
     text: Array

@@ -19,8 +19,8 @@ def steady(paths: Sequence[Path]) -> Iterator[Callable[[], None]]:
         for path, before in zip(paths, first, strict=True):
             if _mark(path) != before:
                 raise FileError(
-                    f"'{path}' changed while it was being read, so nothing is published; run again when nobody writes "
-                    "to it, or protect a copy"
+                    f"'{path}' changed while it was being read, so nothing is published. Run again when nothing "
+                    "writes to it, or protect a copy."
                 ) from None
 
     try:
@@ -33,6 +33,6 @@ def steady(paths: Sequence[Path]) -> Iterator[Callable[[], None]]:
 def _mark(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
-    except OSError:  # whoever reads it says so
+    except OSError:  # its reader will report it
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns

@@ -38,6 +38,7 @@ _START = (
 _NAME = re.compile(f"[{_START}][{_START}.0-9\xb7\u0300-\u036f\u203f-\u2040-]*")
 # control characters but for the tab and the ends of lines, and the two that are no characters
 NO_CHARACTER = r"[\x{0}-\x{8}\x{B}\x{C}\x{E}-\x{1F}\x{FFFE}\x{FFFF}]"
+SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
@@ -56,27 +57,9 @@ def read_xml(path: Path) -> pa.Table:
     order in which the file first has them. Comments, processing instructions and declarations of namespaces that no
     name is in are passed over. The names of the root and of the records are kept in the metadata of the schema, as
     `shoal.xml`, for `write_xml`.
-
-    Parameters
-    ----------
-    path
-        The file, in the encoding that its declaration names or its byte order mark says, or else UTF-8.
-
-    Raises
-    ------
-    FileError
-        If it is not XML, not whole, or declares types or entities.
-    DataError
-        If it is XML of another shape.
     """
     reader = _Reader(path)
-    parser = etree.XMLParser(
-        target=cast("Any", reader),  # the stubs ask for more than lxml does
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-    )
+    parser = etree.XMLParser(target=cast("Any", reader), **SAFE)  # the stubs ask for more than lxml does
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
@@ -105,7 +88,7 @@ class _Reader:
 
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
-        raise FileError(f"'{self._path}' has a DOCTYPE, which may declare entities; take it out")
+        raise FileError(f"'{self._path}' has a DOCTYPE, which may declare entities. Remove it.")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Go into an element: the root, a record or a variable."""
@@ -187,19 +170,6 @@ def write_xml(table: pa.Table, path: Path) -> None:
 
     A missing value, which NaN is too, is an element without text. Floats come back to the bit. Like CSV, XML has text
     alone: text that looks like a number is read as one.
-
-    Parameters
-    ----------
-    table
-        What to write; its schema's metadata may name the root and the records, which are `Records` and `Record`
-        otherwise.
-    path
-        The file, whatever its ending says; what it held before is lost.
-
-    Raises
-    ------
-    DataError
-        If the name of a column is none in XML, or a value would not come back as it is; nothing is written then.
     """
     tags = _tags(table)
     _refuse_names([*tags, *table.column_names])
@@ -230,7 +200,7 @@ def _tags(table: pa.Table) -> Tags:
     try:
         return Tags(**json.loads(noted))
     except (TypeError, ValueError):
-        raise DataError("the metadata 'shoal.xml' of the table does not name root and record; take it out") from None
+        raise DataError("the metadata 'shoal.xml' of the table does not name root and record. Remove it.") from None
 
 
 def _refuse_names(names: list[str]) -> None:

@@ -25,32 +25,19 @@ from shoal.tables.duck import cursor
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 20
 _BACKSLASH = "\\"
-_NOTHING = "(empty)"  # what DuckDB says where it found no such character
+_NOTHING = "(empty)"  # of DuckDB, where it found no such character
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written.
-
-    Attributes
-    ----------
-    delimiter, quote, decimal
-        One character each.
-    escape
-        What stands before a quote inside quotes in the file that came in; none means that the quote is doubled, as it
-        always is in a file that goes out.
-    newline
-        How lines end.
-    missing
-        Words that mean a missing value, beside the cell with nothing in it; the first is what a file that goes out has
-        where a masked column misses a value.
-    """
+    """How a CSV file is written."""
 
     delimiter: str = ","
     quote: str = '"'
-    escape: str | None = None
+    escape: str | None = None  # before a quote inside quotes in the input; None if it is doubled, as in every output
     decimal: Literal[".", ","] = "."
-    newline: str = "\n"
+    newline: str = "\n"  # how lines end
+    # Words that mean a missing value, beside the empty cell; the first is written where a masked column has none.
     missing: tuple[str, ...] = ()
 
     def as_csv(self) -> Csv:
@@ -65,19 +52,13 @@ class Dialect:
 
 
 def dialect_for(path: Path, source: Dialect | None) -> Dialect:
-    """Choose how a CSV file is to be written: like the one that came in, but a .tsv file has tabs between its cells."""
+    """Choose the dialect of an output: that of the input, but a .tsv file has tabs between its cells."""
     dialect = source or Dialect()
     return replace(dialect, delimiter="\t") if path.suffix.lower() == ".tsv" else dialect
 
 
 def check_options(csv: Csv) -> None:
-    """Refuse options that no CSV file can have, all of them at once.
-
-    Raises
-    ------
-    PlanError
-        Naming each option that is wrong.
-    """
+    """Refuse options that no CSV file can have, all of them at once."""
     problems = []
     for field, value in (("delimiter", csv.delimiter), ("quote", csv.quote)):
         if value is not None and (not value.isascii() or value in "\r\n\0"):
@@ -104,15 +85,6 @@ def find_dialect(head: bytes, csv: Csv, blocks: Callable[[], Iterable[bytes]]) -
     """Find how a CSV file is written; DuckDB looks, the options overrule, the header has the last word.
 
     The decimal sign is left at its default: it shows in the cells, not in the structure.
-
-    Parameters
-    ----------
-    head
-        The start of the file's text in UTF-8.
-    csv
-        What is known already.
-    blocks
-        Gives the whole text, block by block; what must hold for every record is looked for there.
     """
     sample = _sample(head)
     bare = re.sub(rb'"[^"]*"', b"", sample).lstrip(b"\r\n").decode(errors="replace")

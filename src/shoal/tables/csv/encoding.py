@@ -21,23 +21,7 @@ _BLOCK = 1 << 24
 
 
 def find_encoding(path: Path, given: str | None = None) -> str:
-    """Name of the encoding of a text file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    given
-        The encoding, if it is known. Otherwise a byte order mark decides, then whether the bytes are valid UTF-8, and
-        what is left is taken to be Windows-1252 or Latin-1.
-
-    Raises
-    ------
-    PlanError
-        If there is no encoding of that name.
-    DataError
-        If the file is not text.
-    """
+    """Name of the encoding of a text file: the one given, that of a byte order mark, UTF-8, Windows-1252 or Latin-1."""
     if given:
         return _known(given)
     with path.open("rb") as file:
@@ -54,13 +38,7 @@ def find_encoding(path: Path, given: str | None = None) -> str:
 
 
 def utf8_blocks(path: Path, encoding: str, size: int = _BLOCK) -> Iterator[bytes]:
-    """Read the text of a file in UTF-8, without a byte order mark, about `size` bytes at a time.
-
-    Raises
-    ------
-    DataError
-        If the bytes are not in this encoding, or not text.
-    """
+    """Read the text of a file in UTF-8, without a byte order mark, about `size` bytes at a time."""
     for block in _recoded(path, encoding, size):
         if b"\0" in block:
             raise DataError(

@@ -12,22 +12,12 @@ from shoal.tables.text_values import count_figures, count_present, first_not_num
 
 @dataclass(frozen=True)
 class Look:
-    """What some cells of a text column look like; looks at the pieces of a column add up to that of the column.
+    """What some cells of a text column look like; looks at the pieces of a column add up to that of the column."""
 
-    Attributes
-    ----------
-    types
-        The types, other than text, that hold every cell; None if all cells are blank.
-    present, numbers
-        How many cells hold something, and how many of these a number, marks between thousands included.
-    first_text
-        The first record (from 1) that holds neither a number nor a code.
-    """
-
-    types: frozenset[pa.DataType] | None = None
-    present: int = 0
-    numbers: int = 0
-    first_text: int | None = None
+    types: frozenset[pa.DataType] | None = None  # other than text, that hold every cell; None if all are blank
+    present: int = 0  # how many cells are not blank
+    numbers: int = 0  # how many of these are numbers, with or without marks between thousands
+    first_text: int | None = None  # the first record (from 1) that holds neither a number nor a code
 
     def __add__(self, other: "Look") -> "Look":
         both = [each.types for each in (self, other) if each.types is not None]
@@ -57,7 +47,7 @@ class Look:
 
 
 def look(cells: Array, decimal: str, start: int) -> Look:
-    """Look at some cells, before which there are `start` records."""
+    """Return the look of some cells, before which there are `start` records."""
     types = types_of(cells, decimal)
     if types is None:
         return Look()
@@ -69,5 +59,5 @@ def look(cells: Array, decimal: str, start: int) -> Look:
 
 
 def together(parts: Iterable[Look]) -> Look:
-    """Look at a whole column, from looks at its pieces."""
+    """Return the look of a whole column, from those of its pieces."""
     return sum(parts, Look())

@@ -41,27 +41,13 @@ _ROWS = 1 << 18  # records whose types are found at a time
 
 @dataclass(frozen=True)
 class CsvSource:
-    """A CSV file whose first row names the columns.
-
-    Attributes
-    ----------
-    path, dialect
-        The file, and how it is written.
-    names
-        Of the columns.
-    records
-        About how many there are, from the length of the first ones.
-    types
-        Of the columns that are not taken for text: see `typed`.
-    encoding
-        Of the file.
-    """
+    """A CSV file whose first row names the columns."""
 
     path: Path
     dialect: Dialect
-    names: list[str]
-    records: int
-    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    names: list[str]  # of the columns
+    records: int  # about how many there are, from the length of the first ones
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)  # of the columns that are not text
     kind: Kind = "csv"
     encoding: str = "utf-8"
 
@@ -169,22 +155,7 @@ def _head(path: Path, encoding: str) -> bytes:
 
 
 def read_csv(path: Path, csv: Csv) -> Table:
-    """Read a CSV file whose first row is the header.
-
-    Parameters
-    ----------
-    path
-        The file.
-    csv
-        How it is written, as far as that is known. Cells that are one of the words of `missing`, letter by letter, are
-        missing values like cells with nothing in them, in quotes or not; blanks around a cell do not count.
-
-    Returns
-    -------
-    Table
-        A PyArrow table with its dialect, the spelling of the columns whose text does not follow from their values, and
-        the columns of numbers that are spoiled by text.
-    """
+    """Read a CSV file whose first row is the header."""
     source = open_csv(path, csv)
     dialect = source.dialect
     texts = pa.concat_tables(source.texts(source.names, _ROWS))

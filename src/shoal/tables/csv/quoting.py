@@ -35,13 +35,6 @@ def first_stray_quote(data: bytes, delimiter: str, quote: str, escape: str | Non
     """Find the first quoted cell that does not end where a cell ends.
 
     Quotes in the middle of a cell that does not start with one are ordinary characters and no fault.
-
-    Parameters
-    ----------
-    data
-        The file's text in UTF-8.
-    delimiter, quote, escape
-        How it is written; without `escape` quotes inside quotes are doubled.
     """
     raw = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(raw == ord(quote))

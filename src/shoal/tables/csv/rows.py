@@ -16,7 +16,7 @@ from shoal.tables.csv.quoting import in_records
 from shoal.tables.text_values import is_like_name
 from shoal.text import counted
 
-HINT = "say how the file is written with the csv options (delimiter, quote)"
+HINT = "set --delimiter and --quote"
 
 
 def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:

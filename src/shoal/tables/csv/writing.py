@@ -30,18 +30,6 @@ def write_csv(table: Table, path: Path) -> None:
 
     Where the dialect has words for missing values, the first of them stands for those of columns that are not spelt
     as they came in.
-
-    Parameters
-    ----------
-    table
-        What to write.
-    path
-        The file; what it held before is lost.
-
-    Raises
-    ------
-    DataError
-        If a column is nested or binary, or holds what would not read back as it is; nothing is written then.
     """
     arrow = table.to_arrow()
     dialect = table.dialect or Dialect()

@@ -50,21 +50,6 @@ def read_excel(path: Path) -> pa.Table:
     dates, moments (of milliseconds, which is what Excel tells apart), times of day, durations. A column with cells of
     different types becomes text, as in a CSV file. Empty cells are missing values, and so are blank texts in a column
     of another type. Rows without a value below the last record are none.
-
-    Parameters
-    ----------
-    path
-        The file, whatever its ending says.
-
-    Raises
-    ------
-    FileError
-        If it is no workbook, not a whole one, or protected with a password.
-    DataError
-        If there is no table, or one that would come out different from what Excel shows: cells with errors, formulas
-        whose values were not saved, merged cells, several sheets with data.
-    MissingExtra
-        If openpyxl is not installed.
     """
     _refuse_other_kinds(path)
     with _undamaged(path), zipfile.ZipFile(path) as archive:
@@ -259,9 +244,7 @@ def _index(letters: str) -> int:
 
 
 def _only_sheet(book: _Book, path: Path) -> str:
-    filled = [
-        title for title, part in book.sheets.items() if next(book.elements(part, "v", "f", "is"), None) is not None
-    ]
+    filled = [title for title, part in book.sheets.items() if book.has(part, "v", "f", "is")]
     if not filled:
         raise DataError(f"'{path}' is empty: no sheet holds data")
     if len(filled) > 1:
@@ -279,7 +262,7 @@ def _names(header: list[_Cell], path: Path) -> list[Any]:
     names = [""] * (header[-1].column + 1)
     for cell in header:
         if cell.is_error:
-            raise DataError(f"'{path}': the name of column {cell.column + 1} is an error; put that right")
+            raise DataError(f"'{path}': the name of column {cell.column + 1} is an error. Correct it in Excel.")
         names[cell.column] = "" if cell.value is None else cell.value
     return names
 
@@ -292,7 +275,7 @@ def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> tuple
         for cell in row:
             if cell.is_error:
                 raise DataError(
-                    f"{_column(names, cell.column)} has an error in record {number - 1}; put that right in Excel"
+                    f"{_column(names, cell.column)} has an error in record {number - 1}. Correct it in Excel."
                 )
             if cell.is_unsaved:
                 raise DataError(

@@ -80,18 +80,6 @@ def write_excel(table: pa.Table, path: Path) -> None:
 
     Floats come back to the bit, and text as text, whatever it starts with. A missing value, which NaN is too, is an
     empty cell.
-
-    Parameters
-    ----------
-    table
-        What to write.
-    path
-        The file, whatever its ending says; what it held before is lost.
-
-    Raises
-    ------
-    DataError
-        If a sheet is too small for the table or cannot hold a value exactly.
     """
     if any(len(name) > MOST_CHARACTERS for name in table.column_names):
         raise DataError(f"a column has a name of more than {MOST_CHARACTERS} characters; Excel needs a shorter one")
@@ -132,13 +120,7 @@ class Cells:
 
 
 def cells_of(values: Array, name: str) -> Cells:
-    """Spell a column.
-
-    Raises
-    ------
-    DataError
-        If Excel has no such type, or cannot hold one of the values exactly.
-    """
+    """Spell a column."""
     kind: Any = values.type
     if pa.types.is_null(kind):
         return Cells("", values.cast(pa.large_string()))
@@ -190,12 +172,7 @@ def _letters(at: int) -> str:
 def _texts(text: Array, name: str) -> Cells:
     # Excel counts the halves of characters beyond the first 65,536
     lengths = pc.add(pc.utf8_length(text), pc.count_substring_regex(text, r"[\x{10000}-\x{10FFFF}]"))
-    record = first_where(pc.greater(lengths, MOST_CHARACTERS))
-    if record:
-        raise DataError(
-            f"column '{name}' holds a text of more than {MOST_CHARACTERS} characters in record {record}, and no cell "
-            "of Excel does; shorten it or write Parquet"
-        )
+    _refuse(pc.greater(lengths, MOST_CHARACTERS), f"a text of more than {MOST_CHARACTERS} characters", name)
     return Cells(
         ' t="inlineStr"', joined('<is><t xml:space="preserve">', escaped(_without_controls(text)), "</t></is>")
     )
@@ -214,12 +191,7 @@ def _without_controls(text: Array) -> Array:
 
 
 def _numbers(values: Array, name: str) -> Cells:
-    inexact = first_where(_is_inexact(values))
-    if inexact:
-        raise DataError(
-            f"column '{name}' holds a number in record {inexact} that Excel cannot hold exactly, because it is "
-            "infinite or has too many digits (integers end at 2^53); make the column text or write Parquet"
-        )
+    _refuse(_is_inexact(values), "a number that is infinite or has too many digits (integers end at 2^53)", name)
     return Cells("", joined("<v>", render(values, "."), "</v>"))
 
 
@@ -240,46 +212,40 @@ def _moments(values: Array, name: str) -> Cells:
     kind: Any = values.type
     if kind.tz is not None:
         raise DataError(
-            f"column '{name}' holds moments with a time zone, which Excel cannot hold; take the zone off or write "
-            "Parquet"
+            f"column '{name}' holds moments with a time zone, which Excel cannot hold. Remove the zone, or write "
+            "Parquet."
         )
     return Cells(_MOMENT, _spelt(_serials(_in_milliseconds(values, pa.timestamp("ms"), name), name)))
 
 
 def _durations(values: Array, name: str) -> Cells:
     days = _days(_in_milliseconds(values, pa.duration("ms"), name))
-    record = first_where(pc.greater(pc.abs(days), float(_MOST_DAYS)))
-    if record:
-        raise DataError(
-            f"column '{name}' holds a duration in record {record} of more than {_MOST_DAYS} days, which is not read "
-            "back exactly; make it a number of days or write Parquet"
-        )
+    _refuse(pc.greater(pc.abs(days), float(_MOST_DAYS)), f"a duration of more than {_MOST_DAYS} days", name)
     return Cells(_DURATION, _spelt(days))
 
 
 def _in_milliseconds(values: Array, kind: pa.DataType, name: str) -> Array:
     coarse = values.cast(kind, safe=False)
-    record = first_where(pc.not_equal(coarse.cast(values.type, safe=False), values))
-    if record:
-        raise DataError(
-            f"column '{name}' holds a time finer than a millisecond in record {record}, which Excel cannot hold; round "
-            "it or write Parquet"
-        )
+    _refuse(pc.not_equal(coarse.cast(values.type, safe=False), values), "a time finer than a millisecond", name)
     return coarse
 
 
 def _serials(moments: Array, name: str) -> Array:
     """Count days as Excel does, which thinks that 1900 was a leap year, from 1 = 1900-01-01."""
     milliseconds = moments.cast(pa.int64())
-    record = first_where(pc.or_(pc.less(milliseconds, _FIRST), pc.greater(milliseconds, _LAST)))
-    if record:
-        raise DataError(
-            f"column '{name}' holds a date in record {record} that is not between 1900 and 9999, as Excel's are; make "
-            "the column text or write Parquet"
-        )
+    outside = pc.or_(pc.less(milliseconds, _FIRST), pc.greater(milliseconds, _LAST))
+    _refuse(outside, "a date that is not between 1900 and 9999", name)
     days = pc.add(_days(moments), float(_EPOCH))
     counted: Array = pc.subtract(days, pc.less(days, 61.0).cast(pa.float64()))
     return counted
+
+
+def _refuse(bad: Array, what: str, name: str) -> None:
+    if (record := first_where(bad)) is not None:
+        raise DataError(
+            f"column '{name}' holds {what} in record {record}, which Excel cannot hold exactly. Change it, or write "
+            "Parquet."
+        )
 
 
 def _days(times: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What statistics packages say of an attribute beside its values: labels, codes that mean 'missing', how to show it.
+"""What statistics packages note on an attribute beside its values: labels, codes that mean 'missing', how to show it.
 
 All this lies as JSON in the metadata of the Arrow field, under one key, so that it goes wherever the schema goes: into
 Parquet and Arrow files, and from there back to a package.
@@ -7,7 +7,7 @@ Missing values come in three kinds. The plain one (SPSS's system-missing value, 
 that SPSS users declare to be missing, such as 99, stay the values that they are, and the labels tell their ranges. The
 extended ones of Stata (.a to .z) and SAS (.A to .Z and ._), which tell why a value is missing, are floats that are not
 a number and carry the letter in their lowest byte, as in R's haven; a column of integers that holds some is float64.
-So nobody takes them for numbers, and filters, Parquet and Arrow files keep them; CSV and other dataframes do not.
+So they are not taken for numbers, and filters, Parquet and Arrow files keep them; CSV and other dataframes do not.
 """
 
 import json
@@ -35,45 +35,21 @@ _LOWEST_BYTE = np.uint64(0xFF)
 
 @dataclass(frozen=True)
 class Labels:
-    """What a statistics package says of one attribute.
+    """What a statistics package notes on one attribute."""
 
-    Attributes
-    ----------
-    label
-        What the attribute is, in words.
-    values
-        What values stand for. The code is a float or, in a column of text, a text; in a column of numbers a letter is
-        an extended missing value. Codes of dates and times are the numbers that Arrow stores: days, milliseconds and,
-        for times, microseconds.
-    missing
-        Ranges of codes, from the least to the largest with both ends included, that mean that the value is missing.
-    measure
-        The level of measurement.
-    format
-        How the package shows the numbers, in its own words, such as F8.2 or %9.0g.
-    width
-        How many characters wide SPSS shows the column.
-    package
-        Whose words `format` is in.
-    """
-
-    label: str | None = None
+    label: str | None = None  # what the attribute is, in words
+    # What values stand for. The code is a float or, in a column of text, a text; in a column of numbers a letter is
+    # an extended missing value. Codes of dates and times are the numbers that Arrow stores.
     values: Mapping[Code, str] = field(default_factory=dict)
-    missing: tuple[tuple[Code, Code], ...] = ()
-    measure: Measure | None = None
-    format: str | None = None
-    width: int | None = None
-    package: Package | None = None
+    missing: tuple[tuple[Code, Code], ...] = ()  # ranges of codes that mean missing, both ends included
+    measure: Measure | None = None  # the level of measurement
+    format: str | None = None  # how the package shows the numbers, in its own words, such as F8.2 or %9.0g
+    width: int | None = None  # how many characters wide SPSS shows the column
+    package: Package | None = None  # whose words `format` is in
 
 
 def labels_of(field: "pa.Field[Any]") -> Labels:
-    """Return the labels of an Arrow field; a field that has none gives empty ones.
-
-    Raises
-    ------
-    DataError
-        If the field's metadata is not what `with_labels` writes.
-    """
+    """Return the labels of an Arrow field; a field that has none gives empty ones."""
     text = (field.metadata or {}).get(_LABELS)
     if text is None:
         return Labels()
@@ -132,13 +108,6 @@ def user_missing(column: Array, labels: Labels) -> NDArray[np.bool_]:
     """Find which records hold a value that is declared to be missing: a code in a missing range, or an extended one.
 
     Plain missing values, null in Arrow, are not among them.
-
-    Parameters
-    ----------
-    column
-        The values.
-    labels
-        The labels of its field.
     """
     found = np.zeros(len(column), dtype=bool)
     if is_text(column.type):

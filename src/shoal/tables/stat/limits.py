@@ -117,13 +117,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
 
 
 def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
-    """Return the type that a column has after it was written to a file of this kind and read again.
-
-    Raises
-    ------
-    DataError
-        If files of this kind have no place for the type.
-    """
+    """Return the type that a column has after it was written to a file of this kind and read again."""
     within = inner(type_)
     whole = pa.int32() if kind == "dta" else pa.int64()
     if is_text(within):
@@ -146,13 +140,7 @@ def _is_coded(type_: pa.DataType, kind: StatisticsKind) -> bool:
 
 
 def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
-    """Return a table as it is found again in a file of this kind: types, values and labels.
-
-    Raises
-    ------
-    DataError
-        Naming the column, and the record, that such a file has no place for.
-    """
+    """Return a table as it is found again in a file of this kind: types, values and labels."""
     holder = HOLDERS[kind]
     _refuse_names(table.column_names, holder)
     fields, columns = [], []

@@ -44,27 +44,7 @@ _XPT_ROWS = re.compile(rb"HEADER RECORD\*{7}OBS(?:V8)? +HEADER RECORD!{7} *(?:([
 
 
 def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
-    """Read a file of a statistics package.
-
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        Of which kind it is, whatever its name says.
-
-    Returns
-    -------
-    pyarrow.Table
-        With the labels in the metadata of its fields.
-
-    Raises
-    ------
-    FileError
-        If the file is damaged, cut off or of another kind.
-    MissingExtra
-        If the library that reads such files is not installed.
-    """
+    """Read a file of a statistics package."""
     title = _PARSERS[kind].title
     data = path.read_bytes()
     if kind == "xpt" and data.count(_XPT_TABLE) > 1:

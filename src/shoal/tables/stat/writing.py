@@ -38,26 +38,7 @@ _HEADER = 1024
 
 
 def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
-    """Write a file of a statistics package, to exactly this path.
-
-    Parameters
-    ----------
-    table
-        What to write, with the labels in the metadata of its fields.
-    path
-        Where, whatever its ending says.
-    kind
-        Of which kind the file is.
-
-    Raises
-    ------
-    DataError
-        If such a file has no place for a column: for its name, its type or one of its values.
-    FileError
-        If the path cannot be written.
-    MissingExtra
-        If the libraries that write such files are not installed.
-    """
+    """Write a file of a statistics package, to exactly this path."""
     try:
         import polars as pl
 
@@ -65,7 +46,7 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
         from pyreadstat._readstat_writer import writer_entry_point
     except ImportError:
         raise MissingExtra(f"writing {HOLDERS[kind].title.split(' ', 1)[1]}s", "stat") from None
-    path.open("wb").close()  # says what stands in the way, which the library does not
+    path.open("wb").close()  # fails with a reason, which the library does not have
     ready = held(table, kind)
     package = HOLDERS[kind].package
     options = _options(ready, package)
@@ -84,7 +65,7 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
 
 
 def _options(ready: pa.Table, package: Package) -> dict[str, dict[str, Any]]:
-    """Gather what is said of the columns, by column, under the names that the library has for it."""
+    """Gather labels and formats of the columns, by column, under the names that the library has for them."""
     options: dict[str, dict[str, Any]] = {
         "column_labels": {},
         "variable_value_labels": {},
