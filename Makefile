@@ -52,7 +52,7 @@ chromium:
 bench: $(COMPLETE)
 	$(BIN)/python -m bench
 
-# Long; what fails is kept in fuzz-finds/. A short run of the same is part of the tests.
+# Long; what fails is kept in fuzz-finds/. A short run of some targets is part of the tests, of all part of the slow ones.
 fuzz: $(COMPLETE)
 	$(BIN)/python -m fuzz --seconds 600
 

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
@@ -48,6 +48,7 @@ def test_means_are_preserved(seed, n, d):
             assert after[members].sum() == pytest.approx(before[members].sum(), rel=1e-12)
 
 
+@settings(max_examples=25)
 @given(seeds, many, few)
 def test_permuting_the_rows_permutes_the_release(seed, n, d):
     table = random_table(seed, max(n, 3), d)
@@ -57,6 +58,7 @@ def test_permuting_the_rows_permutes_the_release(seed, n, d):
     assert permuted.table.equals(release.table.take(order))
 
 
+@settings(max_examples=10)
 @given(seeds, many)
 def test_two_runs_give_equal_bytes(tmp_path_factory, seed, n):
     folder = tmp_path_factory.mktemp("runs")
