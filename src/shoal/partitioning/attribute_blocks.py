@@ -24,26 +24,11 @@ def blocks_by_correlation(correlations: npt.NDArray[np.float64], size: int, how:
       attribute to each block, in the order of columns. A last, incomplete family goes to the last blocks.
 
     Ties go to the lowest column; correlations count as equal if they agree to nine digits. A constant attribute has
-    correlation zero with all.
+    correlation zero with all. The result are the columns of each block, in the order of the columns.
 
     On the nine Water attributes of [2]_ these are its blocks, both ways. On its nine Census attributes they are not:
     FEDTAX (a7) stands with INTVAL and POTHVAL there (r = 0.28, 0.20), although it has r = 0.98 with TAXINC and 0.95
     with AGI, with which it stands here.
-
-    Parameters
-    ----------
-    correlations
-        Of each pair of the d attributes.
-    size
-        The least number of attributes in a block, at least 1.
-    how
-        ``correlated`` or ``uncorrelated``.
-
-    Returns
-    -------
-    blocks
-        The columns of each block; every column is in one. ``correlated``: ascending, blocks by their first column.
-        ``uncorrelated``: the j-th attributes of all blocks are a family, families by their first column.
 
     References
     ----------

@@ -18,21 +18,12 @@ PRICED = 20_000  # records up to which every round of pricing, O(n^2 d), takes s
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the SSE of any partition into groups of at least k.
-
-    Attributes
-    ----------
-    value
-        The bound.
-    how
-        Where it comes from.
-    complete
-        Whether it is the best of its kind: the optimum itself for one group or one attribute, the value of the linear
-        relaxation for column generation. More time cannot raise it.
-    """
+    """A lower bound on the SSE of any partition into groups of at least k."""
 
     value: float
-    how: Literal["one group", "univariate cut", "column generation", "nearest neighbours"]
+    how: Literal["one group", "univariate cut", "column generation", "nearest neighbours"]  # where it comes from
+    # Whether it is the best of its kind: the optimum itself for one group or one attribute, the value of the linear
+    # relaxation for column generation. More time cannot raise it
     complete: bool
 
 
@@ -41,28 +32,12 @@ def lower_bound(
 ) -> Bound:
     """Bound the SSE of the partitions of X into groups of at least k from below.
 
+    `effort` is the budget of column generation, None for no limit; in steps, the bound depends on nothing but the
+    arguments. `start` is a good partition into groups of k to 2k - 1, which makes it faster; MDAV's if None.
+
     Fewer than 2k records are one group; one attribute that varies has its optimal cut. Otherwise, up to `PRICED`
     records, column generation is given its budget. What it has reached is compared with the bound by nearest
     neighbours, which any number of records has.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
-    k
-        The least number of records in a group.
-    effort
-        The budget of column generation; until it is complete if None. In steps, the bound depends on nothing but the
-        arguments.
-    start
-        Labels of a good partition into groups of k to 2k - 1, which makes column generation faster; MDAV's if None.
-    watch
-        Two integers shared with another thread: once the second is not zero, the search stops.
-
-    Raises
-    ------
-    MissingExtra
-        If column generation is due and HiGHS is not installed.
     """
     n = len(X)
     steps, seconds = (np.inf if limit is None else limit for limit in effort or Effort())

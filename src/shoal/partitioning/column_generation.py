@@ -38,23 +38,12 @@ MARGIN = 1e-9  # relative: no bound is claimed to the last digits, which may be 
 
 @dataclass(frozen=True)
 class Columns:
-    """What column generation found.
+    """What column generation found."""
 
-    Attributes
-    ----------
-    groups
-        All groups that had a part in it: good ones to choose from.
-    duals
-        A value a record.
-    bound
-        No partition into groups of at least k has a lower SSE.
-    complete
-        Whether the bound is that of the relaxation over all groups there are; if not, more time could raise it.
-    """
-
-    groups: Groups
-    duals: Floats
-    bound: float
+    groups: Groups  # all groups that had a part in it: good ones to choose from
+    duals: Floats  # A value a record
+    bound: float  # no partition into groups of at least k has a lower SSE
+    # Whether the bound is that of the relaxation over all groups there are; if not, more time could raise it
     complete: bool
 
 
@@ -66,23 +55,11 @@ def column_generation(
     watch: Integers | None = None,
     steps: float = np.inf,
 ) -> Columns:
-    """Solve the linear relaxation of set partitioning over all groups of k to 2k - 1 records.
+    """Solve the linear relaxation of set partitioning over all groups of k to 2k - 1 records; n >= 2k.
 
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; 2k <= n.
-    k
-        The least number of records in a group.
-    start
-        The labels of a partition into groups of k to 2k - 1; the better it is, the sooner the end.
-    seconds
-        For how long at most; what is returned is valid at any time.
-    watch
-        Two integers shared with another thread: once the second is not zero, the search stops.
-    steps
-        No further round of pricing begins once so many steps of it have been allowed; the first round always runs.
-        Limited by steps alone, the result depends on nothing but the arguments.
+    The better the partition `start`, the sooner the end. What is returned after so many `seconds` is valid. No further
+    round of pricing begins once so many `steps` of it have been allowed, but the first always runs: limited by steps
+    alone, the result depends on nothing but the arguments.
     """
     with stopping(seconds, watch) as stop:
         return Generation(X, k, start, stop).run(steps)

@@ -43,25 +43,9 @@ def satisfied(
 ) -> NDArray[np.bool_]:
     """Return which groups are l-diverse [1]_ and t-close [2]_ in every confidential attribute.
 
-    Parameters
-    ----------
-    labels : (n,) array of int64
-        The group of each record, numbered from 0 without gaps.
-    secrets : sequence of Secret
-        The confidential attributes.
-    l : int, optional
-        How many different values of each attribute a group must have.
-    t : float, optional
-        How far the distribution of an attribute in a group may be from that in the whole file, from 0 to 1: the earth
-        mover's distance, computed as `shoal.measures.t_closeness` does, to the bit.
-    whole : sequence of arrays of int64, optional
-        For each attribute how many records of the whole file have value 0, 1, ...; if not given, the records are the
-        whole file.
-
-    Returns
-    -------
-    array of bool
-        One a group.
+    A group needs l different values, and a distribution at most t from that in the whole file: the earth mover's
+    distance, computed as `shoal.measures.t_closeness` does, to the bit. `whole` counts for each attribute the records
+    of the whole file with value 0, 1, ...; without it, the records are the whole file. Labels have no gaps.
 
     References
     ----------
@@ -97,28 +81,8 @@ def merge_until(
     While some group is not, the worst is merged with the group whose average record is nearest. The worst is the one
     that lacks most values; of several, the one farthest from the file in distribution. An average record has the mean,
     the median or the mode of the values present, as in `shoal.partitioning.mdav.mdav_mixed`. Groups count as numbered
-    by their lowest record index; ties go to the lowest.
-
-    Parameters
-    ----------
-    space : EncodedMatrix
-        The quasi-identifiers.
-    labels : (n,) array of int64
-        The groups to begin with.
-    secrets, l, t, whole
-        As for `satisfied`.
-    watch : (2,) array of int64, optional
-        Once the second element is not zero, merging stops, and groups may not satisfy what is asked.
-
-    Returns
-    -------
-    (n,) array of int64
-        The group of each record, numbered from 0 in the order of the lowest record index in each.
-
-    Raises
-    ------
-    DataError
-        If not even one group of all records satisfies what is asked.
+    by their lowest record index; ties go to the lowest. A DataError if not even one group of all records satisfies
+    what is asked.
 
     References
     ----------
@@ -164,24 +128,6 @@ def t_first(
 
     Groups that fail, because values repeat or n is not a multiple of k', are merged by `merge_until`.
 
-    Parameters
-    ----------
-    space : EncodedMatrix
-        The quasi-identifiers.
-    k : int
-        The least number of records in a group.
-    secret : Secret
-        The confidential attribute, which must be ordered.
-    t, l, watch
-        As for `merge_until`; where the search stops, records without a group have label -1.
-    whole : array of int64, optional
-        How many records of the whole file have each value of the attribute.
-
-    Returns
-    -------
-    (n,) array of int64
-        As `merge_until`.
-
     References
     ----------
     .. [1] J. Soria-Comas, J. Domingo-Ferrer, D. Sánchez and S. Martínez, "t-closeness through microaggregation: strict
@@ -213,27 +159,7 @@ def diverse(
     Its groups are merged (`merge_until`). If t is asked, groups are also formed again across each attribute that is
     ordered (`t_first`), and merged until they satisfy the others as well. Of these partitions, the one with the lowest
     sum of squared distances between the records and the average record of their group is returned; of equals the first.
-
-    Parameters
-    ----------
-    space : EncodedMatrix
-        The quasi-identifiers.
-    k : int
-        The least number of records in a group.
-    labels : (n,) array of int64
-        A partition into groups of at least k, such as that of MDAV.
-    secrets, l, t, whole, watch
-        As for `merge_until`. Where strata never share a group, this is called for each, and `whole` describes the file.
-
-    Returns
-    -------
-    (n,) array of int64
-        As `merge_until`.
-
-    Raises
-    ------
-    DataError
-        If not even one group of all records satisfies what is asked.
+    Where strata never share a group, this is called for each, and `whole` describes the file.
     """
     found = [merge_until(space, labels, secrets, l, t, whole, watch)]
     for a, secret in enumerate(secrets):

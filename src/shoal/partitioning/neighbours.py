@@ -8,23 +8,7 @@ from shoal.partitioning.mdav import within_range
 
 
 def neighbours(X: Floats, m: int, watch: Integers | None = None) -> Integers:
-    """Find the m records nearest to each, the nearest first, never the record itself; ties go to the lowest index.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    m
-        How many neighbours; n - 1 of them if there are no more.
-    watch
-        Two integers shared with another thread: the first is kept at the number of records done; once the second is
-        not zero, the search stops and the rest of the result is -1.
-
-    Returns
-    -------
-    (n, min(m, n - 1)) array
-        Records by their index.
-    """
+    """Find the m records nearest to each, the nearest first, never the record itself; ties go to the lowest index."""
     n = len(X)
     m = min(m, n - 1)
     rows = within_range(X)

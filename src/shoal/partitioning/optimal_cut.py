@@ -18,28 +18,11 @@ def cut(
     k: int,
     watch: Integers | None = None,
 ) -> Integers:
-    """Cut a line of records into consecutive groups of k to 2k - 1 with the least sum of squared errors.
+    """Cut a line of records, X[order], into consecutive groups of k to 2k - 1 with the least sum of squared errors.
 
     The least cost of the first i records is f(i) = min over m in k..2k-1 of f(i - m) + SSE of the last m. In general
     that is O(n k d); one attribute in sorted order takes O(n) for any k. Among cuts of equal computed cost,
     the one with the smallest last group is taken, then with the smallest last but one, and so on.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
-    order
-        The records as they stand in the line: a permutation of 0..n-1.
-    k
-        The least number of records in a group.
-    watch
-        Two integers shared with another thread: the first is kept at the number of records that the cut has passed;
-        once the second is not zero, the search stops and all labels are -1.
-
-    Returns
-    -------
-    labels
-        One integer a record, in the order of X; groups are numbered along the line.
 
     References
     ----------
@@ -70,21 +53,8 @@ def cut_each(
     """Cut a line, or a cycle, for every k of a range at once: as `cut` for each k, from the same group costs.
 
     One walk back from each record has the SSE of the groups of all sizes that end there; sizes that several k allow are
-    counted once. O(n k d) for the largest k, not for their sum.
-
-    Parameters
-    ----------
-    X, order, watch
-        As for `cut`.
-    ks
-        The least numbers of records in a group, each at most n.
-    openings
-        For each k, the place in `order` at which its line begins, if `order` is a cycle: see `best_openings`.
-
-    Returns
-    -------
-    dict
-        For each k the labels, as of `cut`.
+    counted once. O(n k d) for the largest k, not for their sum. `openings` are, for each k, the place in `order` at
+    which its line begins, if `order` is a cycle: see `best_openings`.
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
@@ -105,26 +75,12 @@ def best_openings(
     ks: Sequence[int],
     watch: Integers | None = None,
 ) -> Integers:
-    """Find, for each k, where a cycle of records is to be opened so that its optimal cut costs least.
+    """Find, for each k, where to open a cycle of records so that its optimal cut costs least; 0 if stopped.
 
     Groups have at most 2k - 1 records: of any 2k - 1 places in a row, one at least is a border of groups in the optimal
     cut of the cycle. So the best of the first 2k - 1 openings is the best of all. They are tried at once, in
     O(n k (d + k)), for k up to 32. Beyond, the cycle is opened at its longest edge, which is seldom inside a group of
     the optimal cut. Ties go to the first opening.
-
-    Parameters
-    ----------
-    X, watch
-        As for `cut`.
-    cycle
-        The records as they stand in the cycle: a permutation of 0..n-1.
-    ks
-        The least numbers of records in a group.
-
-    Returns
-    -------
-    openings
-        For each k a place in `cycle`; 0 where only one group is possible, and for all k where the search is stopped.
     """
     if watch is None:
         watch = np.zeros(2, np.int64)
@@ -153,19 +109,5 @@ def univariate(X: Floats, k: int, watch: Integers | None = None) -> Integers:
 
     With one attribute some optimal partition is a cut of the sorted records (Hansen & Mukherjee 2003). Records of equal
     value stand in the line as they stand in X.
-
-    Parameters
-    ----------
-    X
-        An (n, 1) matrix; k <= n.
-    k
-        The least number of records in a group.
-    watch
-        As for `cut`.
-
-    Returns
-    -------
-    labels
-        One integer a record; groups are numbered from the smallest values to the largest.
     """
     return cut(X, np.argsort(X[:, 0], kind="stable"), k, watch)

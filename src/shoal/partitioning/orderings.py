@@ -25,20 +25,6 @@ def pca(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     that LAPACK returns is taken, and another LAPACK may return another. Records of equal score stand in the line as
     they stand in X. Constant columns have no part in w.
 
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
-    k
-        The least number of records in a group.
-    watch
-        As for `shoal.partitioning.optimal_cut.cut`.
-
-    Returns
-    -------
-    labels
-        One integer a record; groups are numbered along the line.
-
     References
     ----------
     .. [1] J. Nin, J. Herranz and V. Torra, "On the disclosure risk of multivariate microaggregation", Data & Knowledge

@@ -14,23 +14,11 @@ from shoal.partitioning.set_partitioning import Cover, Groups, groups_of, pooled
 
 
 def cross(X: Floats, labels: Integers, other: Integers) -> Integers:
-    """Combine two partitions into one that is at least as good as either.
+    """Combine two partitions, numbered without a gap, into one that is at least as good as either.
 
     Groups of the two that share a record belong together. Each component of this graph is a set of records that both
     partitions cover with whole groups, so that the choice in one component leaves all others as they are: the crossing
     of tours by components [1]_, for partitions.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    labels, other
-        Two partitions of its rows; groups are numbered 0, 1, ... without a gap.
-
-    Returns
-    -------
-    labels
-        The partition with the lower sum of squared errors in each component, the first one where they are equal.
 
     References
     ----------
@@ -76,27 +64,6 @@ def recombine(
     Records that no group joins, directly or through others, are independent: each such component is solved for itself,
     beginning with the partition that is best there. The result is never worse than the best of the partitions, and is
     the optimum over the pool if the time suffices.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    k
-        The least number of records in a group.
-    partitions
-        Labels, each of a partition into groups of k to 2k - 1.
-    columns
-        Other groups to choose from.
-    seconds
-        For how long at most.
-    watch
-        Two integers shared with another thread: the first is kept at the number of records whose component is done;
-        once the second is not zero, the best so far is returned.
-
-    Returns
-    -------
-    labels
-        One integer a record; groups are numbered by their first record.
     """
     n = len(X)
     if n < 2 * k:
@@ -185,21 +152,6 @@ def solve_over_columns(
     best there is. If they are too many, those below a part of that gap are listed: a partition is either made of them
     alone or no better than the lower bound plus that part, which may raise the lower bound. All this needs the
     relaxation to be complete; if it is not, its groups are recombined with those of the partitions.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; 2k <= n.
-    k
-        The least number of records in a group.
-    columns
-        What `column_generation` found.
-    partitions
-        Labels, each of a partition into groups of k to 2k - 1.
-    seconds
-        For how long at most.
-    watch
-        As for `recombine`.
     """
     with stopping(seconds, watch) as stop:
         if not columns.complete:

@@ -139,13 +139,7 @@ class Cover:
         return self._highs.getInfo().objective_function_value, np.array(self._highs.getSolution().row_dual)
 
     def solve(self, start: Integers) -> tuple[Integers, float]:
-        """Choose groups; begin with those of `start`, which are returned if no better ones are found.
-
-        Returns
-        -------
-        chosen, bound
-            Which groups, and a lower bound on the cost of any choice: the cost of this one if it is the best.
-        """
+        """Choose groups, and bound the cost of any choice from below; `start` is returned if none are better."""
         import highspy
 
         integer = np.full(self._groups, highspy.HighsVarType.kInteger)

@@ -24,6 +24,8 @@ MOST_KICKS = 30_000
 def tour(X: Floats, watch: Integers | None = None) -> Integers:
     """Order records along a short cycle through all of them: a heuristic for the travelling salesman's problem.
 
+    The longest edge lies between the last record and the first. Once stopped, records stand as they stand in X.
+
     The savings heuristic of Clarke and Wright [1]_ joins ends of paths in the order of d(m, a) + d(m, b) - d(a, b),
     where m is the mean record and (a, b) a pair of near neighbours. The paths that are left are joined by going from
     the end of each to the nearest end of another. Moves of 2-opt and Or-opt [2]_ then shorten the cycle until none that
@@ -33,19 +35,6 @@ def tour(X: Floats, watch: Integers | None = None) -> Integers:
 
     Equal records stand together, in the order of their index. All else is settled by values: another order of the rows
     of X gives the same tour.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    watch
-        Two integers shared with another thread: the first is kept at the number of records done in the present step
-        (neighbours, paths, moves); once the second is not zero, the search stops and records stand as they stand in X.
-
-    Returns
-    -------
-    order
-        A permutation of 0..n-1. It is a cycle; the longest edge lies between its last record and its first.
 
     References
     ----------
@@ -107,20 +96,6 @@ def tour_cut(X: Floats, k: int, watch: Integers | None = None) -> Integers:
     wherever the cycle is opened; for larger k it is opened at its longest edge. For several k, see
     `sweep_cuts`.
 
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance; k <= n.
-    k
-        The least number of records in a group.
-    watch
-        As for `tour`; all labels are -1 once the search has been stopped.
-
-    Returns
-    -------
-    labels
-        One integer a record; groups are numbered along the tour.
-
     References
     ----------
     .. [1] R. Mortazavi and S. Jalili, "Fast data-oriented microaggregation algorithm for large numerical datasets",
@@ -138,24 +113,10 @@ def sweep_cuts(
 ) -> dict[int, Integers]:
     """Partition records for every k of a range in one run: FDM [1]_, the fast data-oriented microaggregation.
 
+    `order` is a line to cut instead of the tour, from its first record to its last.
+
     What takes time is the tour, and it does not depend on k. The group costs, too, are shared by all k. For each k the
     partition is that of `tour_cut`.
-
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    ks
-        The least numbers of records in a group, each at most n.
-    order
-        A line to cut instead of the tour, from its first record to its last: a permutation of 0..n-1.
-    watch
-        As for `tour`; all labels are -1 once the search has been stopped.
-
-    Returns
-    -------
-    dict
-        For each k one integer a record; groups are numbered along the tour.
 
     References
     ----------
