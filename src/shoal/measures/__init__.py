@@ -1,4 +1,8 @@
-"""Loss and risk: pure functions of arrays."""
+"""Loss and risk: pure functions of arrays.
+
+In all modules, original and masked are (n, d) matrices of the same records in the same order, in the units of the data;
+classes are one integer a record, the same for records that are published alike.
+"""
 
 from shoal.measures.certainty_penalty import gcp
 from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average

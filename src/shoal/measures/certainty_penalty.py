@@ -13,16 +13,7 @@ def gcp(original: Matrix, classes: NDArray[np.integer]) -> float | None:
     attributes of (max in G - min in G) / (max - min in the file); d counts the attributes that vary. 0 if records of a
     group are equal, 1 if all records are published alike.
 
-    Parameters
-    ----------
-    original : (n, d) matrix
-    classes : (n,) array of int
-        A label a record: the same for records that are published alike.
-
-    Returns
-    -------
-    float or None
-        None if no attribute varies.
+    None if no attribute varies.
 
     References
     ----------

@@ -15,17 +15,7 @@ def l_diversity(classes: NDArray[np.int64], column_codes: NDArray[Any]) -> dict[
     ``exp(-sum over values s of p(s) ln p(s))``, with p(s) the share of s in the class: as many values, all equally
     frequent, would be as uncertain. pyCANON reports its whole part.
 
-    Parameters
-    ----------
-    classes : (n,) array of int
-        Records with the same label are published alike.
-    column_codes : (n,) array
-        The confidential attribute: codes, numbers or strings.
-
-    Returns
-    -------
-    dict
-        ``distinct`` (int) and ``entropy``.
+    Returns ``distinct`` (int) and ``entropy``.
 
     References
     ----------
@@ -49,15 +39,6 @@ def t_closeness(classes: NDArray[np.int64], values: NDArray[Any], ordered: bool 
 
     It is 0 if the attribute is constant.
 
-    Parameters
-    ----------
-    classes : (n,) array of int
-        Records with the same label are published alike.
-    values : (n,) array
-        The confidential attribute.
-    ordered : bool
-        Whether its values have an order.
-
     References
     ----------
     Li, Li & Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, ICDE.
@@ -71,16 +52,8 @@ def closeness_to(
 ) -> float:
     """How far an attribute in a class can be from its distribution in the file, of which these may be some records.
 
-    Parameters
-    ----------
-    classes : (n,) array of int
-        Records with the same label are published alike; all records of a class are here.
-    codes : (n,) array of int
-        The number of each record's value, 0, 1, ... in their order.
-    frequency : (m,) array of int
-        How many records of the file have each value.
-    ordered : bool
-        Whether the values have an order.
+    All records of a class are among them. `codes` number their values 0, 1, ... in order; `frequency` counts the
+    records of the file with each value.
     """
     groups, label, size = _numbered(classes)
     different, n = len(frequency), int(frequency.sum())

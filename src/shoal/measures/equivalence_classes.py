@@ -60,21 +60,10 @@ def classes_by_subset(masked: Matrix, subsets: Sequence[Subset]) -> Iterator[tup
 
 
 def intruder_subsets(d: int, limit: int = MOST_SUBSETS, seed: int = 0) -> tuple[list[Subset], bool]:
-    """List the non-empty subsets of d attributes, in lexicographic order.
+    """List the non-empty subsets of d attributes, in lexicographic order, and return whether it is a sample.
 
-    Parameters
-    ----------
-    d : int
-        How many attributes there are.
-    limit : int
-        All 2^d - 1 subsets are listed if they are no more than this. Otherwise every size gets its share of the limit
-        (at least one): all subsets of that size where they fit, a sample without replacement where they do not.
-    seed : int
-        Of the sample.
-
-    Returns
-    -------
-    list of tuples of int, and whether it is a sample
+    All 2^d - 1 are listed if they are no more than the limit. Otherwise every size gets its share of the limit (at
+    least one): all subsets of that size where they fit, a sample without replacement where they do not.
     """
     if 2**d - 1 <= limit:
         return sorted(s for size in range(1, d + 1) for s in combinations(range(d), size)), False
@@ -101,16 +90,7 @@ def real_k(masked: Matrix, columns: Sequence[int] | None = None) -> dict[str, An
     ``k' = n / |{x' : x' in X'}|``: the records over the number of different ones among them, that is the average size
     of a class of records that are published alike.
 
-    Parameters
-    ----------
-    masked : (n, d) matrix
-    columns : sequence of int, optional
-        What the intruder knows; all attributes if left out.
-
-    Returns
-    -------
-    dict
-        ``real_k``, k'; ``smallest``, the size of the smallest class; ``groups``, how many classes there are.
+    Returns ``real_k``, k'; ``smallest``, the size of the smallest class; ``groups``, how many classes there are.
 
     References
     ----------
@@ -123,18 +103,9 @@ def real_k(masked: Matrix, columns: Sequence[int] | None = None) -> dict[str, An
 def real_k_by_subset(masked: Matrix, limit: int = MOST_SUBSETS, seed: int = 0) -> dict[str, Any]:
     """Real anonymity k' for every set of attributes that an intruder may know, by the size of the set.
 
-    Parameters
-    ----------
-    masked : (n, d) matrix
-    limit, seed : int
-        See `intruder_subsets`: how many subsets are looked at, and which if not all.
-
-    Returns
-    -------
-    dict
-        ``sizes``: for each number of attributes known, ``mean`` and ``least`` k' over its subsets, the ``smallest``
-        class in any of them, and how many ``subsets`` were looked at; ``worst``, the subset (column numbers) with the
-        least k'; ``mean``, the mean over sizes; ``subsets``, how many in all; ``sampled``, whether some were left out.
+    Returns ``sizes``: for each number of attributes known, ``mean`` and ``least`` k' over its subsets, the ``smallest``
+    class in any of them, and how many ``subsets`` were looked at; ``worst``, the subset (column numbers) with the least
+    k'; ``mean``, the mean over sizes; ``subsets``, how many in all; ``sampled``, whether some were left out.
     """
     subsets, sampled = intruder_subsets(masked.shape[1], limit, seed)
     found = {subset: _anonymity(classes) for subset, classes in classes_by_subset(masked, subsets)}

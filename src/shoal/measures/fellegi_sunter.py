@@ -30,29 +30,17 @@ def probabilistic_linkage(
 
         sum over j that agree of log2(m_j / u_j) + sum over the others of log2((1 - m_j) / (1 - u_j))
 
-    and each original record is linked to the masked one of the highest weight, to one of them at random on ties.
+    and each original record is linked to the masked one of the highest weight, to one of them at random on ties. Of
+    more than 14 attributes, those with the most different published values are used.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order, in the units of the data. Of more than 14 attributes, those with the most
-        different published values are used.
-    within : sequence of float
-        The limits of agreement that are tried, in standard deviations. Which is the best depends on how far values were
-        moved and how dense they lie; the intruder is given the one that links most, so that risk is not understated.
-    pairs : int
-        Pairs of an original record with a different masked one (records that are published alike count once) that are
-        compared for one limit. All original records are linked if that is enough; else a seeded sample, each to *all*
-        masked records.
-    seed : int
-        Of that sample.
+    Which limit of agreement is best depends on how far values were moved and how dense they lie: of those in `within`,
+    in standard deviations, the intruder is given the one that links most, so that risk is not understated. At most so
+    many `pairs` of an original record with a different masked one are compared for one limit: all original records are
+    linked if that is enough, otherwise a seeded sample, each to *all* masked records.
 
-    Returns
-    -------
-    dict
-        ``linked``, the expected percentage of right links; ``m`` and ``u``, the two probabilities, by attribute;
-        ``within``, the limit that links most; ``attributes``, the columns used; ``sampled``, whether some original
-        records or attributes were left out.
+    Returns ``linked``, the expected percentage of right links; ``m`` and ``u``, the two probabilities, by attribute;
+    ``within``, the limit that links most; ``attributes``, the columns used; ``sampled``, whether some original records
+    or attributes were left out.
 
     Notes
     -----

@@ -24,25 +24,11 @@ SAME = 1e-12  # a value that moved by no more, relative to itself, is the origin
 def preservation(X: Matrix, hybrid: Matrix, Y: Matrix, labels: Labels, names: Sequence[str]) -> dict[str, Any]:
     """Measure how far hybrid data moved means, covariances and higher moments of the confidential attributes.
 
-    Parameters
-    ----------
-    X, hybrid : (n, p) matrices
-        The confidential attributes before and after, in the units of the data.
-    Y : (n, q) matrix
-        The attributes that are published as they are.
-    labels : (n,) array of int
-        The group of each record, numbered from 0 without gaps.
-    names : sequence of str
-        The confidential attributes' names.
-
-    Returns
-    -------
-    dict
-        ``file`` and ``groups``, the largest relative deviation of ``means`` and of ``covariances`` (of X with X and of
-        X with Y) in the file and in any group. ``attributes``: for each, how many values are ``unchanged`` (the same to
-        12 digits); its central ``moments``, third and fourth, as pairs of before and after; and ``lemma_2``, the
-        ``measured`` change of the sum of cubed deviations from the mean beside its ``bound`` 2 n max(1, B^(3/2)), where
-        B is the largest squared deviation of a value, original or hybrid, from the mean of its group.
+    Returns ``file`` and ``groups``, the largest relative deviation of ``means`` and of ``covariances`` (of X with X and
+    of X with Y) in the file and in any group. ``attributes``: for each, how many values are ``unchanged`` (the same to
+    12 digits); its central ``moments``, third and fourth, as pairs of before and after; and ``lemma_2``, the
+    ``measured`` change of the sum of cubed deviations from the mean beside its ``bound`` 2 n max(1, B^(3/2)), where B
+    is the largest squared deviation of a value, original or hybrid, from the mean of its group.
 
     Notes
     -----
@@ -71,24 +57,8 @@ def subdomains(
 ) -> list[dict[str, Any]]:
     """Compare means, variances and correlations on random subdomains, which hybrid data preserve approximately.
 
-    Parameters
-    ----------
-    X, hybrid : (n, p) matrices
-        The same records in the same order, before and after.
-    names : sequence of str
-        The attributes' names.
-    count : int
-        How many subdomains: random subsets of the records.
-    share : float
-        The share of the records in each of them; two at least.
-    rng : int or Generator
-        Of the subsets.
-
-    Returns
-    -------
-    list of dict
-        One row a statistic: ``subdomain`` (counted from 1), ``records``, ``statistic`` (mean, variance or correlation),
-        ``attribute``, ``with`` (the other attribute of a correlation, else None), ``original`` and ``hybrid``.
+    One row a statistic: ``subdomain`` (counted from 1), ``records``, ``statistic`` (mean, variance or correlation),
+    ``attribute``, ``with`` (the other attribute of a correlation, else None), ``original`` and ``hybrid``.
     """
     generator = np.random.default_rng(rng)
     size = min(len(X), max(2, round(share * len(X))))

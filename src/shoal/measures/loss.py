@@ -83,15 +83,7 @@ def own_range_sse(original: Matrix, masked: Matrix) -> float:
     though not the formula printed there. It forgives a masked file whose values were shifted or stretched as a whole,
     and counts a shrunken range (which aggregation always leaves) only as far as it is uneven.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order.
-
-    Returns
-    -------
-    float
-        An attribute that is constant in one of the files is 0 there: it adds nothing if it is constant in both.
+    An attribute that is constant in one of the files is 0 there: it adds nothing if it is constant in both.
 
     References
     ----------
@@ -136,25 +128,14 @@ def loss(original: Matrix, masked: Matrix, names: list[str], weights: Column | N
 
     Values may be missing (NaN). Means and variances are then those of the values that are there in either file,
     correlations those of the records that have both values, and both SSE and SST sum over the records that have the
-    value in both files: a value that was lost or filled in has no difference.
+    value in both files: a value that was lost or filled in has no difference. With survey weights, a record counts by
+    its weight in every sum.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order, in the units of the data.
-    names : list of str
-        The attributes' names.
-    weights : (n,) array, optional
-        Survey weights, finite and not negative: in every sum a record counts by its weight.
-
-    Returns
-    -------
-    dict
-        ``SSE``, ``SST``, ``IL``; ``correlation_change``, the largest change of a correlation; and for each of the
-        ``attributes`` its own ``IL``, ``mean_change`` (in standard deviations of the original), ``variance_ratio``
-        (masked / original) and ``correlation_change`` (its largest). An attribute that is constant in the original, or
-        that no record has in both files, takes no part in SSE; its figures are None, and ``changed`` says whether
-        masking touched it.
+    Returns ``SSE``, ``SST``, ``IL``; ``correlation_change``, the largest change of a correlation; and for each of the
+    ``attributes`` its own ``IL``, ``mean_change`` (in standard deviations of the original), ``variance_ratio`` (masked
+    / original) and ``correlation_change`` (its largest). An attribute that is constant in the original, or that no
+    record has in both files, takes no part in SSE; its figures are None, and ``changed`` says whether masking touched
+    it.
 
     References
     ----------

@@ -20,22 +20,10 @@ def loss_book(
 ) -> dict[str, Any]:
     """Measure a masked matrix by every measure of loss there is here; seconds for a million records.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order, in the units of the data.
-    names : list of str
-        The attributes' names.
-    classes : (n,) array of int, optional
-        A label a record: the same for records that are published alike.
-
-    Returns
-    -------
-    dict
-        What `loss` returns, and ``own_range_SSE`` (`own_range_sse`), ``IL_variations`` (`variations`), ``PIL`` (`pil`),
-        ``IL1s`` (`il1s`), ``eigenvalue`` (`eigenvalue_loss`), ``pMSE`` (`pmse`) and, if classes are given, ``GCP``
-        (`gcp`). All are 0 for an unchanged file (``GCP`` if no two different records are published alike), and more is
-        worse. None is what has no meaning, never NaN.
+    Returns what `loss` returns, and ``own_range_SSE`` (`own_range_sse`), ``IL_variations`` (`variations`), ``PIL``
+    (`pil`), ``IL1s`` (`il1s`), ``eigenvalue`` (`eigenvalue_loss`), ``pMSE`` (`pmse`) and, if classes are given, ``GCP``
+    (`gcp`). All are 0 for an unchanged file (``GCP`` if no two different records are published alike), and more is
+    worse. None is what has no meaning, never NaN.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         book = _book(original, masked, names)

@@ -31,18 +31,10 @@ def pil(original: Matrix, masked: Matrix) -> dict[str, float | None]:
 
     and ``PIL`` is the average of the five components, each the average over its statistics.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same units; the order of the records does not matter.
-
-    Returns
-    -------
-    dict
-        The five components and ``PIL``. With one attribute ``covariances`` and ``correlations`` are None and take no
-        part in the average; correlations with an attribute that is constant in the original are left out. A statistic
-        that has no sampling error (any of a constant attribute; a quantile amid equal values) loses 0 if it is as it
-        was and 100 if not.
+    The five components and ``PIL``. With one attribute ``covariances`` and ``correlations`` are None and take no part
+    in the average; correlations with an attribute that is constant in the original are left out. A statistic that has
+    no sampling error (any of a constant attribute; a quantile amid equal values) loses 0 if it is as it was and 100 if
+    not.
 
     Notes
     -----

@@ -21,22 +21,14 @@ def pmse(original: Matrix, masked: Matrix, terms: Terms = "squares") -> dict[str
     that it is a masked one. pMSE = mean of (p - c)^2, with c = 1/2 the share of masked records: 0 if the model cannot
     tell the files apart, 1/4 if it always can.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same units; the order of the records does not matter.
-    terms : {"main", "squares", "products"}
-        What the model sees beside its intercept: the d attributes; their squares as well; their products too. ``main``
-        compares means only, and group means keep those: a file masked with them always has pMSE 0. Squares
-        show lost variance; products lost correlation, at a cost that grows with the fourth power of d.
+    Beside its intercept, the model sees the d attributes (``main``), their squares too, or all ``products`` as well.
+    ``main`` compares means only, which group means keep: a file masked with them always has pMSE 0. Squares show lost
+    variance; products lost correlation, at a cost that grows with the fourth power of d.
 
-    Returns
-    -------
-    dict
-        ``pMSE``; ``ratio``, pMSE over its expectation (t - 1) (1 - c)^2 c / N for a file that was synthesised from a
-        correct model of the original, t being the number of independent terms with the intercept; and ``terms``. The
-        ratio of two independent samples of one population is 2 on average; a masked file may come below 1, for its
-        records remain tied to the original ones. ``ratio`` is None if no attribute varies in the two files.
+    Returns ``pMSE``; ``ratio``, pMSE over its expectation (t - 1) (1 - c)^2 c / N for a file that was synthesised from
+    a correct model of the original, t being the number of independent terms with the intercept; and ``terms``. The
+    ratio of two independent samples of one population is 2 on average; a masked file may come below 1, for its records
+    remain tied to the original ones. ``ratio`` is None if no attribute varies in the two files.
 
     Notes
     -----

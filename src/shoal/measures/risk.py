@@ -27,18 +27,10 @@ Sizes = NDArray[np.int64]
 def exposure(sizes: Sizes) -> dict[str, float]:
     """Describe a table by the number of records that share each combination of quasi-identifiers.
 
-    Parameters
-    ----------
-    sizes : (g,) array of int
-        How often each combination occurs.
-
-    Returns
-    -------
-    dict
-        ``groups``, how many combinations there are; ``smallest`` and ``largest``, their sizes; ``uniques``, records
-        that nobody else resembles; ``real_k``, the average size k' = n / groups of Nin, Herranz & Torra (2008); and
-        ``reidentification``, the percentage of records that an intruder who knows all the quasi-identifiers links to
-        the right person on average, 100 / k'.
+    Returns ``groups``, how many combinations there are; ``smallest`` and ``largest``, their sizes; ``uniques``, records
+    that nobody else resembles; ``real_k``, the average size k' = n / groups of Nin, Herranz & Torra (2008); and
+    ``reidentification``, the percentage of records that an intruder who knows all the quasi-identifiers links to the
+    right person on average, 100 / k'.
     """
     n = int(sizes.sum())
     return {
@@ -82,18 +74,8 @@ def diversity_book(
 ) -> dict[str, dict[str, Any]]:
     """Measure what each confidential attribute gives away among records that are published alike.
 
-    Parameters
-    ----------
-    classes : (n,) array of int
-        Records with the same label are published alike.
-    confidential : mapping of str to an array of codes and whether they have an order
-        Attributes that are published as they are.
-
-    Returns
-    -------
-    dict
-        For each attribute ``distinct`` and ``entropy`` l (`l_diversity`), ``t`` (`t_closeness`) and whether it was
-        taken as ``ordered``.
+    For each attribute ``distinct`` and ``entropy`` l (`l_diversity`), ``t`` (`t_closeness`) and whether it was taken as
+    ``ordered``.
     """
     return {
         name: {**l_diversity(classes, codes), "t": t_closeness(classes, codes, ordered=ordered), "ordered": ordered}
@@ -104,19 +86,9 @@ def diversity_book(
 def risk_book(original: Matrix, masked: Matrix, seed: int = 0) -> dict[str, Any]:
     """All measures of risk of a masked file of numbers, at a cost that stays within about a minute.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order, in the units of the data.
-    seed : int
-        Of the samples that are drawn where a file is too large: each measure says whether it is ``sampled``.
-
-    Returns
-    -------
-    dict
-        ``real_k`` (`real_k` for all attributes), ``real_k_by_subset``, ``DLD`` (`distance_linkage` for all attributes),
-        ``DLD_average`` (`distance_linkage_average`), ``PLD`` (`probabilistic_linkage`), ``ID_rank`` and ``ID_sd``
-        (`interval_disclosure_rank`, `interval_disclosure_sd`).
+    Returns ``real_k`` (`real_k` for all attributes), ``real_k_by_subset``, ``DLD`` (`distance_linkage` for all
+    attributes), ``DLD_average`` (`distance_linkage_average`), ``PLD`` (`probabilistic_linkage`), ``ID_rank`` and
+    ``ID_sd`` (`interval_disclosure_rank`, `interval_disclosure_sd`).
 
     Notes
     -----

@@ -39,18 +39,10 @@ def variations(original: Matrix, masked: Matrix) -> dict[str, Any]:
     Census with Mic1D, k = 3000 and 4000, the four give 21.86 and 56.18 where 22.17 and 57.31 are printed; the five give
     17.80 and 46.20.)
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order, in the same units.
-
-    Returns
-    -------
-    dict
-        The five components and ``IL``, in percent, and ``zeros_left_out``, the number of original values that are zero.
-        What cannot be divided by is left out: zero values and means, attributes that are constant in the original,
-        covariances of uncorrelated attributes. A component without a term is None and takes no part in ``IL``
-        (``correlations`` of a single attribute). An attribute that only the masked file makes constant correlates 0.
+    The five components and ``IL``, in percent, and ``zeros_left_out``, the number of original values that are zero.
+    What cannot be divided by is left out: zero values and means, attributes that are constant in the original,
+    covariances of uncorrelated attributes. A component without a term is None and takes no part in ``IL``
+    (``correlations`` of a single attribute). An attribute that only the masked file makes constant correlates 0.
 
     Notes
     -----
@@ -106,15 +98,7 @@ def il1s(original: Matrix, masked: Matrix) -> float | None:
 
     Scaling by the standard deviation instead of the value, as `variations` does, is safe for values near zero.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-        The same records in the same order, in the same units.
-
-    Returns
-    -------
-    float or None
-        Attributes that are constant in the original are left out; None if none varies.
+    Attributes that are constant in the original are left out; None if none varies.
 
     Notes
     -----
@@ -140,16 +124,9 @@ def eigenvalue_loss(original: Matrix, masked: Matrix) -> float | None:
     Sum over the d eigenvalues, largest first, of abs(l - l') / l. Both files are standardised by their own means and
     standard deviations, so that only a change of the correlations counts.
 
-    Parameters
-    ----------
-    original, masked : (n, d) matrices
-
-    Returns
-    -------
-    float or None
-        Attributes that are constant in the original are left out, as are its eigenvalues that are zero (less than 1e-10
-        of the largest: an attribute that is the sum of others brings one). An attribute that only the masked file
-        makes constant is zero there. None if no attribute varies; 0 for a single one.
+    Attributes that are constant in the original are left out, as are its eigenvalues that are zero (less than 1e-10 of
+    the largest: an attribute that is the sum of others brings one). An attribute that only the masked file makes
+    constant is zero there. None if no attribute varies; 0 for a single one.
 
     Notes
     -----
