@@ -9,7 +9,7 @@ from shoal.aggregation import aggregate, medoids
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
-from shoal.tables.attributes import Attribute, Codes
+from shoal.tables.attributes import NUMBERS, Attribute, Codes
 
 Labels = NDArray[np.int64]
 
@@ -21,7 +21,11 @@ def representatives(
     plan: Plan,
     weights: Codes | None,
 ) -> list[Codes]:
-    """Give each attribute as it will be published: the representative of its group for every record."""
+    """Return each attribute as it will be published: the representative of its group for every record.
+
+    With ``missing = "group"``, a number that fewer than k records of a group have is published as missing: the mean of
+    one value is that value.
+    """
     found: dict[str, Codes] = {}
     for block, labels in zip(plan.in_blocks, partitions, strict=True):
         whole_records = [name for name in block if aggregate_of(name, plan) == "medoid"]
@@ -41,6 +45,9 @@ def representatives(
                     levels=0 if attribute.levels is None else len(attribute.levels),
                     fill=plan.missing == "impute",
                 )
+            if attribute.name in block and attribute.type in NUMBERS and plan.missing == "group":
+                known = np.bincount(labels, ~np.isnan(attribute.codes))
+                found[attribute.name] = np.where(known[labels] < plan.k, np.nan, found[attribute.name])
     return [found[attribute.name] for attribute in attributes]
 
 

@@ -23,7 +23,7 @@ from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES, Attribute, Codes, without_declared
+from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, without_declared
 from shoal.tables.dtypes import inner
 from shoal.tables.text_values import decoded
 from shoal.text import counted, listed
@@ -293,6 +293,14 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         f"CASE WHEN y{j} IS NULL THEN {gone} ELSE low{j} IS NULL OR {y} END",
         lambda count: f"column '{name}' publishes {counted(count, 'value')} {where}",
     )
+    if plan.missing == "group" and attribute.type in NUMBERS and slack != np.inf:
+        yield _Check(
+            [],
+            f"y{j} IS NOT NULL AND there{j} < {plan.k}",
+            lambda count: (
+                f"column '{name}' publishes {counted(count, 'value')} computed from fewer than {plan.k} records"
+            ),
+        )
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
     unit, least = _near_one(promise, name)
     keeps = _keeps_mean(promise, attribute)

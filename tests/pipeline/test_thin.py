@@ -1,0 +1,35 @@
+"""With missing = "group", no number is published that fewer than k records of a group have."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoal
+
+cells = st.one_of(st.none(), st.integers(0, 20).map(float))
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=6, max_size=30), st.sampled_from([2, 3]))
+def test_a_number_is_published_only_where_k_records_of_the_group_have_one(rows, k):
+    x, y = (np.array([np.nan if v is None else v for v in column]) for column in zip(*rows, strict=True))
+    table = pa.table({name: pa.array(v, from_pandas=True, type=pa.float64()) for name, v in (("x", x), ("y", y))})
+    if np.isnan(x).all() or np.isnan(y).all():
+        return
+    release = shoal.protect(table, k=k, quasi=["x", "y"], missing="group")
+    for name, original in (("x", x), ("y", y)):
+        published = np.array(release.table[name].to_pylist(), dtype=float)
+        for group in np.unique(release.groups):
+            members = release.groups == group
+            if (~np.isnan(original[members])).sum() < k:
+                assert np.isnan(published[members]).all()
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "median", "medoid"])
+def test_nobody_publishes_their_own_number_because_the_other_misses_it(aggregate):
+    table = pa.table({"age": [20.0, 20.0, 60.0, 60.0], "income": [1111.0, None, 3000.0, 3000.0]})
+    release = shoal.protect(
+        table, k=2, quasi=["age", "income"], missing="group", method="mdav", aggregate=aggregate, blocks=None
+    )
+    assert release.table["income"].to_pylist() == [None, None, 3000.0, 3000.0]
