@@ -56,6 +56,7 @@ def test_from_upload_to_download(visitors, survey_file, tmp_path):
     page.get_by_role("heading", name="What are the attributes?").wait_for()
     for name in CONFIDENTIAL:
         choose(page, f"Role of {name}", "confidential")
+    choose(page, "Role of religious", "masked (quasi-identifier)")
     choose(page, "Type of occupation", "nominal")
     page.get_by_role("button", name="Next: protection").click()
     page.get_by_role("button", name="Draw the risk-utility map").click()

@@ -74,12 +74,12 @@ def test_words_for_missing_values_among_numbers_are_found():
 
 
 def test_labels_in_order_make_an_ordinal_attribute():
-    scale = {1.0: "Very bad", 2.0: "Bad", 3.0: "Fair", 4.0: "Good"}
-    [ordered] = propose([profile(some(1, 4), values=scale)])
+    scale = {1.0: "Very bad", 2.0: "Bad", 3.0: "Fair", 4.0: "Good", 8.0: "Don't know"}
+    [ordered] = propose([profile(some(1, 4, 8), values=scale)])
     [mixed] = propose([profile(some(1, 4), values={**scale, 2.0: "Good", 4.0: "Bad"})])
     assert (ordered.type, mixed.type) == ("ordinal", "nominal")
 
 
 def test_the_label_of_a_variable_tells_as_much_as_its_name():
     [found] = propose([profile(some(1, 4), name="v12", label="Religious denomination")])
-    assert found.role == "confidential"
+    assert (found.role, found.reason) == ("confidential", 'belief: label contains "religious", 4 different values')

@@ -26,6 +26,7 @@ Hashes = NDArray[np.uint64]
 
 FEW = 200  # different values of which each is counted
 _SKETCH = 1 << 16  # hashes that are kept to count different values
+_ALMOST = 1.01  # beyond 65,536 pairs both counts are estimates
 _SHAPED = 10_000  # values of a piece whose shapes are compared
 _LONGEST = 18  # characters of a shape
 # Numbers that surveys use for 'no answer'. What is beyond them is the range of the answers.
@@ -351,9 +352,11 @@ class Pairs:
         return Pairs({key: each + other.counts[key] for key, each in self.counts.items()})
 
     def constant_within(self, unit: str) -> int:
-        """Return how many columns have one value in all records of each unit."""
+        """Return how many columns have one value in all records of nearly every unit."""
         units = self.counts[unit, unit].count
-        return sum(each.count <= units for (of, name), each in self.counts.items() if of == unit and name != unit)
+        return sum(
+            each.count <= _ALMOST * units for (of, name), each in self.counts.items() if of == unit and name != unit
+        )
 
 
 def pair_piece(piece: pa.Table, start: int | None, units: Sequence[str]) -> Pairs:
