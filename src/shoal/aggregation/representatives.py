@@ -68,31 +68,11 @@ def aggregate(
     - ``mode``: the most frequent value (plurality rule). Of several it is the one that is rarest in the whole
       column, because modes tend to wipe out what is rare; then the lowest.
 
-    Parameters
-    ----------
-    codes : (n,) array
-        Numbers, ticks of dates, places of levels (0, 1, ...) or numbers of categories; NaN where a value is missing.
-    labels : (n,) array of int
-        The group of each record, numbered from 0 without gaps.
-    how : {"mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode"}
-        What is published.
-    trim : int
-        How many members with a value ``trimmed_mean`` leaves out at each end of a group; where values are missing
-        fewer if nothing would be left, so that the median remains.
-    weights : (n,) array, optional
-        Survey weights, finite and not negative: a record of weight 2 counts as two records, one of weight zero does
-        not count (but if no record with a value has weight, they count alike).
-    levels : int
-        How many levels an ordinal attribute has; 0 for others.
-    fill : bool
-        Whether a group publishes a value as soon as one member has one. Otherwise it publishes a missing value if the
-        members that miss it outweigh those that have it.
-
-    Returns
-    -------
-    (n,) array
-        The same bits for every record of a group, whatever the order of the records, within the range of the group:
-        equal members publish their own value. Weights of one give the same bits as no weights.
+    All records of a group get the same bits, whatever the order of the records, within the range of the group. A record
+    of weight 2 counts as two, one of weight zero does not count (but if no record with a value has weight, they count
+    alike). ``trimmed_mean`` leaves out `trim` members with a value at each end, fewer if nothing would be left. With
+    `fill`, a group publishes a value as soon as one member has one; otherwise a missing value (NaN) if the members that
+    miss it outweigh those that have it. Ordinal attributes have so many `levels`; others 0.
 
     References
     ----------
@@ -229,23 +209,9 @@ def medoids(space: EncodedMatrix, labels: Labels, weights: Column | None = None)
 
     Published in place of all members, no record of the group costs less squared error: that is why distances are
     squared here, where others take them as they are. Unlike what is aggregated attribute by attribute, a medoid is a
-    combination of values that exists.
-
-    Parameters
-    ----------
-    space : EncodedMatrix
-        The records; distances are its own.
-    labels : (n,) array of int
-        The group of each record, numbered from 0 without gaps.
-    weights : (n,) array, optional
-        Survey weights: each member counts in the sum by its weight. Members count alike where none has weight.
-
-    Returns
-    -------
-    (groups,) array of int
-        A record a group. Of equals it is the one with the lowest value in the first column that tells them apart
-        (missing ones last), so that the order of the records does not matter; of records alike in every column the one
-        of least weight, then the first. Time grows with the sum of the squared group sizes.
+    combination of values that exists. Of equals it is the one with the lowest value in the first column that tells them
+    apart (missing ones last), so that the order of the records does not matter; then the one of least weight, then the
+    first. Time grows with the sum of the squared group sizes.
     """
     counts = counted(weights, labels)
     order = np.lexsort((counts, *space.values.T[::-1], labels))

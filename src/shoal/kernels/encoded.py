@@ -21,32 +21,20 @@ class EncodedMatrix(NamedTuple):
     if one of them does; the squared difference of the values in columns of numbers; in columns of categories nothing
     if they are equal, else ``apart[j]``.
 
-    Attributes
-    ----------
-    values : (n, d) matrix
-        NaN where a value is missing. Continuous attributes and dates are standardised and multiplied by the square root
-        of the attribute's weight. Ordinal ones are the place of the level, 0, 1, ..., times ``steps[j]``. Nominal ones
-        are the number of the category, 0, 1, ...
-    kinds : (d,) array of int64
-        `MEAN`, `MEDIAN`, `CONVEX_MEDIAN` or `MODE`.
-    apart : (d,) array of float64
-        The squared distance of two categories, and of a missing value from any other.
-    steps : (d,) array of float64
-        For ordinal attributes the distance of neighbouring levels; 1 for others.
-    levels : (d,) array of int64
-        The number of levels or categories; 0 for continuous attributes and dates.
-
     References
     ----------
     Domingo-Ferrer & Torra (2005), Ordinal, continuous and heterogeneous k-anonymity through microaggregation, Data
     Mining and Knowledge Discovery 11.
     """
 
+    # (n, d), NaN where a value is missing. Continuous attributes and dates are standardised and multiplied by the square
+    # root of the attribute's weight; ordinal ones are the place of the level times `steps`, nominal ones the number of
+    # the category.
     values: Matrix
-    kinds: NDArray[np.int64]
-    apart: NDArray[np.float64]
-    steps: NDArray[np.float64]
-    levels: NDArray[np.int64]
+    kinds: NDArray[np.int64]  # (d,): `MEAN`, `MEDIAN`, `CONVEX_MEDIAN` or `MODE`
+    apart: NDArray[np.float64]  # (d,): the squared distance of two categories, and of a missing value from any other
+    steps: NDArray[np.float64]  # (d,): for ordinal attributes the distance of neighbouring levels; 1 for others
+    levels: NDArray[np.int64]  # (d,): the number of levels or categories; 0 for continuous attributes and dates
 
     @property
     def plain(self) -> bool:

@@ -50,12 +50,7 @@ def promising(
         size * cost(S) / m - gain(S) + sum over the others x of (apart[x] + near[x, t - 1] / 2) / m - duals[x],
 
     and at least that with the t smallest terms of all candidates in place of T's own. `key` becomes this bound with x
-    forced to be one of them, the least over m.
-
-    Returns
-    -------
-    count
-        How many candidates were kept, at the front of the arrays.
+    forced to be one of them, the least over m. Those kept are at the front of the arrays; return how many.
     """
     longest = 2 * k - 1
     for c in range(count):
@@ -111,22 +106,10 @@ def price(
     Members are added one by one, the most promising candidate first; once all groups with it have been seen, it is no
     candidate any more. What a candidate is for the group so far is kept by the size of that group.
 
-    Parameters
-    ----------
-    near
-        ``near[x, q]`` is the sum of the q smallest squared distances from x to other records, q = 0..2k-2.
-    only_better
-        Of the groups of one anchor, only return those with a lower reduced cost than the ones found before.
-    limit
-        The search from an anchor is given up after so many groups and parts of groups.
-    room
-        All searches are given up after so many groups have been found.
-
-    Returns
-    -------
-    members, lowest
-        The groups, one a row that ends in -1; and for every anchor a lower bound on the reduced cost of its groups: the
-        threshold or the best found if the search was complete.
+    ``near[x, q]`` is the sum of the q smallest squared distances from x to others, q = 0..2k-2. With `only_better`,
+    groups of an anchor must have a lower reduced cost than those found before. The search from an anchor is given up
+    after `limit` groups and parts of groups, all searches after `room` groups. Return the groups, one a row that ends
+    in -1, and for every anchor a lower bound on the reduced cost of its groups.
     """
     n, longest = X.shape[0], 2 * k - 1
     candidate = np.empty((longest, n), np.int64)

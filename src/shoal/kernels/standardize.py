@@ -33,16 +33,8 @@ class Scale(NamedTuple):
 def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") -> Matrix:
     """Scale each column of X; a constant column becomes zero and takes no part in any distance.
 
-    Parameters
-    ----------
-    X : (n, d) matrix
-    how : {"zscore", "minmax", "none"}
-        ``zscore`` subtracts the mean and divides by the standard deviation (ddof 0: the convention behind the
-        published results of MDAV), ``minmax`` maps the range to [0, 1], ``none`` leaves the values as they are.
-
-    Returns
-    -------
-    (n, d) matrix, C-contiguous
+    ``zscore`` subtracts the mean and divides by the standard deviation (ddof 0: the convention behind the published
+    results of MDAV), ``minmax`` maps the range to [0, 1].
     """
     if how == "none":
         return np.ascontiguousarray(X, dtype=np.float64)

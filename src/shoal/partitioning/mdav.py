@@ -34,21 +34,6 @@ def mdav(X: Floats, k: int, watch: Integers | None = None) -> Integers:
 
     Few records or many attributes are scanned; otherwise a k-d tree is searched. The groups are the same to the record.
 
-    Parameters
-    ----------
-    X
-        An (n, d) matrix in which squared Euclidean distance is the right distance.
-    k
-        The least number of records in a group.
-    watch
-        Two integers shared with another thread: the first is kept at the number of records assigned so far; once the
-        second is not zero, the search stops, and records not yet assigned have label -1.
-
-    Returns
-    -------
-    labels
-        One integer a record; groups are numbered in the order they are formed.
-
     References
     ----------
     .. [1] J. Domingo-Ferrer and V. Torra, "Ordinal, continuous and heterogeneous k-anonymity through microaggregation",
@@ -87,13 +72,6 @@ def mdav_mixed(space: EncodedMatrix, k: int, watch: Integers | None = None) -> I
     same. The average record is, attribute by attribute, the mean, the median, the convex median [2]_ or the mode of the
     values present; it misses a value that more records miss than have. Of several categories that are as frequent, the
     mode is the one with the lowest number; medians are lower medians. Ties go to the lowest record index.
-
-    Parameters
-    ----------
-    space
-        The records and how distances among them are measured.
-    k, watch
-        As for `mdav`, and so are the labels.
 
     References
     ----------

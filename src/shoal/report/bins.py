@@ -24,25 +24,13 @@ _CALENDAR = [
 
 @dataclass(frozen=True)
 class Ranges:
-    """Ranges of values: below the first edge, from each edge to before the next, and from the last edge on.
+    """Ranges of values: below the first edge, from each edge to before the next, and from the last edge on."""
 
-    Attributes
-    ----------
-    edges : (m,) array
-        In codes of the attribute, rising.
-    texts : list of str
-        The edges as they are written.
-    below, above : str
-        How the first and the last range are called.
-    open : bool
-        Whether the values are in ranges at all; levels and categories are not.
-    """
-
-    edges: Codes
-    texts: list[str]
-    below: str = "under {}"
-    above: str = "{} or more"
-    open: bool = True
+    edges: Codes  # in codes of the attribute, rising
+    texts: list[str]  # the edges as they are written
+    below: str = "under {}"  # the name of the first range
+    above: str = "{} or more"  # the name of the last range
+    open: bool = True  # whether the values are in ranges at all; levels and categories are not
 
     @classmethod
     def none(cls) -> Self:

@@ -39,17 +39,7 @@ class _Pools(NamedTuple):
 
 
 def distribution(attribute: Attribute, masked: Codes, least: int) -> Distribution | None:
-    """Compare the values of an attribute before and after; None where two bars of `least` records cannot be made.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        With its original codes.
-    masked : (n,) array
-        What is published in their place, as codes of the same attribute.
-    least : int
-        How many original records a bar must have.
-    """
+    """Compare the values of an attribute before and after; None where two bars of `least` records cannot be made."""
     present = ~attribute.missing
     if present.sum() < 2 * least:
         return None
@@ -68,13 +58,7 @@ def distribution(attribute: Attribute, masked: Codes, least: int) -> Distributio
 
 
 def pooled(counts: Sequence[int] | Counts, least: int) -> Counts:
-    """Pool neighbours until every pool has at least `least` records, from left to right.
-
-    Returns
-    -------
-    (m,) array of int
-        The pool of each of the m counts. All are one pool if they have fewer than `least` together.
-    """
+    """Pool neighbours from left to right until every pool has at least `least` records, or all are one pool."""
     pools, pool, so_far = np.empty(len(counts), dtype=np.int64), 0, 0
     for cell, count in enumerate(counts):
         pools[cell] = pool

@@ -29,19 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 class Guard:
-    """Lets requests with a session through to the page, with ``request.state.shoal_session`` to tell them apart.
-
-    Parameters
-    ----------
-    app
-        The page.
-    tokens
-        Who may use it.
-    address
-        Where it is served.
-    limit
-        Bytes of an uploaded file, at most.
-    """
+    """Lets requests with a session through to the page, with ``request.state.shoal_session`` to tell them apart."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, address: Address, limit: int) -> None:
         self.app = app

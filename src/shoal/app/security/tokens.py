@@ -14,17 +14,7 @@ TRIES = 10  # wrong tokens a minute, from all senders together
 
 
 class Tokens:
-    """The token of the next session, and the sessions there are.
-
-    Parameters
-    ----------
-    announce
-        Called with every new token but the first, when the one before has been used.
-    forget
-        Called with a session that has ended.
-    clock
-        Seconds that never go back.
-    """
+    """The token of the next session, and the open sessions; `announce` gets every new token but the first."""
 
     def __init__(
         self,
