@@ -27,9 +27,9 @@ class EncodedMatrix(NamedTuple):
     Mining and Knowledge Discovery 11.
     """
 
-    # (n, d), NaN where a value is missing. Continuous attributes and dates are standardised and multiplied by the square
-    # root of the attribute's weight; ordinal ones are the place of the level times `steps`, nominal ones the number of
-    # the category.
+    # (n, d), NaN where a value is missing. Continuous attributes and dates are standardised and multiplied by the
+    # square root of the attribute's weight; ordinal ones are the place of the level times `steps`, nominal ones the
+    # number of the category.
     values: Matrix
     kinds: NDArray[np.int64]  # (d,): `MEAN`, `MEDIAN`, `CONVEX_MEDIAN` or `MODE`
     apart: NDArray[np.float64]  # (d,): the squared distance of two categories, and of a missing value from any other
