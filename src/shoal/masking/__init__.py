@@ -4,14 +4,13 @@ from shoal.masking.insensitive import private_means
 from shoal.masking.ipso import least_k
 from shoal.masking.mic1d import mic1d
 from shoal.masking.microhybrid import microhybrid, redraw
-from shoal.masking.muralidhar_sarathy import admissible_near, muralidhar_sarathy
+from shoal.masking.muralidhar_sarathy import admissible_near
 
 __all__ = [
     "admissible_near",
     "least_k",
     "mic1d",
     "microhybrid",
-    "muralidhar_sarathy",
     "private_means",
     "redraw",
 ]

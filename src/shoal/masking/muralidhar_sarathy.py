@@ -1,4 +1,19 @@
-"""Muralidhar-Sarathy: hybrid data that mix every record with noise, in a proportion that is asked for.
+"""Muralidhar-Sarathy: hybrid data that mix every record with noise, in a given proportion.
+
+Sensitive attributes are masked by x' = gamma + x alpha' + y beta' + e. With S the covariance matrix of X given Y (that
+of the residuals of X regressed on Y),
+
+- beta' = S_YY^-1 S_YX (I - alpha'), gamma = (I - alpha) mean(X) - beta mean(Y),
+- e has mean 0, the covariance matrix S - alpha S alpha', and is uncorrelated with X and Y,
+
+so that x' = fitted + residual alpha' + e. Means of X, covariances of X and of X with Y stay exactly what they were
+[1]_. Alpha is one number for all attributes (always possible), one for each, or a matrix. 0 is a synthetic file; the
+nearer to 1, the more of each record is its own. Anyone who knows the seed can remove the noise, so it must not be
+published.
+
+As the noise is uncorrelated with X, the products of published and original residuals are alpha S, which is known:
+equations for the values of each attribute, one for each of the others. If values are whole numbers of few digits and
+records are few, they can be solved, which is why small files are refused.
 
 All that the method must know of the whole file are means of products. They are exact sums over pieces of the records,
 so it does not matter where these are:
@@ -6,6 +21,12 @@ so it does not matter where these are:
 1. `gram` of (1, Y, X) gives the `Regression` of X on Y (`regress`);
 2. `gram` of its columns beside random numbers, one row a record, gives the `Mixture` (`mix`);
 3. the mixture masks any piece of the records.
+
+References
+----------
+.. [1] K. Muralidhar and R. Sarathy, "Generating sufficiency-based non-synthetic perturbed data", Transactions on Data
+   Privacy 1 (2008) 17-33; J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint UNECE/Eurostat work
+   session on statistical data confidentiality, Bilbao 2009, section 4.1.
 """
 
 from dataclasses import dataclass
@@ -16,12 +37,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.kernels.exact_sum import DIGITS, UNIT, sum_of_products, whole
-from shoal.kernels.standardize import Matrix, columns_near_one, finite_pair, standardize
+from shoal.kernels.standardize import Matrix
 
 Column = NDArray[np.float64]
 Decimals = NDArray[Any]  # of Decimal
 
-# The least number of records, in all and for each attribute: see `muralidhar_sarathy`.
+# The least number of records, in all and for each attribute.
 LEAST_RECORDS, PER_ATTRIBUTE = 100, 10
 # An alpha of 1 would publish the original; the nearest that is offered instead.
 MOST = 0.99
@@ -29,44 +50,6 @@ MOST = 0.99
 ROUNDING = 1e-10
 STEPS = 1000
 _PRECISION = 80  # decimal digits: columns may be collinear but for 1e-10, and sums are exact
-
-
-def muralidhar_sarathy(X: Matrix, Y: Matrix, alpha: ArrayLike, rng: int | np.random.Generator | None = None) -> Matrix:
-    """Mask confidential attributes by x' = gamma + x alpha' + y beta' + e, which keeps means and covariances exactly.
-
-    With S the covariance matrix of X given Y (that of the residuals of X regressed on Y),
-
-    - beta' = S_YY^-1 S_YX (I - alpha'), gamma = (I - alpha) mean(X) - beta mean(Y),
-    - e has mean 0, the covariance matrix S - alpha S alpha', and is uncorrelated with X and Y,
-
-    so that x' = fitted + residual alpha' + e. Means of X, covariances of X and of X with Y stay what they were [1]_.
-    Alpha is one number for all attributes (always possible), one for each, or a matrix. 0 is a synthetic file; the
-    nearer to 1, the more of each record is its own. S - alpha S alpha' must be positive semidefinite: `admissible_near`
-    finds such an alpha. The noise gets its covariance matrix exactly, and attributes may be constant or collinear.
-    Anyone who knows the seed can remove the noise, so it must not be published.
-
-    Notes
-    -----
-    As the noise is uncorrelated with X, the products of published and original residuals are alpha S, which is known:
-    equations for the values of each attribute, one for each of the others. They are part of the method. If values are
-    whole numbers of few digits and records are few, they can be solved, which is why small files are refused.
-
-    References
-    ----------
-    .. [1] K. Muralidhar and R. Sarathy, "Generating sufficiency-based non-synthetic perturbed data", Transactions on
-       Data Privacy 1 (2008) 17-33; J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint
-       UNECE/Eurostat work session on statistical data confidentiality, Bilbao 2009, section 4.1.
-    """
-    X, Y = finite_pair(X, Y)
-    near, exponents = columns_near_one(X, "X")
-    deviation = np.where(np.ptp(X, axis=0) > 0, near.std(axis=0), 0.0)
-    Zx, Zy = standardize(X), standardize(Y)
-    regression = regress(gram(beside_one(Zy, Zx)), Y.shape[1], alpha, deviation, exponents)
-    # A stream of our own: data simulated from the same seed must not meet the same numbers as noise.
-    drawn = np.random.default_rng(rng).spawn(1)[0].standard_normal(X.shape)
-    mixture = mix(regression, gram(regression.columns(Zy, Zx, drawn)))
-    values: Matrix = np.ldexp(near - mixture.change(Zy, Zx, drawn) * deviation, exponents)
-    return values
 
 
 @dataclass(frozen=True)
@@ -102,27 +85,13 @@ def beside_one(*Z: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Regression:
-    """X given Y: what there is to mix, and in which proportion.
+    """X given Y: what there is to mix, and in which proportion."""
 
-    Attributes
-    ----------
-    of_y
-        Combinations of (1, Y), one a column, that are orthonormal over all records.
-    fit
-        Of these to X: what is left are residuals.
-    of_x
-        Combinations of the residuals that are orthonormal.
-    own
-        Alpha, in standard deviations.
-    left
-        Of each attribute: 1 less R squared of its regression on Y; near 0, Y nearly gives it away.
-    """
-
-    of_y: Matrix
-    fit: Matrix
-    of_x: Matrix
-    own: Matrix
-    left: Column
+    of_y: Matrix  # combinations of (1, Y), one a column, that are orthonormal over all records
+    fit: Matrix  # of these to X: what is left are residuals
+    of_x: Matrix  # combinations of the residuals that are orthonormal
+    own: Matrix  # alpha, in standard deviations
+    left: Column  # of each attribute: 1 less R squared of its regression on Y; near 0, Y nearly gives it away
 
     def basis(self, Zy: Matrix, Zx: Matrix) -> Matrix:
         """Return both combinations side by side, of some records."""
@@ -141,21 +110,11 @@ class Regression:
 
 @dataclass(frozen=True)
 class Mixture:
-    """The linear map of a record and its random numbers to what is published.
+    """The linear map of a record and its random numbers to what is published."""
 
-    Attributes
-    ----------
-    regression
-        Of X on Y.
-    fit
-        Of the combinations of (1, Y), as they are computed, to X: what is left are residuals.
-    noise
-        Of `Regression.columns` to the noise.
-    """
-
-    regression: Regression
-    fit: Matrix
-    noise: Matrix
+    regression: Regression  # of X on Y
+    fit: Matrix  # of the combinations of (1, Y), as they are computed, to X: what is left are residuals
+    noise: Matrix  # of `Regression.columns` to the noise
 
     def change(self, Zy: Matrix, Zx: Matrix, drawn: Matrix) -> Matrix:
         """Return by how much X is lowered in some records: residual (1 - alpha') - e, in standard deviations."""
@@ -168,16 +127,8 @@ class Mixture:
 def regress(found: Gram, q: int, alpha: ArrayLike, deviation: Column, exponents: NDArray[np.int32]) -> Regression:
     """Regress X on Y, and refuse an alpha that leaves no room for noise.
 
-    Parameters
-    ----------
-    found
-        Of (1, Y, X), which are in standard deviations, or zero where they are constant.
-    q
-        How many attributes Y has.
-    alpha
-        See `muralidhar_sarathy`, and what is refused.
-    deviation, exponents
-        The standard deviations of X, each times two to the power of its exponent.
+    `found` is that of (1, Y, X) in standard deviations, zero where constant; Y has q attributes. The standard
+    deviations of X are `deviation` times two to the power of its exponent.
     """
     with localcontext() as context:
         context.prec = _PRECISION
@@ -203,19 +154,10 @@ def regress(found: Gram, q: int, alpha: ArrayLike, deviation: Column, exponents:
 
 
 def mix(regression: Regression, found: Gram) -> Mixture:
-    """Give random numbers the means, variances and covariances that noise must have, exactly.
+    """Return the mixture whose noise has exactly the means, variances and covariances that it must have.
 
-    Parameters
-    ----------
-    regression
-        Of X on Y.
-    found
-        Of its `columns`: computed anew, as basis and random numbers are rounded.
-
-    Raises
-    ------
-    ValueError
-        If the random numbers are a combination of the data.
+    `found` is that of the regression's `columns`, computed again as basis and random numbers are rounded. A ValueError
+    if the random numbers are a combination of the data.
     """
     own, (r, p) = regression.own, regression.fit.shape
     both = r + regression.of_x.shape[1]
