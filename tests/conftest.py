@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -128,3 +129,21 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(FOUND.line, red=bool(FOUND.below or FOUND.unread))
     for problem in [*FOUND.below, *FOUND.unread]:
         terminalreporter.write_line(problem, red=True)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run a command in an empty folder; returns exit code, output and errors, the latter on one line each."""
+    from shoal.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["shoal", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return call

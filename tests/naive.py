@@ -1,6 +1,7 @@
 """Slow, obvious versions of what the package does fast. Tests compare the two; nothing here is clever."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -393,3 +394,14 @@ def mdav_mixed(space: EncodedMatrix, k: int) -> np.ndarray:
         close_around(farthest_from(average_record(space, alive)))
     close(alive)
     return labels
+
+
+def file_exposure(rows: list[tuple], k: int) -> dict:
+    """How well records hide, by counting equal rows: uniques, records in classes below k, distinct combinations."""
+    counts = Counter(rows)
+    return {
+        "groups": len(counts),
+        "uniques": sum(count == 1 for count in counts.values()),
+        "below_k": sum(count for count in counts.values() if count < k),
+        "smallest": min(counts.values()),
+    }

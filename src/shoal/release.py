@@ -17,15 +17,16 @@ from shoal.edits.apply import explained
 from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.certify import Certificate
+from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.notes import on_change, on_crowded, on_repair
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
 from shoal.pipeline.save import refuse_output
-from shoal.pipeline.verify import Verified, exposure_of
+from shoal.pipeline.verify import Verified
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
 from shoal.plan.resolved import ResolvedPlan
-from shoal.text import Message, by_severity
+from shoal.text import Message, by_severity, warning
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -99,6 +100,7 @@ def protect(
             suppressed=prepared.suppressed,
             notes=by_severity(
                 [
+                    *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
                     *published.notes,
                     *on_change(published.losses.summary(published.sums)["attributes"]),
                     *on_repair(published.own, published.misread),
@@ -237,9 +239,10 @@ class Release:
     @cached_property
     def _risk(self) -> dict[str, Any]:
         after = self.verified.together
+        risk: dict[str, Any] = {"file": self.verified.file}
         if after is None:
-            return {}
-        risk: dict[str, Any] = {"before": self.published.before(), "after": exposure_of(after)}
+            return risk
+        risk |= {"before": self.published.before(), "after": exposure_of(after)}
         if self.verified.apart:
             pairs = zip(self.plan.given_blocks, self.verified.apart, strict=True)
             risk["blocks"] = [{"attributes": block, **exposure_of(sizes)} for block, sizes in pairs]
@@ -248,11 +251,12 @@ class Release:
         return risk
 
     def risk(self) -> dict[str, Any]:
-        """Measure what an intruder who knows quasi-identifiers gains, before and after masking.
+        """Measure what an intruder gains, from the quasi-identifiers and from the whole file.
 
-        ``before`` and ``after`` describe all quasi-identifiers together (see `shoal.measures.exposure`); ``blocks``
-        and ``strata`` are there when the plan has them: each block by itself, and all with the strata added. Hybrid
-        data without quasi-identifiers have nothing to tell here; see ``hybrid`` in the summary.
+        ``file`` is the risk of all published columns, with the worst of it in ``file["headline"]``: see
+        `shoal.pipeline.whole_file.file_risk`. ``before`` and ``after`` describe the quasi-identifiers alone (see
+        `shoal.measures.exposure`); ``blocks`` and ``strata`` are there when the plan has them: each block by itself,
+        and all with the strata added. Without quasi-identifiers there is nothing but ``file``.
         """
         return self._risk
 

@@ -7,24 +7,6 @@ import sys
 
 import pytest
 
-from shoal import cli
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run a command in an empty folder; returns exit code, output and errors, the latter on one line each."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["shoal", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        captured = capsys.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return call
-
 
 @pytest.fixture
 def people(tmp_path):

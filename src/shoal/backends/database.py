@@ -1,7 +1,7 @@
 """DuckDB as the judge of a release: the queries of `shoal.pipeline.verify` on pairs of records."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ class DuckPairs:
     memory: int | None = None
     temporary: Path | None = None
     collect: str = "list"  # DuckDB's name of the aggregate
+    hash: str = "hash"
 
     def rows(self, query: str) -> "list[tuple[Any, ...]]":
         """Return the rows of a small result."""
@@ -46,6 +47,12 @@ class DuckPairs:
         with self._answering(query) as answer:
             read = getattr(answer, "to_arrow_reader", None) or answer.fetch_arrow_reader  # its name before DuckDB 2
             yield from read(100_000)
+
+    def sample(self, columns: Sequence[str], most: int, records: int) -> pa.Table:
+        """Return expressions on at most so many of the records."""
+        numbered = ", ".join(f"{each} AS c{i}" for i, each in enumerate(columns))
+        some = f" USING SAMPLE reservoir({most} ROWS) REPEATABLE (0)" if records > most else ""
+        return pa.Table.from_batches([*self.each(f"SELECT {numbered} FROM pairs{some}")])  # noqa: S608 - no outside text
 
     @contextmanager
     def _answering(self, query: str) -> Iterator[duckdb.DuckDBPyRelation]:

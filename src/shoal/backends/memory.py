@@ -28,6 +28,7 @@ from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.save import save, wrong_types
 from shoal.pipeline.verify import Pairs, Promise, Verified, verify
+from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -337,7 +338,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     columns = masker.decode(masked.published, rescaled)
     original = _only(records.outline, masked.keep)
     slack = dict(zip(plan.changed, masked.slack.tolist(), strict=True))
-    promise = promise_of(masker, prepared, rescaled, slack)
+    promise = promise_of(masker, prepared, records.outline, rescaled, slack)
     certificate: Certificate | None = None
     proof: list[str] = []
     made = masker.hybrid_notes(masked.hybrid)
@@ -412,7 +413,8 @@ def _mic1d(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     values = mic1d(rows[:, : len(attributes)], masker.plan.k)
     columns = masker.decode(values, {})
     found = unchanged(masker.plan, list(values.T), attributes)
-    promise = Promise(masker.plan, masker.changed, types=masker.types)
+    left = unchanged_columns(masker.plan, records.outline)
+    promise = Promise(masker.plan, masker.changed, types=masker.types, unchanged=left)
     return _published(records, masker, _only(records.outline, keep), rows, columns, [], promise, found)
 
 
@@ -423,7 +425,8 @@ def _private(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     rows, keep = _kept(records, masker)
     made = private_data(masker.of(rows), masker.plan)
     original = in_rows(_only(records.outline, keep), made.order)
-    promise = Promise(masker.plan, masker.changed, types=masker.types, ranges=False)
+    left = unchanged_columns(masker.plan, records.outline)
+    promise = Promise(masker.plan, masker.changed, types=masker.types, ranges=False, unchanged=left)
     found = on_privacy(masker.plan, made.figures)
     published = _published(records, masker, original, rows[made.order], made.columns, [made.labels], promise)
     return replace(published, notes=[*found, *published.notes], privacy=made.figures)

@@ -11,7 +11,7 @@ from shoal.plan.options import names
 from shoal.text import counted, listed
 
 
-@takes_plan("k", "quasi", "edits", "csv")
+@takes_plan("k", "quasi", "confidential", "edits", "csv")
 def check_command(
     options: dict[str, Any],
     masked: Annotated[str, typer.Argument(help="The file to check, made by any program.")],
@@ -43,8 +43,10 @@ def check_command(
 ) -> None:
     """Check that every combination of quasi-identifiers occurs at least k times and that rules hold; otherwise exit 1.
 
-    With a manifest, verify a release again; with earlier releases, check what all reveal together.
+    With a manifest, verify a release again; with earlier releases, check what all reveal together. Other columns that
+    single out records are a warning: name sensitive ones with --confidential.
     """
+    from shoal.cli.display import headline
     from shoal.evidence.check import check
 
     try:
@@ -59,6 +61,7 @@ def check_command(
         print_json({"passed": True, **result})
         return
     stdout().print(_verdict(result), markup=False)
+    stdout().print(headline(result["file"]))
     _print_warnings(result)
 
 

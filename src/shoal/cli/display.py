@@ -16,9 +16,10 @@ from shoal.parallel import STEPS
 from shoal.text import RISKS, counted
 
 _LOSS_BAR = 12  # characters, of which each shows eighths; fewer on a narrow screen
-SAFE = {
-    "uniques": "0 is safe",
-    "smallest": "at least k",
+_SHOWN = 6  # columns that are released unchanged
+SAFER = {
+    "uniques": "lower is safer",
+    "smallest": "higher is safer",
     "real_k": "higher is safer",
     "reidentification": "lower is safer",
 }
@@ -80,9 +81,11 @@ def release(summary: dict[str, Any]) -> RenderableType:
     """Describe a release: what was done, what an intruder could do before and after, what it cost."""
     said = [_message(note) for note in summary["notes"]]
     warnings = sum(note["severity"] != "note" for note in summary["notes"])
-    parts: list[RenderableType] = [_head(summary), *said[:warnings], ""]
+    parts: list[RenderableType] = [_head(summary), headline(summary["risk"]["file"]), *said[:warnings], ""]
     if "after" in summary["risk"]:
         parts += [risk(summary["risk"]), ""]
+    if summary["risk"]["file"]["unchanged"]:
+        parts += [_unchanged(summary["risk"]["file"]), ""]
     parts += [loss(summary["loss"]), ""]
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
@@ -102,6 +105,35 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if "edits" in summary:
         parts.append(Text(_obeyed(len(summary["edits"]), summary["plan"])))
     return Group(*parts, *said[warnings:])
+
+
+def headline(file: dict[str, Any]) -> Text:
+    """Show the worst of the risk of the whole file: red where it is a warning, green where all columns are safe."""
+    found = file["headline"]
+    if found["severity"] == "warning":
+        return Text(f"Warning: {found['text']}", "bold red")
+    return Text(found["text"], "bold green" if found["safe"] else "bold")
+
+
+def _also(file: dict[str, Any]) -> list[Text]:
+    """Show what else gives records away."""
+    return [_message({"severity": "warning", "text": each["text"]}) for each in file["findings"][1:]]
+
+
+def _unchanged(file: dict[str, Any]) -> Table:
+    """Tabulate the columns that are released unchanged, those that single out most records first."""
+    table = _table("Released unchanged", "role", "distinct values", "unique", "below k")
+    table.columns[1].justify = "left"
+    rows = sorted(file["unchanged"].items(), key=lambda each: (-each[1]["uniques"], -each[1]["below_k"]))
+    for name, row in rows[:_SHOWN]:
+        style = "red" if row["below_k"] and row["role"] != "confidential" else ""
+        counts = (_number(row[what]) for what in ("groups", "uniques", "below_k"))
+        table.add_row(Text(name), row["role"], *counts, style=style)
+    said = "Unique and below k: records whose value no other record has, and fewer than k records have."
+    if len(rows) > _SHOWN:
+        said += f" For {counted(len(rows) - _SHOWN, 'other column')} see --json."
+    table.caption = Text(said, "dim", justify="left")
+    return table
 
 
 def _message(note: Mapping[str, str]) -> Text:
@@ -182,10 +214,20 @@ def hybrid(measured: dict[str, Any]) -> Table:
 
 def risk(measured: dict[str, Any]) -> Table:
     """Tabulate the risk before and after."""
-    table = _table("What an intruder could do", "before", "after", "")
+    whole = measured.get("file", {})
+    seen = {"before": measured["before"], "after": measured["after"]}
+    seen |= {"whole file": whole["with_masked"]} if "together" in whole else {}
+    table = _table("What an intruder could do", *seen, "")
     for name, meaning in RISKS.items():
-        cells = [_value(name, measured[when][name]) for when in ("before", "after")]
-        table.add_row(meaning, *cells, Text(SAFE[name], "dim"))
+        cells = [_value(name, each[name]) for each in seen.values()]
+        table.add_row(meaning, *cells, Text(SAFER[name], "dim"))
+    if "together" in whole:
+        table.caption = Text(
+            "Before and after: the quasi-identifiers alone. Whole file: with the columns released unchanged that a "
+            "stranger may know.",
+            "dim",
+            justify="left",
+        )
     return table
 
 
@@ -285,7 +327,10 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     names = ", ".join(result["quasi"])
     head = Text.assemble((f"{result['records']:,} records compared", "bold"), f" on {names}.")
     left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
-    parts: list[RenderableType] = [head, *left_out, "", risk(result["risk"])]
+    parts: list[RenderableType] = [head, headline(result["risk"]["file"]), *_also(result["risk"]["file"]), *left_out]
+    parts += ["", risk(result["risk"])]
+    if result["risk"]["file"]["unchanged"]:
+        parts += ["", _unchanged(result["risk"]["file"])]
     if "DLD" in result["risk"]:
         parts += ["", _risk(result["risk"])]
     if result["risk"]["diversity"]:

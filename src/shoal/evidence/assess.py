@@ -14,6 +14,7 @@ from shoal import measures
 from shoal.errors import DataError, PlanError
 from shoal.evidence.check import CsvOptions, opened
 from shoal.evidence.composition import record_keys
+from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import costs
@@ -69,7 +70,8 @@ def assess(
     dict
         ``records``; ``quasi``, what was compared, and what was ``left_out`` for which reason; ``loss`` as in
         `shoal.measures.loss_book`; ``risk`` as in `shoal.measures.risk_book`, with ``before`` and ``after`` as in
-        `shoal.measures.exposure`, and ``intruder`` where one was described; and the ``score`` of both together
+        `shoal.measures.exposure`, ``file`` as in `shoal.pipeline.whole_file.file_risk`, and ``intruder`` where
+        one was described; and the ``score`` of both together
         (`shoal.measures.score`; None where the original is all zeros).
     """
     plan = Plan(k=2, quasi=quasi, confidential=confidential, seed=seed, csv=csv, types=types or {}, levels=levels or {})
@@ -86,6 +88,7 @@ def assess(
     progress("risk", 0, 1)
     labels = classes(after, names)[rows]
     risk = {
+        "file": _whole_file(before, after, rows, pairs, plan),
         "before": exposure(before, names),
         "after": exposure(after, names),
         **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
@@ -106,6 +109,23 @@ def assess(
     il = loss["IL_variations"]["IL"] if plain else None
     score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])
     return {"records": len(before), "quasi": names, "left_out": left_out, "loss": loss, "risk": risk, "score": score}
+
+
+def _whole_file(
+    before: Table, after: Table, rows: NDArray[np.int64], pairs: list["_Pair"], plan: Plan
+) -> dict[str, Any]:
+    """Measure the risk of all columns; those that are the same in both tables were released unchanged."""
+    changed = [pair for pair in pairs if not pair.equal]
+    originals = {}
+    for pair in changed:
+        originals[pair.attribute.name] = np.empty(len(rows))
+        originals[pair.attribute.name][rows] = pair.attribute.codes
+    masked = list(originals)
+    others = [name for name in after.names if name in before.names and name not in masked]
+    ordered = after if np.array_equal(rows, np.arange(len(rows))) else Table(after.to_arrow().take(rows))
+    masked += [name for name in others if not ordered.same_column(before, name)]
+    roles = {**dict.fromkeys(plan.masked, "quasi"), **dict.fromkeys(plan.confidential, "confidential")}
+    return whole_file(after, plan.k, masked, roles, originals=originals)
 
 
 class _Pair(NamedTuple):

@@ -14,10 +14,12 @@ from shoal.edits.passes import domains_of, records_of
 from shoal.errors import CheckFailed, PlanError
 from shoal.evidence.composition import Earlier, differing, intersected
 from shoal.evidence.recheck import recheck
+from shoal.evidence.whole_file import whole_file
 from shoal.pipeline.classes import class_sizes
+from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.manifest import Manifest, load_manifest
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
-from shoal.pipeline.verify import added_sizes, exposure_of, too_small
+from shoal.pipeline.verify import too_small
 from shoal.plan import Csv, Plan
 from shoal.tables import Table, kind_of, open_table
 from shoal.text import counted
@@ -35,8 +37,12 @@ def check(
     manifest: str | os.PathLike[str] | None = None,
     against: Any = None,
     key: str | None = None,
+    confidential: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
+
+    All other columns of the file are looked at too. One that singles out records does not fail the check, which is on k
+    and rules; it is the headline of what is returned.
 
     Parameters
     ----------
@@ -59,11 +65,15 @@ def check(
         Earlier releases of the same data: whether records hide among k in all of them together.
     key : str, optional
         With `against`, a column of all releases that tells records apart; rows are paired by position without.
+    confidential : list of str, optional
+        Sensitive attributes, which strangers are presumed not to know. They come from the manifest if there is one.
+        Every column that is neither named here nor a quasi-identifier counts as one that a stranger may know.
 
     Returns
     -------
     dict
-        ``records``, ``k``, ``quasi``, how many rules hold (``edits``) and the measures of `shoal.measures.exposure`.
+        ``records``, ``k``, ``quasi``, how many rules hold (``edits``) and the measures of `shoal.measures.exposure`;
+        ``file``, the risk of all columns, as in `shoal.pipeline.whole_file.file_risk`.
         With a manifest, ``blocks`` instead of these, and what could not be verified again (``unverified``). With
         earlier releases, ``against`` as in `shoal.evidence.composition.intersected`, and other columns that are not the
         same there (``differing``), so that rows may be in another order.
@@ -74,13 +84,13 @@ def check(
         Saying how many combinations are too small, which rules are broken by how many records, every difference to the
         manifest, and what earlier releases reveal; what was counted is in its ``found``.
     """
-    _refuse_contradictions(masked, k, quasi, edits, original, manifest, against, key)
+    _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key)
     given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
-    plan = Plan(**given, quasi=quasi, edits=edits, csv=csv)
+    plan = Plan(**given, quasi=quasi, confidential=confidential, edits=edits, csv=csv)
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
     failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan))]
-    found = {**seen.found, "edits": len(rules)}
+    found = {**seen.found, "edits": len(rules), "file": _whole_file(seen, plan)}
     if against is not None:
         if seen.found["k"] is None:
             raise PlanError([("against", "needs a k, which this manifest has not; give k and quasi in its place")])
@@ -106,11 +116,19 @@ class _Seen(NamedTuple):
 
 
 def _refuse_contradictions(
-    masked: Any, k: Any, quasi: Any, edits: Any, original: Any, manifest: Any, against: Any, key: str | None
+    masked: Any,
+    k: Any,
+    quasi: Any,
+    confidential: Any,
+    edits: Any,
+    original: Any,
+    manifest: Any,
+    against: Any,
+    key: str | None,
 ) -> None:
     problems = []
     if manifest is not None:
-        twice = {"k": k, "quasi": quasi}
+        twice = {"k": k, "quasi": quasi, "confidential": confidential or None}
         problems = [(name, "comes from the manifest; leave it out") for name in twice if twice[name] is not None]
         if not isinstance(masked, str | os.PathLike):
             problems.append(("manifest", "is that of a file; give the masked file by its path"))
@@ -127,8 +145,8 @@ def _refuse_contradictions(
 def _counted(masked: Any, plan: Plan) -> _Seen:
     """Count how often the combinations of quasi-identifiers occur."""
     table = open_table(masked, plan.csv)
-    refuse_unknown(table, {"quasi": plan.masked})
-    names = plan.masked or numeric_attributes(table)
+    refuse_unknown(table, {"quasi": plan.masked, "confidential": plan.confidential})
+    names = plan.masked or numeric_attributes(table, plan.confidential)
     sizes = added_sizes(class_sizes(table, names))
     found = {"records": len(table), "k": plan.k, "quasi": names, **exposure_of(sizes)}
     return _Seen(table, [names], found, [*too_small(sizes, names, plan.k)])
@@ -148,6 +166,19 @@ def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
         "unverified": seen.unverified,
     }
     return _Seen(seen.table, blocks, found, seen.failures, manifest)
+
+
+def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
+    """Measure the risk of all columns, by the roles that the manifest or the caller gives them."""
+    said: dict[str, Any] = {"confidential": plan.confidential} if seen.manifest is None else seen.manifest.plan
+    roles: dict[str, str] = {}
+    for role in ("quasi", "confidential", "strata", "weights"):
+        names = said.get(role) or []
+        roles |= dict.fromkeys([names] if isinstance(names, str) else names, role)
+    draws = said.get("method") in ("hybrid", "ms")
+    synthetic = [name for name in roles if draws and roles[name] == "confidential" and name in seen.table.names]
+    masked = [name for name in seen.found["quasi"] if name not in synthetic]
+    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic)
 
 
 def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:

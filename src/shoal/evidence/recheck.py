@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 
 from shoal.errors import FileError, ShoalError
 from shoal.pipeline.classes import class_sizes, classes
+from shoal.pipeline.counting import added_sizes
 from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, diverse, sha256_of
 from shoal.pipeline.sensitive import confidential_codes
-from shoal.pipeline.verify import added_sizes, too_small
+from shoal.pipeline.verify import too_small
 from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
 from shoal.text import counted, listed

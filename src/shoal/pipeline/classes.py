@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import measures
-from shoal.pipeline.verify import countable
+from shoal.pipeline.counting import countable
 from shoal.tables import Table
 from shoal.tables.duck import cursor
 

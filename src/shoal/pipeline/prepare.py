@@ -28,6 +28,7 @@ from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, sensitive_of, sensitive_values
 from shoal.pipeline.summary import Summary
 from shoal.pipeline.verify import Promise
+from shoal.pipeline.whole_file import unchanged_columns
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, published_type
 from shoal.text import counted
@@ -435,7 +436,11 @@ def _gather(masker: BlockMasker, records: Records, finest: Integers, part: int |
 
 
 def promise_of(
-    masker: BlockMasker, prepared: Prepared, rescaled: Mapping[str, Rescaling], slack: Mapping[str, float]
+    masker: BlockMasker,
+    prepared: Prepared,
+    outline: Table,
+    rescaled: Mapping[str, Rescaling],
+    slack: Mapping[str, float],
 ) -> Promise:
     """Put together what a release claims about itself.
 
@@ -443,6 +448,8 @@ def promise_of(
     ----------
     masker, prepared
         How it was made.
+    outline
+        The table, or a stand-in with its columns.
     rescaled
         How variances were restored.
     slack
@@ -459,4 +466,5 @@ def promise_of(
         largest=prepared.largest,
         types=masker.types,
         heaviest=prepared.heaviest,
+        unchanged=unchanged_columns(masker.plan, outline),
     )

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from shoal.errors import CheckFailed, FileError
 from shoal.pipeline.classes import class_sizes
+from shoal.pipeline.counting import added_sizes
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
-from shoal.pipeline.verify import Promise, Verified, added_sizes, too_small
+from shoal.pipeline.verify import Promise, Verified, too_small
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.atomic import refuse_unwritable, written_together
 from shoal.tables.dtypes import is_read_by_value, is_text, same_type

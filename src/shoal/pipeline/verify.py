@@ -7,47 +7,30 @@ of promises serves every backend.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.edits.expressions import attributes_of
 from shoal.edits.passes import Broken, Edits
 from shoal.errors import CheckFailed
 from shoal.measures import closeness_to, l_diversity
+from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, without_declared
-from shoal.tables.dtypes import inner
-from shoal.tables.text_values import decoded
 from shoal.text import counted, listed
-
-Sizes = dict[int, int]  # how many groups there are of each size
 
 _ROUNDING = 1e-9  # of the sum of absolute values, by which a sum that is kept may be off
 # How exactly a sum can be kept in columns of less than 64 bits.
 _PRECISION = {"float": 1e-6, "halffloat": 1e-2}
 _LEAST = 2.0**-1074  # the least number above zero
-
-
-class Database(Protocol):
-    """What answers queries on `pairs`."""
-
-    @property
-    def collect(self) -> str:
-        """The name of the aggregate that collects values."""
-
-    def rows(self, query: str) -> "list[tuple[Any, ...]]":
-        """Return the rows of a small result."""
-
-    def each(self, query: str) -> Iterator[pa.RecordBatch]:
-        """Return a large result in pieces."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +63,8 @@ class Promise:
         The largest survey weight.
     spelled
         Whether groups are told apart by the text of a file, such as CSV.
+    unchanged
+        The columns that are released unchanged.
     """
 
     plan: ResolvedPlan
@@ -94,6 +79,7 @@ class Promise:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     heaviest: float = 1.0
     spelled: bool = False
+    unchanged: Sequence[Unchanged] = ()
 
     @property
     def blocks(self) -> list[list[str]]:
@@ -115,6 +101,23 @@ class Promise:
         """Return the place of a changed attribute among all."""
         return next(j for j, attribute in enumerate(self.attributes) if attribute.name == name)
 
+    def key(self, name: str) -> str:
+        """Return the column of `pairs` that has what is published of an attribute."""
+        at = {each.name: f"u{i}" for i, each in enumerate(self.unchanged)}
+        return at[name] if name in at else f"k{self.place(name)}"
+
+    @property
+    def columns(self) -> Columns:
+        """All published columns, as the risk of the whole file counts them."""
+        masked = {each.name: f"k{j}" for j, each in enumerate(self.attributes)}
+        return Columns(
+            self.plan.k or 2,
+            {name: key for name, key in masked.items() if name in self.plan.masked},
+            {name: key for name, key in masked.items() if name not in self.plan.masked},
+            {each.name: f"x{j}" for j, each in enumerate(self.attributes)},
+            self.unchanged,
+        )
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -130,6 +133,8 @@ class Verified:
         The same for all quasi-identifiers and strata together; None where there are no strata.
     apart
         The same for each attribute block without strata.
+    file
+        The risk of the whole file: see `shoal.pipeline.whole_file.file_risk`.
     distinct, closeness
         For each sensitive attribute, how many values the worst group has, and how far its distribution is off.
     """
@@ -138,6 +143,7 @@ class Verified:
     together: Sizes | None = None
     strata: Sizes | None = None
     apart: list[Sizes] = field(default_factory=list)
+    file: dict[str, Any] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
 
@@ -174,10 +180,11 @@ class Pairs:
                 y = promise.rescaled[attribute.name].undo(y)
             columns |= {f"k{j}": countable(spelled.get(attribute.name, column))}
             columns |= {f"x{j}": _nullable(x)} | ({} if promise.is_key(attribute) else {f"y{j}": _nullable(y)})
-        names = [name for name in plan.masked if name not in plan.changed]
-        for letter, some in (("m", names), ("s", plan.strata or [])):
-            as_read = {name: spelled.get(name, published.column(name)) for name in some}
-            columns |= {f"{letter}{i}": countable(as_read[name]) for i, name in enumerate(some)}
+        for i, each in enumerate(promise.unchanged):
+            text = spelled.get(each.name)
+            columns[f"u{i}"] = countable_column(published, each.name) if text is None else countable(text)
+            if each.number:
+                columns[f"n{i}"] = as_number(published.column(each.name))
         if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
@@ -236,11 +243,11 @@ def verify(
     failures += changed()
     if failures:
         raise CheckFailed(failures)
-    return replace(found, distinct=distinct, closeness=closeness)
+    return replace(found, distinct=distinct, closeness=closeness, file=file_risk(database, promise.columns))
 
 
 def _keys(promise: Promise, block: Sequence[str]) -> str:
-    return ", ".join([f"k{promise.place(name)}" for name in block] + [f"s{i}" for i in range(len(promise.strata))])
+    return ", ".join(promise.key(name) for name in [*block, *promise.strata])
 
 
 def _block(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
@@ -373,10 +380,8 @@ def _counts(database: Database, promise: Promise, blocks: list[Sizes]) -> Verifi
     plan = promise.plan
     if not plan.masked:
         return Verified(blocks)
-    names = [name for name in plan.masked if name not in plan.changed]
-    keys = [f"k{promise.place(name)}" for name in plan.masked if name in plan.changed]
-    keys += [f"m{i}" for i in range(len(names))]
-    strata = [f"s{i}" for i in range(len(plan.strata or []))]
+    keys = [promise.key(name) for name in plan.masked]
+    strata = [promise.key(name) for name in plan.strata or []]
     one = len(blocks) == 1
     together = blocks[0] if one and not promise.strata else sizes_of(database, keys)
     with_strata = None
@@ -386,14 +391,8 @@ def _counts(database: Database, promise: Promise, blocks: list[Sizes]) -> Verifi
     if plan.given_blocks and promise.blocks:
         apart = blocks
         if promise.strata:
-            apart = [sizes_of(database, [f"k{promise.place(name)}" for name in block]) for block in promise.blocks]
+            apart = [sizes_of(database, [promise.key(name) for name in block]) for block in promise.blocks]
     return Verified(blocks, together, with_strata, apart)
-
-
-def sizes_of(database: Database, keys: Sequence[str]) -> Sizes:
-    """Count how many combinations of columns occur how often."""
-    inside = f"SELECT count(*) AS n FROM pairs GROUP BY {', '.join(keys)}"  # noqa: S608 - no outside text
-    return {int(n): int(count) for n, count in database.rows(f"SELECT n, count(*) FROM ({inside}) AS g GROUP BY n")}  # noqa: S608
 
 
 def _diversity(database: Database, promise: Promise, failures: list[str]) -> tuple[dict[str, int], dict[str, float]]:
@@ -444,33 +443,5 @@ def _unexcused(database: Database, promise: Promise) -> Iterator[str]:
             yield from edits.failures(Broken({number: (int(rows[0][0]), None)}))
 
 
-def countable(column: Array) -> Array:
-    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
-    if pa.types.is_float16(inner(column.type)):
-        return decoded(column).cast(pa.float32())
-    if pa.types.is_dictionary(column.type):
-        return decoded(column)  # pieces have dictionaries of their own
-    return decoded(column).cast(pa.string()) if pa.types.is_decimal256(inner(column.type)) else column
-
-
 def _nullable(codes: Codes) -> Array:
     return pa.array(codes, mask=np.isnan(codes))
-
-
-def exposure_of(sizes: Sizes) -> dict[str, float]:
-    """Describe how well records hide by how many groups there are of each size: see `shoal.measures.exposure`."""
-    records, groups = sum(size * count for size, count in sizes.items()), sum(sizes.values())
-    return {
-        "groups": groups,
-        "smallest": min(sizes),
-        "largest": max(sizes),
-        "uniques": sizes.get(1, 0),
-        "real_k": records / groups,
-        "reidentification": 100 * groups / records,
-    }
-
-
-def added_sizes(sizes: NDArray[np.int64]) -> Sizes:
-    """Count how many groups there are of each size."""
-    values, counts = np.unique(sizes, return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix
+from shoal.pipeline.counting import Sizes
 from shoal.pipeline.sample import Sample
-from shoal.pipeline.verify import Sizes
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
 from shoal.report.distributions import LEAST, Distribution, distribution

@@ -56,8 +56,7 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
     plan, summary, masked = release.plan, release.summary(), Masked.of(release)
     shown, hidden = distributions(plan, masked)
     moved = correlation_change(release)
-    free = others(release)
-    page = _release_figures(release, summary, free) | {
+    page = _release_figures(release, summary) | {
         "why": wording.why_chosen(plan, summary["records"], plain=_is_plain(release)),
         "treatments": treatments(release),
         "toml": plan_text(plan),
@@ -67,7 +66,7 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
         "hidden": hidden,
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
         "at_risk": at_risk(release) if records_at_risk else None,
-        "not_promised": wording.not_promised(plan, free),
+        "not_promised": wording.not_promised(plan, others(release)),
         "on_repeating": wording.on_repeating(plan),
         "versions": software(),
         "saved": None if saved is None else {"name": saved.name, "sha256": sha256_of(saved)},
@@ -92,7 +91,7 @@ def sweep_report(sweep: "Sweep") -> str:
 
 def release_html(release: "Release") -> str:
     """Show a release in a notebook: the verdict, what it risks and what it costs."""
-    return _rendered("release_cell.html", _release_figures(release, release.summary(), others(release)))
+    return _rendered("release_cell.html", _release_figures(release, release.summary()))
 
 
 def before_and_after(release: "Release") -> list[str]:
@@ -106,12 +105,12 @@ def sweep_html(sweep: "Sweep") -> str:
     return _rendered("sweep_cell.html", _sweep_figures(sweep))
 
 
-def _release_figures(release: "Release", summary: dict[str, Any], free: list[str]) -> dict[str, Any]:
+def _release_figures(release: "Release", summary: dict[str, Any]) -> dict[str, Any]:
     """Gather what both the report and a notebook show."""
     return {
         "plan": release.plan,
         "summary": summary,
-        "verdict": wording.verdict(release.plan, summary, free),
+        "verdict": wording.verdict(release.plan, summary),
         "risk_rows": wording.RISK_ROWS,
         "loss_words": wording.LOSS_WORDS,
         "sizes": [_drawn(sizes_chart(sizes, title)) for title, sizes in group_sizes(release)],

@@ -9,11 +9,10 @@ from shoal.text import RISKS, counted
 Summary = dict[str, Any]
 
 _RISK_WORDS = {
-    "uniques": "No other record has their combination of quasi-identifiers; 0 is safe.",
-    "smallest": "The worst case: an intruder cannot tell these apart; at least k is safe.",
-    "real_k": "Records that share their quasi-identifiers; higher is safer.",
-    "reidentification": "By an intruder who knows all quasi-identifiers of a person as published: 100 / k'; lower is "
-    "safer.",
+    "uniques": "No other record has their combination of values; lower is safer.",
+    "smallest": "The worst case: an intruder cannot tell these apart; higher is safer.",
+    "real_k": "Records that share their values; higher is safer.",
+    "reidentification": "By an intruder who knows all these values of a person as published: 100 / k'; lower is safer.",
 }
 RISK_ROWS = {name: (said[0].upper() + said[1:], _RISK_WORDS[name]) for name, said in RISKS.items()}
 LOSS_WORDS = {
@@ -43,8 +42,8 @@ _NOT_PRIVATE = (
 )
 
 
-def verdict(plan: Plan, summary: Summary, others: list[str]) -> str:
-    """Summarize a release in one sentence: what holds, what it costs, what is not promised."""
+def verdict(plan: Plan, summary: Summary) -> str:
+    """Summarize in one sentence what holds for the masked attributes, and what it costs."""
     records = counted(summary["records"], "record")
     il = summary["loss"]["IL"]
     cost = "with nothing that could be lost" if il is None else f"at a loss of {il:.2f} % (IL)"
@@ -64,9 +63,8 @@ def verdict(plan: Plan, summary: Summary, others: list[str]) -> str:
             f"{after['smallest']:,}."
         )
     promised = "" if plan.epsilon is None else f", with differential privacy of epsilon = {plan.epsilon:g}"
-    alike = f"share {'the masked attribute' if len(plan.masked) == 1 else f'all {len(plan.masked)} masked attributes'}"
-    groups = f"{sizes} that {alike}{promised}"
-    return f"k = {plan.k:,} holds: {records} are published in {groups}, {cost}; {_but(plan, others)}."
+    what = "the masked attribute" if len(plan.masked) == 1 else f"the {len(plan.masked)} masked attributes"
+    return f"k = {plan.k:,} holds for {what}: {records} are published in {sizes}{promised}, {cost}."
 
 
 def _hybrid_verdict(plan: Plan, summary: Summary, records: str) -> str:
@@ -80,17 +78,6 @@ def _hybrid_verdict(plan: Plan, summary: Summary, records: str) -> str:
 
 def _from_to(smallest: int, largest: int) -> str:
     return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
-
-
-def _but(plan: Plan, others: list[str]) -> str:
-    """Name the first thing that is not promised."""
-    if plan.confidential and plan.l is None and plan.t is None:
-        return "l-diversity was not requested, so all members of a group may share a confidential value"
-    if plan.epsilon is not None:
-        return "the epsilons of several releases add up"
-    if others:
-        return "published attributes are released unchanged and unprotected"
-    return "differential privacy is not promised: it may show whether a person is in the file"
 
 
 def not_promised(plan: Plan, others: list[str]) -> list[str]:

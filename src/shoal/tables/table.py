@@ -59,6 +59,11 @@ class Table:
         """Return a column as an Arrow array."""
         return column_of(self.native, name)
 
+    def objects(self, name: str) -> list[Any]:
+        """Return the values of a column as objects of Python."""
+        found: list[Any] = self._frame[name].to_list()
+        return found
+
     def labels(self, name: str) -> Labels:
         """Return what a statistics package notes on a column; empty where nothing is noted."""
         return labels_of(self.native.schema.field(name)) if isinstance(self.native, pa.Table) else Labels()
@@ -77,7 +82,7 @@ class Table:
         try:
             one, two = self.column(name), other.column(name)
         except DataError:  # objects of Python that Arrow has no type for
-            return repr(self._frame[name].to_list()) == repr(other._frame[name].to_list())
+            return repr(self.objects(name)) == repr(other.objects(name))
         if name in self.spelling and name in other.spelling:
             return self._text(name).equals(other._text(name))
         if same_values(one, two):

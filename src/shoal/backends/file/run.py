@@ -36,6 +36,7 @@ from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate
+from shoal.pipeline.counting import countable, exposure_of, sizes_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
 from shoal.pipeline.masker import BlockMasker
@@ -43,7 +44,7 @@ from shoal.pipeline.notes import notes
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
-from shoal.pipeline.verify import Promise, Verified, countable, exposure_of, sizes_of, verify
+from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table, dialect_for, open_table, writable_kind
@@ -224,7 +225,7 @@ class FileBackend(FileRecords):
             partial_file,
             masking.losses,
             sums,
-            replace(promise_of(masker, prepared, rescaled, masked.slack), spelled=self.kind == "csv"),
+            replace(promise_of(masker, prepared, self.outline, rescaled, masked.slack), spelled=self.kind == "csv"),
             [*made, *notes(plan, self.outline, masker.types, missing, kept)],
             sums_of_hybrid=masked.hybrid,
             hidden=masked.before if whole else None,

@@ -83,7 +83,8 @@ class FilePairs:
         if self.kind != "csv":
             return open_source(path, None)
         source = open_source(path, self.dialect.as_csv())
-        looked_at = {*self.promise.plan.used, *(self.promise.plan.strata or []), *self.masker.names}
+        numbers = {each.name for each in self.promise.unchanged if each.number}
+        looked_at = {*self.promise.plan.used, *numbers, *self.masker.names}
         if self.promise.edits is not None:
             looked_at |= {*columns_of(self.promise.edits.rules)}
         known = {name: self.source.schema.field(name).type for name in self._names if name in looked_at}
@@ -134,24 +135,23 @@ class FilePairs:
         """Return the pairs of all records."""
         self.changed, pairs = {}, Pairs(self.promise)
         changed = {attribute.name for attribute in self.promise.attributes}
-        looked_at = [name for name in self._names if name in self._looked_at()]
-        originally = [name for name in self.source.schema.names if name in self._looked_at()]
+        unchanged = {each.name for each in self.promise.unchanged}
+        looked_at = [name for name in self._names if name in self._compared() | unchanged]
+        originally = [name for name in self.source.schema.names if name in self._compared()]
         for start, one, two, release in self._side_by_side(path):
             for name in self._names:
                 if name not in changed and not self._same(one.column(name), two.column(name)):
                     self.changed[name] = f"column '{name}' was to stay as it is, and has changed"
-            told_apart = [*changed, *self.promise.plan.masked, *(self.promise.plan.strata or [])]
-            cells = {name: one_chunk(two.column(name)) for name in told_apart} if self.kind == "csv" else None
+            cells = {name: one_chunk(two.column(name)) for name in self._names} if self.kind == "csv" else None
             original = Table(self._typed(one, self.source, [name for name in originally if name in one.column_names]))
             published = Table(self._typed(two, release, looked_at))
             yield pairs.of(original, published, start, cells)
             self.broken = pairs.broken
             self.progress("verify", start + len(one), self.masker.records)
 
-    def _looked_at(self) -> set[str]:
-        plan = self.promise.plan
-        names = {*plan.used, *plan.masked, *(plan.strata or []), *(each.name for each in self.promise.sensitive)}
-        names |= set() if plan.weights is None else {plan.weights}
+    def _compared(self) -> set[str]:
+        """Name the columns of which the original is looked at beside what is published."""
+        names = {*self.promise.plan.used, *(each.name for each in self.promise.sensitive)}
         return names | (set() if self.promise.edits is None else {*columns_of(self.promise.edits.rules)})
 
     def encoded(self, path: Path) -> Iterator[tuple[Matrix, Matrix]]:

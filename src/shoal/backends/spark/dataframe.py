@@ -414,7 +414,7 @@ def _published(
         masked, sums = _rescaled(masked, masker, restoring.rescalings(seen.spreads), fields)
     released = masked.select(numbered_names(names)).toDF(*names)
     slack = dict(zip((each.name for each in masker.changed), seen.slack.tolist(), strict=True))
-    promise = promise_of(masker, prepared, {}, slack)
+    promise = promise_of(masker, prepared, backend.outline, {}, slack)
     kept = None if masker.edits is None else masker.edits.kept
     found = notes_on(masker.plan, backend.outline, masker.types, losses.missing(sums), kept)
     return SparkPublished(

@@ -1,7 +1,7 @@
 """Spark SQL as the judge of a release: the queries of `shoal.pipeline.verify`, and sums over records."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +19,20 @@ class SparkPairs:
 
     published: "SparkPublished"
     collect: str = "collect_list"  # Spark's name of the aggregate
+    hash: str = "xxhash64"
 
     @property
     def _pairs(self) -> DataFrame:
         """Number the published columns that groups are made of, beside the pairs."""
         published = self.published
         plan, masked = published.plan, published.masked
+        left = published.promise.unchanged
         names = published.table.columns
         at = {name: F.col(f"c{names.index(name)}") for name in names}
         keys = [at[each.name].alias(f"k{j}") for j, each in enumerate(published.masker.changed)]
-        as_they_are = [name for name in plan.masked if name not in plan.changed]
-        keys += [at[name].alias(f"m{i}") for i, name in enumerate(as_they_are)]
-        keys += [at[name].alias(f"s{i}") for i, name in enumerate(plan.strata or [])]
+        kinds = {each.name: each.dataType.simpleString() for each in published.table.schema.fields}
+        keys += [_countable(at[each.name], kinds[each.name]).alias(f"u{i}") for i, each in enumerate(left)]
+        keys += [_number(at[each.name], kinds[each.name]).alias(f"n{i}") for i, each in enumerate(left) if each.number]
         if plan.weights is not None:
             keys.append(at[plan.weights].cast("double").alias("w"))
         own = [name for name in masked.columns if re.fullmatch(r"[xyqeb]\d+", name)]
@@ -49,8 +51,34 @@ class SparkPairs:
         """Return a large result in pieces."""
         yield from self._answered(query).toArrow().to_batches(100_000)
 
+    def sample(self, columns: Sequence[str], most: int, records: int) -> pa.Table:
+        """Return expressions on at most so many of the records."""
+        chosen = self._pairs.selectExpr(*(f"{each} AS c{i}" for i, each in enumerate(columns)))
+        if records > most:
+            chosen = chosen.sample(fraction=min(1.1 * most / records, 1.0), seed=0).limit(most)
+        return chosen.toArrow()
+
     def _answered(self, query: str) -> DataFrame:
         return self._pairs.sparkSession.sql(query.replace(" pairs", " {pairs}"), pairs=self._pairs)
+
+
+def _countable(values: Column, kind: str) -> Column:
+    """Return a column that Spark can group by."""
+    return values.cast("string") if _has_no_hash(kind) else values
+
+
+def _number(values: Column, kind: str) -> Column:
+    """Return a column of numbers or moments as numbers."""
+    if kind == "date":
+        return F.unix_date(values)
+    if kind.startswith("timestamp"):
+        return F.unix_micros(values.cast("timestamp"))
+    return values.cast("int") if kind == "boolean" else values
+
+
+def _has_no_hash(kind: str) -> bool:
+    """Whether Spark has no hash for values of a type."""
+    return re.search("map<|variant", kind) is not None
 
 
 def exposure(table: DataFrame, names: list[str]) -> dict[str, float]:
@@ -79,7 +107,7 @@ def traces(table: DataFrame, *columns: list[str]) -> list[int]:
     kinds = {each.name: each.dataType.simpleString() for each in table.schema.fields}
     sums = [F.count(F.lit(1))]
     for names in columns:
-        hashed = [column(name) for name in names if not re.search("map<|variant", kinds[name])]
+        hashed = [column(name) for name in names if not _has_no_hash(kinds[name])]
         sums.append(F.sum(F.xxhash64(*hashed).cast("decimal(20,0)")) if hashed else F.lit(0))
     return [int(total or 0) for total in table.agg(*sums).collect()[0]]
 

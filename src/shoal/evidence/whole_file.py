@@ -1,0 +1,65 @@
+"""The risk of a whole file that lies in memory, whoever masked it: for `check` and `assess`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.backends.database import DuckPairs
+from shoal.pipeline.counting import countable, countable_column
+from shoal.pipeline.whole_file import Columns, as_number, as_unchanged, file_risk
+from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.tables.attributes import Codes
+
+
+def whole_file(
+    table: Table,
+    k: int,
+    masked: Sequence[str],
+    roles: Mapping[str, str],
+    synthetic: Sequence[str] = (),
+    originals: Mapping[str, Codes] | None = None,
+) -> dict[str, Any]:
+    """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
+
+    Parameters
+    ----------
+    table
+        What is published.
+    k
+        The minimum group size.
+    masked, synthetic
+        Its quasi-identifiers, and sensitive attributes with new values. All other columns count as released unchanged.
+    roles
+        The roles of these others where they are known; one without a role may be known to strangers.
+    originals
+        Original values of changed attributes, in the order of the table's records.
+    """
+    changed = [*masked, *synthetic]
+    others = [name for name in table.names if name not in changed]
+    unchanged = [as_unchanged(table, name, roles.get(name, "publish")) for name in others]
+    keys = {name: f"k{j}" for j, name in enumerate(changed)}
+    pairs = {keys[name]: _published(table, name) for name in changed}
+    for i, each in enumerate(unchanged):
+        pairs[f"u{i}"] = _published(table, each.name)
+        if each.number:
+            pairs[f"n{i}"] = as_number(table.column(each.name))
+    values = originals or {}
+    pairs |= {f"x{j}": pa.array(codes, mask=np.isnan(codes)) for j, codes in enumerate(values.values())}
+    batch = pa.RecordBatch.from_pydict(pairs)
+    columns = Columns(
+        k,
+        {name: keys[name] for name in masked},
+        {name: keys[name] for name in synthetic},
+        {name: f"x{j}" for j, name in enumerate(values)},
+        unchanged,
+        **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
+    )
+    return file_risk(DuckPairs(lambda: iter([batch])), columns)
+
+
+def _published(table: Table, name: str) -> Array:
+    """Return a column as it is told apart: by its text, if it comes from a CSV file."""
+    return countable(table.spelling[name]) if name in table.spelling else countable_column(table, name)

@@ -1,0 +1,110 @@
+"""Equivalence classes by SQL: how many combinations of values occur how often, on any backend."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.tables import Table
+from shoal.tables.arrow import Array
+from shoal.tables.dtypes import inner
+from shoal.tables.text_values import decoded
+
+Sizes = dict[int, int]  # how many groups there are of each size
+
+_AT_ONCE = 60  # columns of one query with grouping sets; Spark takes 64
+
+
+class Database(Protocol):
+    """What answers queries on `pairs`."""
+
+    @property
+    def collect(self) -> str:
+        """The name of the aggregate that collects values."""
+
+    @property
+    def hash(self) -> str:
+        """The name of the function that gives equal values equal numbers."""
+
+    def rows(self, query: str) -> "list[tuple[Any, ...]]":
+        """Return the rows of a small result."""
+
+    def each(self, query: str) -> Iterator[pa.RecordBatch]:
+        """Return a large result in pieces."""
+
+    def sample(self, columns: Sequence[str], most: int, records: int) -> pa.Table:
+        """Return expressions on at most so many of the records; all records where they are fewer."""
+
+
+def sizes_of(database: Database, keys: Sequence[str]) -> Sizes:
+    """Count how many combinations of columns occur how often."""
+    inside = f"SELECT count(*) AS n FROM pairs GROUP BY {', '.join(keys)}"  # noqa: S608 - no outside text
+    return {int(n): int(count) for n, count in database.rows(f"SELECT n, count(*) FROM ({inside}) AS g GROUP BY n")}  # noqa: S608
+
+
+def sizes_of_each(database: Database, sets: Sequence[Sequence[str]]) -> list[Sizes]:
+    """Count the combinations of several sets of columns, with as few passes over the records as possible."""
+    found: dict[frozenset[str], Sizes] = {}
+    batch: set[frozenset[str]] = set()
+    for keys in [*map(frozenset, sets), frozenset[str]()]:
+        if batch and (not keys or len(frozenset().union(*batch, keys)) > _AT_ONCE):
+            found |= _grouping_sets(database, batch)
+            batch = set()
+        if len(keys) > _AT_ONCE:
+            found[keys] = sizes_of(database, sorted(keys))
+        elif keys:
+            batch.add(keys)
+    return [found[frozenset(keys)] for keys in sets]
+
+
+def _grouping_sets(database: Database, sets: set[frozenset[str]]) -> dict[frozenset[str], Sizes]:
+    """Count several sets of columns in one pass."""
+    columns = sorted(frozenset().union(*sets))
+    bits = ", ".join(f"GROUPING({column}) AS g{i}" for i, column in enumerate(columns))
+    each = ", ".join(f"({', '.join(sorted(keys))})" for keys in sets)
+    inside = f"SELECT {bits}, count(*) AS n FROM pairs GROUP BY GROUPING SETS ({each})"  # noqa: S608 - no outside text
+    names = ", ".join(f"g{i}" for i in range(len(columns)))
+    found: dict[frozenset[str], Sizes] = {}
+    for row in database.rows(f"SELECT {names}, n, count(*) FROM ({inside}) AS g GROUP BY {names}, n"):  # noqa: S608
+        keys = frozenset(column for column, absent in zip(columns, row, strict=False) if not absent)
+        found.setdefault(keys, {})[int(row[-2])] = int(row[-1])
+    return found
+
+
+def countable(column: Array) -> Array:
+    """Turn the few types that DuckDB does not know into one that tells the same values apart."""
+    if pa.types.is_float16(inner(column.type)):
+        return decoded(column).cast(pa.float32())
+    if pa.types.is_dictionary(column.type):
+        return decoded(column)  # pieces have dictionaries of their own
+    return decoded(column).cast(pa.string()) if pa.types.is_decimal256(inner(column.type)) else column
+
+
+def countable_column(table: Table, name: str) -> Array:
+    """Return a column as DuckDB counts it; objects of Python that Arrow has no type for by their text."""
+    try:
+        return countable(table.column(name))
+    except DataError:
+        return pa.array([repr(value) for value in table.objects(name)])
+
+
+def exposure_of(sizes: Sizes) -> dict[str, float]:
+    """Describe how well records hide by how many groups there are of each size: see `shoal.measures.exposure`."""
+    records, groups = sum(size * count for size, count in sizes.items()), sum(sizes.values())
+    return {
+        "groups": groups,
+        "smallest": min(sizes),
+        "largest": max(sizes),
+        "uniques": sizes.get(1, 0),
+        "real_k": records / groups,
+        "reidentification": 100 * groups / records,
+    }
+
+
+def added_sizes(sizes: NDArray[np.int64]) -> Sizes:
+    """Count how many groups there are of each size."""
+    values, counts = np.unique(sizes, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))

@@ -1,0 +1,188 @@
+"""The risk of the whole file: columns that are released unchanged, and what they give away of masked ones."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from naive import file_exposure
+from shoal.backends.database import DuckPairs
+from shoal.pipeline.counting import sizes_of, sizes_of_each
+
+RECORDS = 5_000
+SURVEY = {"k": 5, "quasi": ["age", "income"], "weights": "weight", "confidential": ["debt"], "method": "mdav"}
+PUBLISHED = ["household", "interviewed", "region"]
+
+
+def survey(n: int = RECORDS) -> pa.Table:
+    """Persons with a near-unique survey weight, and a household number that with the interview date is one, too."""
+    rng = np.random.default_rng(1)
+    return pa.table(
+        {
+            "age": rng.integers(18, 95, n),
+            "income": rng.lognormal(10, 0.6, n).round(),
+            "weight": rng.lognormal(5, 0.9, n).round(2),
+            "household": np.sort(rng.integers(0, n // 2, n)),
+            "interviewed": pa.array(np.datetime64("2024-03-01") + rng.integers(0, 60, n)),
+            "region": rng.choice(list("abcdef"), n),
+            "debt": rng.integers(0, 9_000, n),
+        }
+    )
+
+
+def file_of(table: pa.Table, **options) -> dict:
+    return shoal.protect(table, **{"k": 5, "method": "mdav", **options}).risk()["file"]
+
+
+@pytest.fixture(scope="module")
+def surveyed() -> shoal.Release:
+    return shoal.protect(survey(), **SURVEY, publish=PUBLISHED)
+
+
+def test_every_column_and_their_combinations_are_counted_as_equal_rows_are(surveyed):
+    found, rows = surveyed.risk()["file"], surveyed.table.to_pylist()
+    sets = {"together": ["weight", *PUBLISHED], "with_masked": ["weight", *PUBLISHED, "age", "income"]}
+    sets |= {"everything": [*sets["with_masked"], "debt"]}
+    for what, names in sets.items():
+        assert {*found[what]["columns"]} == {*names}
+        naive = file_exposure([tuple(row[name] for name in names) for row in rows], 5)
+        assert {key: found[what][key] for key in naive} == naive
+    for name in ["weight", *PUBLISHED, "debt"]:
+        naive = file_exposure([(row[name],) for row in rows], 5)
+        assert {key: found["unchanged"][name][key] for key in naive} == naive
+        assert found["unchanged"][name]["distinct"] == naive["groups"] / RECORDS
+
+
+def test_the_headline_names_the_weight_and_the_household_number_on_every_face(surveyed, tmp_path, run):
+    headline = surveyed.risk()["file"]["headline"]
+    assert headline["columns"] == ["weight", "household"]
+    assert (headline["severity"], headline["safe"]) == ("warning", False)
+    assert headline["text"].startswith("5,000 of 5,000 records are unique in columns released unchanged: 'weight' (")
+    surveyed.report(tmp_path / "report.html")
+    shown = (tmp_path / "report.html").read_text().replace("&#39;", "'")
+    cell = (surveyed._repr_html_() or "").replace("&#39;", "'")
+    for page in (shown, cell):
+        assert page.index(headline["text"]) < page.index("k = 5 holds")
+    pa.csv.write_csv(survey(), tmp_path / "survey.csv")
+    command = ["protect", "survey.csv", "-k", "5", "--quasi", "age,income", "--weights", "weight", "--method", "mdav"]
+    command += ["--confidential", "debt", "--publish", ",".join(PUBLISHED), "-o", "masked.csv"]
+    assert f"Warning: {headline['text']}" in " ".join(run(*command)[1].split())
+    found = json.loads(run(*command, "--json", "--overwrite")[1])["risk"]["file"]
+    assert found["headline"]["columns"] == ["weight", "household"]
+
+
+def test_check_passes_on_k_and_warns_of_other_columns(surveyed, tmp_path, run):
+    surveyed.save(tmp_path / "masked.csv")
+    path = str(tmp_path / "masked.csv")
+    code, out, _ = run("check", path, "-k", 5, "--quasi", "age,income", "--confidential", "debt")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "Passed: 5,000 records" in said
+    assert "Warning: 5,000 of 5,000 records are unique in columns other than the quasi-identifiers: 'weight'" in said
+    again = shoal.check(path, manifest=f"{path}.manifest.json")["file"]
+    assert again["unchanged"]["debt"]["role"] == "confidential"
+    assert again["headline"]["columns"] == ["weight", "household"]
+
+
+def test_assess_finds_unchanged_columns_by_comparing(surveyed):
+    found = shoal.assess(survey(), surveyed.table, confidential=["debt"])["risk"]["file"]
+    assert {*found["unchanged"]} == {"weight", *PUBLISHED, "debt"}
+    assert found["together"]["uniques"] == surveyed.risk()["file"]["together"]["uniques"]
+    assert found["headline"]["columns"] == ["weight", "household"]
+
+
+def test_a_file_is_called_safe_only_if_no_record_is_unique_in_all_its_columns():
+    table = survey(500)
+    masked = file_of(table.select(["age", "income"]), quasi=["age", "income"])
+    assert masked["headline"]["safe"]
+    assert masked["headline"]["text"].startswith("Safe over all published columns")
+    with_debt = file_of(table.select(["age", "income", "debt"]), quasi=["age", "income"], confidential=["debt"])
+    assert with_debt["headline"]["severity"] == "note"
+    assert not with_debt["headline"]["safe"]
+    assert "An intruder who knows 'debt'" in with_debt["headline"]["text"]
+    with_weight = file_of(table.select(["age", "income", "weight"]), quasi=["age", "income"], publish=["weight"])
+    assert with_weight["headline"]["severity"] == "warning"
+
+
+def test_columns_that_are_harmless_alone_are_found_in_combination():
+    rng = np.random.default_rng(4)
+    table = pa.table({"x": rng.normal(size=600), **{f"c{i}": rng.integers(0, 6, 600) for i in range(5)}})
+    found = file_of(table, quasi=["x"], publish="rest")
+    assert not any(row["below_k"] for row in found["unchanged"].values())
+    assert found["headline"]["columns"] == [f"c{i}" for i in range(5)]
+    assert "the combination of columns released unchanged" in found["headline"]["text"]
+
+
+def test_unchanged_columns_that_add_up_to_hybrid_data_are_the_headline(reference_file):
+    options = {"method": "hybrid", "k": 20, "confidential": ["PTOTVAL"], "seed": 1, "publish": "rest"}
+    release = shoal.protect(reference_file("census"), **options)
+    [found] = release.risk()["file"]["determined"]
+    assert found["formula"] == "POTHVAL + PEARNVAL"
+    assert (found["column"], found["exact"], found["records"]) == ("PTOTVAL", 1080, 1080)
+    headline = release.risk()["file"]["headline"]
+    assert headline["text"].startswith(
+        "The original 'PTOTVAL' can be computed from columns released unchanged in 1,080"
+    )
+    assert any("records are unique in columns released unchanged" in note for note in release.notes)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.booleans(), st.integers(0, 3))
+def test_a_planted_linear_relation_is_found_and_none_where_there_is_none(seed, planted, noise_columns):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(50, 9, 300).round(2), rng.lognormal(3, 1, 300).round(2)
+    x = 3 * a - 0.5 * b + 7 if planted else rng.normal(size=300)
+    others = {f"z{i}": rng.normal(size=300) for i in range(noise_columns)}
+    found = file_of(pa.table({"x": x, "a": a, "b": b, **others}), quasi=["x"], publish="rest")["determined"]
+    assert [(each["column"], {*each["by"]}, each["records"]) for each in found] == (
+        [("x", {"a", "b"}, 300)] if planted else []
+    )
+
+
+def test_a_sum_that_holds_in_most_records_is_found_though_zeros_agree_by_chance():
+    rng = np.random.default_rng(8)
+    a, b, c = (np.where(rng.random(800) < 0.5, 0, rng.integers(1, 5_000, 800)) for _ in range(3))
+    odd = rng.random(800) < 0.2
+    x = np.where(odd, rng.integers(0, 90_000, 800), a - b + c)
+    [found] = file_of(pa.table({"x": x, "a": a, "b": b, "c": c}), quasi=["x"], publish="rest")["determined"]
+    assert found["formula"] == "a - b + c"
+    assert found["exact"] == int((x == a - b + c).sum())
+    unrelated = np.where(rng.random(800) < 0.9, 0, rng.integers(1, 5_000, 800))
+    assert not file_of(pa.table({"x": unrelated, "a": a, "b": b}), quasi=["x"], publish="rest")["determined"]
+
+
+def test_a_category_each_value_of_which_goes_with_one_value_of_a_masked_column_is_found():
+    rng = np.random.default_rng(9)
+    town = rng.integers(0, 40, 900)
+    region = np.array(list("nesw"))[town % 4]
+    table = pa.table({"region": region, "age": rng.integers(18, 90, 900), "town": town.astype(str), "sex": town % 2})
+    found = file_of(table, quasi=["region", "age"], publish="rest")["determined"]
+    assert [(each["column"], each["by"], each["how"], each["records"]) for each in found] == [
+        ("region", ["town"], "category", 900)
+    ]
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from([0, 1, None])] * 3), min_size=1),
+    st.sets(st.sampled_from(range(7)), min_size=1),
+)
+def test_several_sets_of_columns_are_counted_in_one_pass_as_one_by_one(rows, chosen):
+    batch = pa.RecordBatch.from_pydict(
+        {f"u{i}": pa.array(column, pa.int64()) for i, column in enumerate(zip(*rows, strict=True))}
+    )
+    database = DuckPairs(lambda: iter([batch]))
+    sets = [[f"u{i}" for i in range(3) if (number + 1) >> i & 1] for number in chosen]
+    assert sizes_of_each(database, sets) == [sizes_of(database, keys) for keys in sets]
+
+
+def test_objects_without_an_arrow_type_and_nested_columns_are_counted(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": np.arange(20.0), "what": [complex(i % 4, 1) for i in range(20)]})
+    assert file_of(frame, quasi=["x"], publish=["what"])["unchanged"]["what"]["groups"] == 4
+    nested = pa.table({"x": np.arange(20.0), "list": [[i % 5, 1] for i in range(20)]})
+    assert file_of(nested, quasi=["x"], publish=["list"])["unchanged"]["list"]["groups"] == 5
