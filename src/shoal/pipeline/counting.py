@@ -1,6 +1,6 @@
 """Equivalence classes by SQL: how many combinations of values occur how often, on any backend."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,11 +45,14 @@ def sizes_of(database: Database, keys: Sequence[str]) -> Sizes:
     return {int(n): int(count) for n, count in database.rows(f"SELECT n, count(*) FROM ({inside}) AS g GROUP BY n")}  # noqa: S608
 
 
-def sizes_of_each(database: Database, sets: Sequence[Sequence[str]]) -> list[Sizes]:
+def sizes_of_each(
+    database: Database, sets: Sequence[Sequence[str]], known: Mapping[frozenset[str], Sizes] | None = None
+) -> list[Sizes]:
     """Count the combinations of several sets of columns, with as few passes over the records as possible."""
-    found: dict[frozenset[str], Sizes] = {}
+    found = {**(known or {})}
     batch: set[frozenset[str]] = set()
-    for keys in [*map(frozenset, sets), frozenset[str]()]:
+    asked = [frozenset(keys) for keys in sets if frozenset(keys) not in found]
+    for keys in [*asked, frozenset[str]()]:
         if batch and (not keys or len(frozenset().union(*batch, keys)) > _AT_ONCE):
             found |= _grouping_sets(database, batch)
             batch = set()

@@ -243,7 +243,9 @@ def verify(
     failures += changed()
     if failures:
         raise CheckFailed(failures)
-    return replace(found, distinct=distinct, closeness=closeness, file=file_risk(database, promise.columns))
+    columns = promise.columns
+    known = found.together if [*columns.masked] == promise.plan.masked else None
+    return replace(found, distinct=distinct, closeness=closeness, file=file_risk(database, columns, known))
 
 
 def _keys(promise: Promise, block: Sequence[str]) -> str:

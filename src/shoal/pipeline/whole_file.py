@@ -104,7 +104,7 @@ def as_number(column: Array) -> Array:
     return column if is_number(kind) else column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
 
 
-def file_risk(database: Database, columns: Columns) -> Finding:
+def file_risk(database: Database, columns: Columns, counted_already: Sizes | None = None) -> Finding:
     """Measure what the whole file gives a stranger.
 
     Parameters
@@ -113,6 +113,8 @@ def file_risk(database: Database, columns: Columns) -> Finding:
         Answers queries on `pairs`.
     columns
         What is in the file.
+    counted_already
+        The equivalence classes of the masked quasi-identifiers, where these were counted.
 
     Returns
     -------
@@ -132,7 +134,8 @@ def file_risk(database: Database, columns: Columns) -> Finding:
     }
     sets = {what: names for what, names in sets.items() if names}
     asked = [*([expression] for expression in at.values()), *(list(names.values()) for names in sets.values())]
-    sizes = sizes_of_each(database, asked)
+    known = {} if counted_already is None else {frozenset(columns.masked.values()): counted_already}
+    sizes = sizes_of_each(database, asked, known)
     each = zip(columns.unchanged, sizes, strict=False)
     found: Finding = {
         "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns.k)} for column, counts in each}

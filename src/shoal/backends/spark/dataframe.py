@@ -44,13 +44,14 @@ from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.pipeline.certify import Certificate
+from shoal.pipeline.counting import Sizes, added_sizes, exposure_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.notes import notes as notes_on
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.rescale import Restoring, Spreads
-from shoal.pipeline.verify import Pairs, Promise, Sizes, Verified, added_sizes, exposure_of, verify
+from shoal.pipeline.verify import Pairs, Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
