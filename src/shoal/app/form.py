@@ -1,7 +1,6 @@
 """What somebody chose on the page, and the plan that says it: nothing that a plan could not say."""
 
 import csv
-import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -55,6 +54,8 @@ class Choices:
     ----------
     roles, types
         Of attributes; only types that differ from what the file says become part of the plan.
+    known_levels
+        Levels that are told by their words; values of the data, and so never shown.
     missing_words
         Words in a CSV file that mean a missing value.
     levels
@@ -69,6 +70,7 @@ class Choices:
     types: dict[str, str] = field(default_factory=dict)
     inferred: dict[str, str] = field(default_factory=dict)
     levels: dict[str, str] = field(default_factory=dict)
+    known_levels: dict[str, list[str]] = field(default_factory=dict)
     attribute_weights: dict[str, float] = field(default_factory=dict)
     k: int = 5
     method: str = "auto"
@@ -95,7 +97,7 @@ class Choices:
             roles={name: role if role in ROLES else "publish" for name, role in roles.items()},
             types={each["column"]: each["type"] for each in columns},
             inferred={each["column"]: "" if each["guessed"] else each["type"] for each in columns},
-            levels={each["column"]: _line(each["levels"]) for each in columns if each["levels"]},
+            known_levels={each["column"]: each["levels"] for each in columns if each["levels"]},
             strata=[name for name, role in roles.items() if role == "strata"],
             weights=next((name for name, role in roles.items() if role == "weights"), ""),
             missing="group" if any(each["missing"] and each["role"] == "quasi" for each in columns) else "error",
@@ -112,11 +114,18 @@ class Choices:
         """The attributes that are published as they are: strata and survey weights are among them."""
         return [name for name, role in self.roles.items() if role in ("confidential", "publish")]
 
+    def levels_of(self, name: str) -> list[str]:
+        """Return the levels of an ordinal attribute that were typed, or else those that its words tell."""
+        if self.types[name] != "ordinal":
+            return []
+        typed = self.levels.get(name, "")
+        return _levels(typed) if typed.strip() else list(self.known_levels.get(name, []))
+
     def options(self) -> dict[str, Any]:
         """Give the options of the plan: what is usual is left out, and what does not apply to the rest."""
         masked = self.having("quasi")
         diverse = self.l is not None or self.t is not None
-        used = {*masked, *(self.having("confidential") if diverse else [])}
+        used = [*masked, *(self.having("confidential") if diverse else [])]
         strata = [name for name in self.strata if name in self.kept]
         rules = [line.strip() for line in self.edits.splitlines() if line.strip()]
         edits = (rules or None) if self.edits_file is None else str(self.edits_file)
@@ -128,11 +137,7 @@ class Choices:
             "publish": [name for name in self.having("publish") if name not in (*strata, self.weights)],
             "csv": {"missing": self.missing_words} if self.missing_words else None,
             "types": {name: type_ for name, type_ in self.types.items() if self._changed(name, used)},
-            "levels": {
-                name: _levels(text)
-                for name, text in self.levels.items()
-                if text.strip() and self.types[name] == "ordinal" and name in used
-            },
+            "levels": {name: levels for name in used if (levels := self.levels_of(name))},
             "attribute_weights": {name: each for name, each in self.attribute_weights.items() if name in masked},
             "method": self.method,
             "budget": (self.budget.strip() or None) if self.method == "best" else None,
@@ -150,15 +155,8 @@ class Choices:
         usual = {name: each.default for name, each in Plan.model_fields.items()}
         return {name: value for name, value in given.items() if value != usual[name]}
 
-    def _changed(self, name: str, used: set[str]) -> bool:
+    def _changed(self, name: str, used: list[str]) -> bool:
         return name in used and self.types[name] != self.inferred[name]
-
-
-def _line(levels: list[str]) -> str:
-    """Write levels as a line of CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(levels)
-    return text.getvalue()
 
 
 def _levels(text: str) -> list[str]:

@@ -50,6 +50,7 @@ def survey(path: str, progress: Progress) -> Found:
     for each in found["columns"]:
         each["role"] = "confidential" if each["column"] in datasets.CONFIDENTIAL else "quasi"
         each["type"] = datasets.TYPES.get(each["column"], "continuous")
+        each["reason"] = "known of this survey"
     return found
 
 

@@ -11,6 +11,7 @@ _MEANINGS = (
     "Masked: what an outsider may know of a person or business, such as age or town. Confidential: what must not be "
     "learned of them; it is released unchanged, hidden within the group. Dropped: names and numbers that identify."
 )
+_IN_ORDER = 'levels in order: low, "middle, or so", high'
 _ON_SCREEN = 50  # attributes at a time: a browser is slow with thousands of fields
 
 
@@ -55,6 +56,7 @@ def _screens(view: View, screens: int) -> None:
 def _row(view: View, column: dict[str, Any]) -> None:
     """Draw one attribute: what is proposed, why, and what to look at."""
     choices, name = view.work.choices, column["column"]
+    known = choices.known_levels.get(name)
 
     def chosen(field: dict[str, Any], value: Any) -> None:
         field[name] = value
@@ -92,11 +94,11 @@ def _row(view: View, column: dict[str, Any]) -> None:
             type_ = ui.select([*TYPES], value=choices.types[name], on_change=lambda e: chosen(choices.types, e.value))
             _named(type_, f"Type of {name}", "min-width: 9rem")
             levels = ui.input(
-                placeholder='levels in order: low, "middle, or so", high',
+                placeholder=f"{len(known)} levels in the order of their words" if known else _IN_ORDER,
                 value=choices.levels.get(name, ""),
                 on_change=lambda e: chosen(choices.levels, e.value),
             )
-            _named(levels, f"Levels of {name}", "min-width: 16rem")
+            _named(levels, f"Levels of {name}", "min-width: 13rem")
         with ui.element("td"):
             weight = ui.number(
                 value=choices.attribute_weights.get(name, 1), min=0, step=1, on_change=lambda e: weighs(e.value)
