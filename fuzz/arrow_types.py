@@ -36,7 +36,7 @@ def release(data: bytes) -> None:
     }
     if draws.chance(3):
         options["types"] = {"a": draws.pick(["nominal", "ordinal", "continuous", "date", "datetime", "boolean"])}
-    found = sentence_or(lambda: protect(table, k=2, method="mdav", round=draws.chance(2), **options))
+    found = sentence_or(lambda: protect(table, k=2, publish="rest", method="mdav", round=draws.chance(2), **options))
     if found is not None:
         sentence_or(lambda: _written(found, draws.pick(ENDINGS)))
     refuse_leftovers()

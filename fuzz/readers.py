@@ -66,6 +66,6 @@ def _read(data: bytes, name: str, *, named: bool) -> None:
 
 def _published(path: Path) -> None:
     """Protect a file, and write what is published like it."""
-    release = protect(path, k=2, missing="group", method="mdav")
+    release = protect(path, k=2, publish="rest", missing="group", method="mdav")
     with tempfile.TemporaryDirectory() as folder:
         release.save(Path(folder, f"out{path.suffix}"))

@@ -31,7 +31,7 @@ class Bad(NamedTuple):
 def people(second: str = SECOND, **options: Any) -> Bad:
     """Twelve people; another second record, and other options than k = 3 of age and income."""
     content = PEOPLE.replace(SECOND, second)
-    return Bad(content, {"k": 3, "quasi": ["age", "income"], **options})
+    return Bad(content, {"k": 3, "quasi": ["age", "income"], "publish": "rest", **options})
 
 
 def numbers(header: str, line: str, records: int = 9) -> Bad:
@@ -45,7 +45,7 @@ KINDS = {
     "k = 2.7": people(k=2.7),
     "k = five": people(k="five"),
     "k larger than the number of records": people(k=13),
-    "one record": Bad("name,age\np,3\n", {"k": 3}),
+    "one record": Bad("name,age\np,3\n", {"k": 3, "publish": "rest"}),
     "an infinite value": people("p1,21,inf,north"),
     "a number beyond the largest float": people("p1,21,1e999,north"),
     "NaN": people("p1,21,NaN,north"),
@@ -61,13 +61,13 @@ KINDS = {
     "an unknown column": people(quasi=["agee"]),
     "a column in two roles": people(quasi=["age"], confidential=["age"]),
     "a column named twice": people(quasi=["age", "age"]),
-    "no column of numbers": numbers("a,b", "x,y"),
-    "a column without values": Bad(re.sub("north|south", "", PEOPLE), {"k": 3, "quasi": ["town"]}),
+    "no column of numbers": Bad("a,b\n" + 9 * "x,y\n", {"k": 3, "publish": "rest"}),
+    "a column without values": Bad(re.sub("north|south", "", PEOPLE), {"k": 3, "quasi": ["town"], "publish": "rest"}),
     "a constant column": numbers("a,b", "{0},5"),
     "columns that are all the same": numbers("a,b", "{0},{0}"),
     "records that are all the same": numbers("a,b", "1,2"),
     "a column of true and false": Bad(
-        PEOPLE.replace("north", "true").replace("south", "false"), {"k": 3, "quasi": ["town"]}
+        PEOPLE.replace("north", "true").replace("south", "false"), {"k": 3, "quasi": ["town"], "publish": "rest"}
     ),
     "a record with a cell too many": people("p1,21,1007,north,x"),
     "a quote that is never closed": people('p1,21,1007,"north'),
@@ -106,6 +106,9 @@ def arguments(options: dict[str, Any]) -> list[str]:
     names = {"k": "-k", "types": "--type", "csv": "--encoding"}
     given = []
     for name, value in options.items():
+        if name == "publish":
+            given.append("--publish-rest")
+            continue
         if name == "csv":
             value = value["encoding"]
         if isinstance(value, dict):

@@ -35,15 +35,17 @@ rows = [f"{20 + i},{1000 + 7 * i * i},{2 * i},{1000 + 7 * i * i + 2 * i},{'NSEW'
 Path("people.csv").write_text("\\n".join(["age,wages,other,costs,region", *rows]) + "\\n")
 Path("rules.txt").write_text("sum: wages + other == costs\\n")
 quasi = ("--quasi", "age,wages,other,costs")
+roles = (*quasi, "--publish", "region")
 for kind in ("csv", "parquet", "xlsx", "sav", "xml"):
-    run("protect", "people.csv", "-k", "3", *quasi, "--edits", "rules.txt", "-o", f"masked-{kind}.{kind}")
-run("protect", "people.csv", "-k", "3", "-o", "reported.csv", "--report", "report.html")
-run("sweep", "people.csv", "-k", "3-5", *quasi)
+    run("protect", "people.csv", "-k", "3", *roles, "--edits", "rules.txt", "-o", f"masked-{kind}.{kind}")
+run("protect", "people.csv", "-k", "3", "--publish-rest", "-o", "reported.csv", "--report", "report.html")
+run("sweep", "people.csv", "-k", "3-5", *roles)
 run("edits", "people.csv", "rules.txt")
 run("check", "masked-csv.csv", "-k", "3", *quasi, "--edits", "rules.txt")
 run("assess", "people.csv", "masked-csv.csv", *quasi)
 run("demo")
-protect_file(Plan(k=3, input="masked-parquet.parquet", output="large.parquet", quasi=["age"], scale={"block_size": 20}))
+large = {"input": "masked-parquet.parquet", "output": "large.parquet", "scale": {"block_size": 20}}
+protect_file(Plan(k=3, quasi=["age"], publish="rest", **large))
 """
 
 

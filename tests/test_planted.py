@@ -12,7 +12,10 @@ from shoal.cli import main
 from shoal.tables import open_table, write_table
 
 ROLES = ["--quasi", ",".join(QUASI), "--confidential", ",".join(CONFIDENTIAL), "--identifiers", "name"]
+REST = ["--publish-rest"]
 COMMANDS = {
+    "untreated": ["protect", "data.csv", "-k", "5", "-o", "o.csv"],
+    "untreated, json": ["protect", "data.csv", "-k", "5", "--quasi", "age", "-o", "o.csv", "--json"],
     "protect": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--report", "report.html"],
     "json": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--json"],
     "blocks": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--block-records", "60"],
@@ -24,17 +27,21 @@ COMMANDS = {
     "assess": ["assess", "data.csv", "other.csv", "--quasi", "age,income", "--confidential", "illness,debt"],
     "check": ["check", "data.csv", "-k", "5", "--quasi", "age,income"],
     "check rules": ["check", "data.csv", "-k", "2", "--quasi", "name", "--edit", "debt <= 1000"],
-    "no numbers": ["protect", "data.csv", "-k", "5", "--quasi", "name", "--type", "name=continuous", "-o", "o.csv"],
-    "no dates": ["protect", "data.csv", "-k", "5", "--quasi", "illness", "--type", "illness=date", "-o", "o.csv"],
+    "no numbers": [
+        "protect", "data.csv", "-k", "5", "--quasi", "name", "--type", "name=continuous", *REST, "-o", "o.csv",
+    ],
+    "no dates": [
+        "protect", "data.csv", "-k", "5", "--quasi", "illness", "--type", "illness=date", *REST, "-o", "o.csv",
+    ],
     "no levels": [
         "protect", "data.csv", "-k", "5", "--quasi", "illness", "--type", "illness=ordinal", "--levels",
-        "illness=flu,gout,none", "-o", "o.csv",
+        "illness=flu,gout,none", *REST, "-o", "o.csv",
     ],
-    "strata": ["protect", "data.csv", "-k", "5", "--quasi", "age", "--strata", "illness", "-o", "o.csv"],
+    "strata": ["protect", "data.csv", "-k", "5", "--quasi", "age", "--strata", "illness", *REST, "-o", "o.csv"],
     "diversity": ["protect", "data.csv", "-k", "5", *ROLES, "-l", "150", "-o", "o.csv"],
     "hybrid": [
         "protect", "data.csv", "-k", "30", "--method", "hybrid", "--confidential", "debt,income", "--identifiers",
-        "name,illness", "-o", "o.csv", "--report", "report.html",
+        "name,illness", *REST, "-o", "o.csv", "--report", "report.html",
     ],
 }  # fmt: skip
 MASKED = ("protect", "json", "blocks", "large", "rules", "hybrid")  # the others are refused, or have nothing to write

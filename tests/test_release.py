@@ -30,7 +30,7 @@ def masked_names(table):
 @given(seeds, many, few, st.integers(2, 9), st.sampled_from(["mean", "median"]))
 def test_every_group_has_k_to_2k_minus_1_records(seed, n, d, k, aggregate):
     table = random_table(seed, max(n, k), d)
-    release = shoal.protect(table, k=k, quasi=masked_names(table), aggregate=aggregate)
+    release = shoal.protect(table, k=k, quasi=masked_names(table), aggregate=aggregate, publish=["town", "ill"])
     sizes = np.bincount(release.groups)
     assert sizes.min() >= k
     assert sizes.max() <= 2 * k - 1
@@ -39,7 +39,7 @@ def test_every_group_has_k_to_2k_minus_1_records(seed, n, d, k, aggregate):
 @given(seeds, many, few)
 def test_means_are_preserved(seed, n, d):
     table = random_table(seed, max(n, 3), d)
-    release = shoal.protect(table, k=3, quasi=masked_names(table))
+    release = shoal.protect(table, k=3, quasi=masked_names(table), publish=["town", "ill"])
     for name in masked_names(table):
         before, after = table[name].to_numpy(), release.table[name].to_numpy()
         assert after.mean() == pytest.approx(before.mean(), rel=1e-12)
@@ -53,8 +53,8 @@ def test_means_are_preserved(seed, n, d):
 def test_permuting_the_rows_permutes_the_release(seed, n, d):
     table = random_table(seed, max(n, 3), d)
     order = np.random.default_rng(seed).permutation(len(table))
-    release = shoal.protect(table, k=3, quasi=masked_names(table))
-    permuted = shoal.protect(table.take(order), k=3, quasi=masked_names(table))
+    release = shoal.protect(table, k=3, quasi=masked_names(table), publish="rest")
+    permuted = shoal.protect(table.take(order), k=3, quasi=masked_names(table), publish="rest")
     assert permuted.table.equals(release.table.take(order))
 
 
@@ -64,7 +64,7 @@ def test_two_runs_give_equal_bytes(tmp_path_factory, seed, n):
     folder = tmp_path_factory.mktemp("runs")
     table = random_table(seed, max(n, 3), 2)
     for name in ("a.csv", "b.csv"):
-        shoal.protect(table, k=3, quasi=["x0", "x1"]).save(folder / name)
+        shoal.protect(table, k=3, quasi=["x0", "x1"], publish=["town", "ill"]).save(folder / name)
     assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
 
 
@@ -107,10 +107,12 @@ def test_the_same_kind_of_table_comes_back(kind):
 
 def test_the_index_of_a_pandas_table_is_kept():
     table = pd.DataFrame(COLUMNS, index=list("uvwxyz"))
-    release = shoal.protect(table, k=3, quasi=["age"])
+    release = shoal.protect(table, k=3, quasi=["age"], publish="rest")
     assert list(release.table.index) == list("uvwxyz")
     assert any("index of the table is kept" in note for note in release.notes)
-    assert not any("index" in note for note in shoal.protect(pd.DataFrame(COLUMNS), k=3, quasi=["age"]).notes)
+    assert not any(
+        "index" in note for note in shoal.protect(pd.DataFrame(COLUMNS), k=3, quasi=["age"], publish="rest").notes
+    )
 
 
 def test_anything_with_an_arrow_stream_will_do():
@@ -118,7 +120,7 @@ def test_anything_with_an_arrow_stream_will_do():
         def __arrow_c_stream__(self, requested_schema=None):
             return pa.table(COLUMNS).__arrow_c_stream__(requested_schema)
 
-    assert isinstance(shoal.protect(Stream(), k=3, quasi=["age"]).table, pa.Table)
+    assert isinstance(shoal.protect(Stream(), k=3, quasi=["age"], publish="rest").table, pa.Table)
 
 
 def test_integers_become_floats_whatever_their_means_and_the_release_says_so():
@@ -152,14 +154,18 @@ def test_vmdav_lets_groups_grow_where_records_are_dense():
 
 @pytest.mark.parametrize("method", ["pca", "zscores"])
 def test_a_line_is_cut_into_groups_of_k(method):
-    release = shoal.protect(random_table(2, 50, 3), k=4, quasi=["x0", "x1", "x2"], method=method)
+    release = shoal.protect(
+        random_table(2, 50, 3), k=4, quasi=["x0", "x1", "x2"], method=method, publish=["town", "ill"]
+    )
     assert release.plan.method == method
     assert np.bincount(release.groups).min() >= 4
     assert np.bincount(release.groups).max() <= 7
 
 
 def test_mic1d_promises_no_groups_and_says_so(tmp_path):
-    release = shoal.protect(random_table(2, 50, 3), k=30, quasi=["x0", "x1", "x2"], method="mic1d")
+    release = shoal.protect(
+        random_table(2, 50, 3), k=30, quasi=["x0", "x1", "x2"], method="mic1d", publish=["town", "ill"]
+    )
     assert "guarantees no groups of k" in release.notes[0]
     published = set(zip(*(release.table[name].to_pylist() for name in ("x0", "x1", "x2")), strict=True))
     assert release.risk()["after"]["real_k"] == 50 / len(published)
@@ -169,17 +175,17 @@ def test_mic1d_promises_no_groups_and_says_so(tmp_path):
 
 def test_mic1d_tells_what_it_published_as_it_was():
     table = random_table(2, 50, 3)
-    release = shoal.protect(table, k=10, quasi=["x0", "x1", "x2"], method="mic1d")
+    release = shoal.protect(table, k=10, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
     assert any("% of the values unchanged" in note for note in release.notes)
     with pytest.raises(shoal.DataError, match="of the values as they are; take a larger k"):
-        shoal.protect(table, k=2, quasi=["x0", "x1", "x2"], method="mic1d")
+        shoal.protect(table, k=2, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
 
 
 def test_mic1d_counts_values_and_not_records():
     table = random_table(2, 50, 3)
-    assert shoal.protect(table, k=150, quasi=["x0", "x1", "x2"], method="mic1d").plan.k == 150
+    assert shoal.protect(table, k=150, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest").plan.k == 150
     with pytest.raises(shoal.DataError, match="150 values"):
-        shoal.protect(table, k=151, quasi=["x0", "x1", "x2"], method="mic1d")
+        shoal.protect(table, k=151, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
 
 
 def test_blocks_can_be_chosen_by_correlation(tmp_path):
@@ -299,7 +305,7 @@ def test_missing_strata_are_a_stratum_of_their_own():
 
 def test_restored_variances_are_those_of_the_original():
     table = random_table(8, 300, 2)
-    release = shoal.protect(table, k=5, quasi=["x0", "x1"], restore_variance=True)
+    release = shoal.protect(table, k=5, quasi=["x0", "x1"], restore_variance=True, publish=["town", "ill"])
     for row in release.loss()["attributes"].values():
         assert row["variance_ratio"] == pytest.approx(1, abs=1e-12)
         assert row["mean_change"] == pytest.approx(0, abs=1e-12)
@@ -330,7 +336,7 @@ def test_a_variance_that_cannot_be_restored_is_an_error():
 )
 def test_bad_input_is_one_clear_sentence(table, options, message):
     with pytest.raises(shoal.ShoalError, match=message):
-        shoal.protect(pa.table(table), **{"k": 2, **options})
+        shoal.protect(pa.table(table), publish="rest", **{"k": 2, **options})
 
 
 def test_without_a_table_something_is_missing():
@@ -342,8 +348,8 @@ def test_without_a_table_something_is_missing():
 def test_numbers_in_disguise_do_not_slip_through_unmasked(ages):
     table = pd.DataFrame({"age": ages, "income": [1, 2, 3]})
     with pytest.raises(shoal.DataError, match="'age' holds numbers that are stored"):
-        shoal.protect(table, k=2)
-    assert list(shoal.protect(table, k=2, quasi=["income"]).table["age"]) == list(ages)
+        shoal.protect(table, k=2, publish="rest")
+    assert list(shoal.protect(table, k=2, quasi=["income"], publish="rest").table["age"]) == list(ages)
 
 
 def test_a_seed_that_is_not_used_is_told():
@@ -371,7 +377,7 @@ def test_the_public_face_takes_its_arguments():
 
 
 def test_warnings_come_before_notes_and_are_told_apart_in_json():
-    release = shoal.protect(pa.table(COLUMNS), k=3, quasi=["age"])
+    release = shoal.protect(pa.table(COLUMNS), k=3, quasi=["age"], publish="rest")
     severities = [note.severity for note in release.notes]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     assert release.notes[0].startswith("released unchanged and unprotected: ")

@@ -22,12 +22,14 @@ MIXED = ["income", "hours", "town", "born"]
 
 
 def released(records: pa.Table, name: str) -> shoal.Release:
-    return shoal.protect(records, **{**({} if name == "ms" else {"k": 3}), **CASES[name]})
+    return shoal.protect(records, publish="rest", **{**({} if name == "ms" else {"k": 3}), **CASES[name]})
 
 
 def streamed(source: Path, output: Path, **options) -> bytes:
     """Protect a file in passes over it; return the bytes of the release."""
-    plan = Plan(**{"k": 3, "quasi": MIXED, "scale": {"block_size": 100, "memory": "400MB"}, **options})
+    plan = Plan(
+        **{"k": 3, "quasi": MIXED, "publish": "rest", "scale": {"block_size": 100, "memory": "400MB"}, **options}
+    )
     shoal.protect_file(plan.updated(input=str(source), output=str(output)), overwrite=True)
     return output.read_bytes()
 
@@ -51,10 +53,12 @@ def test_the_number_of_cores_does_not_matter_to_blocks_and_proofs(monkeypatch):
         monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
         records = table(900)
         blocks = [
-            shoal.protect(records, k=3, quasi=quasi, scale={"block_size": 100, "seams": quasi == NUMBERS}).table
+            shoal.protect(
+                records, k=3, quasi=quasi, publish="rest", scale={"block_size": 100, "seams": quasi == NUMBERS}
+            ).table
             for quasi in (NUMBERS, MIXED)
         ]
-        proved = shoal.protect(table(60), k=3, quasi=NUMBERS, method="best", budget=3000, bound=True)
+        proved = shoal.protect(table(60), k=3, quasi=NUMBERS, publish="rest", method="best", budget=3000, bound=True)
         found.append((blocks, proved.groups.tolist(), proved.certificate.bound))
     assert found[0] == found[1] == found[2]
 
@@ -81,7 +85,7 @@ def test_neither_cores_nor_the_size_of_pieces_matter_to_a_file(monkeypatch, tmp_
 def test_both_engines_publish_the_same(tmp_path, quasi):
     source = written(tmp_path, "parquet", 300)
     streamed(source, tmp_path / "out.parquet", quasi=quasi, scale={"block_size": 300})
-    whole = shoal.protect(pq.read_table(source), k=3, quasi=quasi, method="mdav").table
+    whole = shoal.protect(pq.read_table(source), k=3, quasi=quasi, publish="rest", method="mdav").table
     published = pq.read_table(tmp_path / "out.parquet")
     for name in whole.column_names:
         one, two = published.column(name).to_pylist(), whole.column(name).to_pylist()

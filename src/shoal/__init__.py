@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
+    from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError, UntreatedColumns
     from shoal.estimator import Microaggregation
     from shoal.evidence.assess import assess
     from shoal.evidence.check import check
@@ -32,6 +32,7 @@ _HOMES = {
     "MissingExtra": "errors",
     "PlanError": "errors",
     "ShoalError": "errors",
+    "UntreatedColumns": "errors",
     "Microaggregation": "estimator",
     "partition": "partitioning",
     "Plan": "plan",
@@ -57,6 +58,7 @@ __all__ = [
     "Roles",
     "ShoalError",
     "Sweep",
+    "UntreatedColumns",
     "assess",
     "check",
     "partition",

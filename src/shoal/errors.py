@@ -19,6 +19,36 @@ class PlanError(ShoalError):
         super().__init__("\n".join(in_a_line(field, what) for field, what in problems))
 
 
+class UntreatedColumns(PlanError):
+    """Columns would be released unchanged, which nobody asked for.
+
+    Attributes
+    ----------
+    what : str
+        How many.
+    columns : list of dict
+        For each column without a role the proposed ``treatment`` and ``type``, the ``reason`` and a ``warning``.
+    options : dict
+        The fields of the plan that carry the proposals out.
+    """
+
+    ADVICE = "Check each proposal, correct what is wrong, and run again with these options"
+
+    def __init__(self, what: str, columns: list[dict[str, str]], options: dict[str, Any]) -> None:
+        self.what, self.columns, self.options = what, columns, options
+        proposed = "'{column}' has no treatment. Proposed: {treatment} ({reason})."
+        super().__init__([("publish", proposed.format(**each)) for each in columns])
+        self.args = (self._text(),)
+
+    def _text(self) -> str:
+        """Return a table of the proposals and the options that carry them out, in plain text."""
+        rows = [{name: name for name in ("column", "treatment", "reason")}, *self.columns]
+        wide, wider = (max(len(row[name]) for row in rows) for name in ("column", "treatment"))
+        table = [f"  {row['column']:{wide}}  {row['treatment']:{wider}}  {row['reason']}" for row in rows]
+        options = [f"    {field}={value!r}," for field, value in self.options.items()]
+        return "\n".join([f"{self.what} Proposed:", "", *table, "", f"{self.ADVICE}:", "", *options])
+
+
 def in_a_line(field: str, what: str, label: str = "") -> str:
     """Return a problem after the name of its field; "Set k, ..." names it already."""
     return what if what.startswith(f"Set {field}") else f"{label or field}: {what}"

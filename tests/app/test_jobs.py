@@ -78,7 +78,15 @@ def test_a_worker_that_hangs_is_killed_when_its_job_is_cancelled(table, monkeypa
 
     async def talk():
         ended, gone = [], []
-        options = {"k": 3, "quasi": ["age"], "method": "best", "budget": "10min", "input": table, "output": "out.csv"}
+        options = {
+            "k": 3,
+            "quasi": ["age"],
+            "publish": "rest",
+            "method": "best",
+            "budget": "10min",
+            "input": table,
+            "output": "out.csv",
+        }
         job = Job("protect", {"options": options}, ended.append)
         line = Line(at_once=1)
         line.submit(job)

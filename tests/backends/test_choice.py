@@ -47,7 +47,7 @@ def test_what_is_damaged_cannot_be_resumed(table, tmp_path):
     left = tmp_path / ".out.parquet.shoal"
     left.mkdir(mode=0o700)
     (left / "state.json").write_text("{")
-    plan = Plan(k=3, quasi=["x"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
+    plan = Plan(k=3, quasi=["x"], publish=["t"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
     with pytest.raises(shoal.FileError, match="is damaged; run without resume"):
         shoal.protect_file(plan, resume=True)
     shoal.protect_file(plan)
@@ -55,7 +55,7 @@ def test_what_is_damaged_cannot_be_resumed(table, tmp_path):
 
 
 def test_a_plan_beside_a_large_file_gives_the_same_bytes_again(table, tmp_path):
-    plan = Plan(k=3, quasi=["x"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
+    plan = Plan(k=3, quasi=["x"], publish=["t"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
     shoal.protect_file(plan)
     again = Plan.load(tmp_path / "out.parquet.plan.toml").updated(output=str(tmp_path / "again.parquet"))
     assert engine_for(again)[0] == "file"

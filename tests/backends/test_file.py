@@ -23,7 +23,7 @@ from shoal.release import protect_file
 def run(table: pa.Table, folder: Path, name: str = "out.parquet", **options):
     source = saved(table, folder / "in.parquet")
     scale = {"block_size": 400, "memory": "400MB", **options.pop("scale", {})}
-    plan = Plan(input=str(source), output=str(folder / name), scale=scale, **{"k": 3, **options})
+    plan = Plan(input=str(source), output=str(folder / name), scale=scale, **{"k": 3, "publish": "rest", **options})
     return protect_file(plan, overwrite=True)
 
 
@@ -69,7 +69,7 @@ def test_the_method_is_chosen_by_the_number_of_records_as_in_memory(tmp_path):
 
 def test_evidence_is_that_of_protect(tmp_path):
     table = people(600)
-    options = {"quasi": MASKED, "k": 3, "round": True}
+    options = {"quasi": MASKED, "k": 3, "publish": "rest", "round": True}
     streamed = run(table, tmp_path, scale={"block_size": 600}, **options).summary()
     whole = shoal.protect(table, **options).summary()
     assert streamed["risk"] == whole["risk"]
@@ -129,7 +129,14 @@ def test_work_files_are_private(tmp_path):
         seen["."] = stat.S_IMODE(folder.stat().st_mode)
 
     source = saved(people(500), tmp_path / "in.parquet")
-    plan = Plan(k=3, quasi=MASKED, input=str(source), output=str(tmp_path / "out.parquet"), scale={"block_size": 100})
+    plan = Plan(
+        k=3,
+        quasi=MASKED,
+        publish="rest",
+        input=str(source),
+        output=str(tmp_path / "out.parquet"),
+        scale={"block_size": 100},
+    )
     protect_file(plan, progress=look)
     assert {"codes", "records", "published", "block_of", "sums", "partial.parquet", "state.json"} <= set(seen)
     assert seen.pop(".") == seen.pop("sorting", 0o700) == 0o700
@@ -139,7 +146,14 @@ def test_work_files_are_private(tmp_path):
 def test_every_pass_shows_how_far_it_is(tmp_path):
     steps: dict[str, list[tuple[int, int]]] = {}
     source = saved(people(3000), tmp_path / "in.parquet")
-    plan = Plan(k=3, quasi=MASKED, input=str(source), output=str(tmp_path / "out.parquet"), scale={"block_size": 500})
+    plan = Plan(
+        k=3,
+        quasi=MASKED,
+        publish="rest",
+        input=str(source),
+        output=str(tmp_path / "out.parquet"),
+        scale={"block_size": 500},
+    )
     protect_file(plan, progress=lambda step, done, total: steps.setdefault(step, []).append((done, total)))
     assert list(dict.fromkeys(step for step in steps if step != "compile")) == [
         *("scan", "measure", "divide", "sort", "partition", "write", "verify"),
@@ -153,7 +167,14 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path):
     (folder := tmp_path / "parts").mkdir()
     for name, start in (("b.parquet", 500), ("a.parquet", 0), (".hidden.parquet", 0), ("_SUCCESS", 0)):
         saved(table.slice(start, 500 if start == 0 else 400), folder / name)
-    plan = Plan(k=3, quasi=["age"], input=str(folder), output=str(tmp_path / "out.parquet"), scale={"block_size": 300})
+    plan = Plan(
+        k=3,
+        quasi=["age"],
+        publish="rest",
+        input=str(folder),
+        output=str(tmp_path / "out.parquet"),
+        scale={"block_size": 300},
+    )
     protect_file(plan)
     assert pq.read_table(tmp_path / "out.parquet").column("id").to_pylist() == table.column("id").to_pylist()
 
@@ -165,7 +186,14 @@ def test_arrow_in_and_every_kind_out(tmp_path, kind):
         writer.write_table(table, max_chunksize=100)
     output = tmp_path / f"out.{kind}"
     release = protect_file(
-        Plan(k=3, quasi=MASKED, input=str(tmp_path / "in.arrow"), output=str(output), scale={"block_size": 200})
+        Plan(
+            k=3,
+            quasi=MASKED,
+            publish="rest",
+            input=str(tmp_path / "in.arrow"),
+            output=str(output),
+            scale={"block_size": 200},
+        )
     )
     written = shoal.tables.open_table(output)
     assert written.column("id").to_pylist() == table.column("id").to_pylist()
@@ -231,7 +259,9 @@ def test_memory_stays_near_its_limit(tmp_path):
 @pytest.mark.parametrize("left", [1999, 1])
 def test_a_file_that_lost_records_does_not_pass(tmp_path, left):
     source = saved(people(2000), tmp_path / "in.parquet")
-    plan = Plan(k=3, input=str(source), output=str(tmp_path / "out.parquet"), engine="file", quasi=MASKED)
+    plan = Plan(
+        k=3, input=str(source), output=str(tmp_path / "out.parquet"), engine="file", quasi=MASKED, publish="rest"
+    )
     published = shoal.protect(plan=plan).published
     table = pq.read_table(published.partial)
     pq.write_table(table.slice(0, left), published.partial)

@@ -30,7 +30,7 @@ def protect(tmp_path, rows, output="out.csv", newline="\r\n", **options):
     text = newline.join([options.pop("header", HEADER), *rows]) + newline
     (tmp_path / "in.csv").write_bytes(text.encode(options.pop("encoding", "utf-8")))
     plan = Plan(
-        **{"k": 3, "quasi": ["age", "pay", "town", "day"], "scale": {"block_size": 100}, **options},
+        **{"k": 3, "quasi": ["age", "pay", "town", "day"], "publish": "rest", "scale": {"block_size": 100}, **options},
         input=str(tmp_path / "in.csv"),
         output=str(tmp_path / output),
     )
@@ -58,7 +58,7 @@ def test_spelling_and_line_ends_are_kept(tmp_path):
 @pytest.mark.usefixtures("_pieces")
 def test_values_are_those_of_protect(tmp_path):
     release = protect(tmp_path, lines(), scale={"block_size": 400})
-    whole = shoal.protect(tmp_path / "in.csv", k=3, quasi=["age", "pay", "town", "day"])
+    whole = shoal.protect(tmp_path / "in.csv", k=3, quasi=["age", "pay", "town", "day"], publish="rest")
     written = shoal.tables.open_table(tmp_path / "out.csv")
     assert release.plan.types == whole.plan.types
     for name in ("age", "pay"):

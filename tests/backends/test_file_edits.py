@@ -26,7 +26,7 @@ from shoal.release import protect_file
 def run(table: pa.Table, folder: Path, name: str = "out.parquet", **options):
     source = saved(table, folder / "in.parquet")
     scale = {"block_size": 150, "memory": "400MB", **options.pop("scale", {})}
-    asked = {"k": 3, "quasi": RULED, "identifiers": ["id"], "edits": RULES, **options}
+    asked = {"k": 3, "quasi": RULED, "identifiers": ["id"], "publish": "rest", "edits": RULES, **options}
     return protect_file(Plan(input=str(source), output=str(folder / name), scale=scale, **asked), overwrite=True)
 
 
@@ -59,7 +59,7 @@ def test_without_rules_they_are_broken(tmp_path):
 def test_one_block_publishes_what_protect_publishes(tmp_path):
     table = firms(400)
     release = run(table, tmp_path, scale={"block_size": None})
-    in_memory = shoal.protect(table, k=3, quasi=RULED, identifiers="id", edits=RULES)
+    in_memory = shoal.protect(table, k=3, quasi=RULED, identifiers="id", publish="rest", edits=RULES)
     written = pq.read_table(tmp_path / "out.parquet")
     assert release.blocking is None
     assert len(release.published.masker.parts.sizes) == 4  # profit or loss, south or not
@@ -152,6 +152,7 @@ def test_csv_files_with_rules_on_columns_that_are_not_masked(tmp_path, kind):
     plan = Plan(
         k=3,
         quasi=RULED,
+        publish="rest",
         edits=rules,
         input=str(tmp_path / "in.csv"),
         output=str(tmp_path / f"out.{kind}"),
@@ -181,7 +182,7 @@ def test_originals_that_break_rules_are_refused_in_the_words_of_protect(tmp_path
     with pytest.raises(DataError, match="rule 'sum' is broken by 2 records, first by 11; rule 'capped'") as engine:
         run(table, tmp_path)
     with pytest.raises(DataError) as in_memory:
-        shoal.protect(table, k=3, quasi=RULED, identifiers="id", edits=RULES)
+        shoal.protect(table, k=3, quasi=RULED, identifiers="id", publish="rest", edits=RULES)
     assert str(engine.value) == str(in_memory.value)
     assert not (tmp_path / "out.parquet").exists()
     assert not (tmp_path / ".out.parquet.shoal").exists()
@@ -285,7 +286,7 @@ def plan(tmp_path) -> Path:
     source = saved(firms(3000), tmp_path / "in.parquet")
     (tmp_path / "rules.txt").write_text("\n".join(RULES))
     (tmp_path / "plan.toml").write_text(
-        f'k = 3\nquasi = {RULED}\nidentifiers = ["id"]\ninput = "{source}"\noutput = "out.parquet"\n'
+        f'k = 3\nquasi = {RULED}\nidentifiers = ["id"]\npublish = "rest"\ninput = "{source}"\noutput = "out.parquet"\n'
         'edits = "rules.txt"\n[scale]\nblock_size = 150\nmemory = "400MB"\n'
     )
     return tmp_path / "plan.toml"

@@ -25,7 +25,8 @@ from shoal.release import protect_file, protect_to_file
 def plan_for(folder: Path, source: Path, **options) -> Plan:
     given = options.pop("scale", {})
     scale = None if given is None else {"block_size": 200, "memory": "400MB", **given}
-    return Plan(**{"k": 3, "scale": scale, "input": str(source), "output": str(folder / "out.parquet"), **options})
+    output = str(folder / "out.parquet")
+    return Plan(**{"k": 3, "publish": "rest", "scale": scale, "input": str(source), "output": output, **options})
 
 
 def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> None:

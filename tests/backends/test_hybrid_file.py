@@ -21,7 +21,7 @@ SCALE = {"block_size": 200}
 def in_pieces(table, folder, **options):
     source, output = folder / "in.parquet", folder / "out.parquet"
     pq.write_table(table, source)
-    asked = {**HYBRID, "scale": SCALE, **options}
+    asked = {**HYBRID, "publish": "rest", "scale": SCALE, **options}
     release = shoal.protect(source, engine="file", output=output, **asked)
     release.save()
     return release, pq.read_table(output), shoal.protect(source, engine="memory", **asked)
@@ -109,7 +109,7 @@ def test_a_block_that_does_not_keep_what_it_claims_is_not_published(tmp_path, mo
 
 def test_a_run_that_resumes_draws_the_same_random_numbers_and_leaves_no_secret(tmp_path, monkeypatch):
     pq.write_table(people(3000), tmp_path / "in.parquet")
-    asked = Plan(**HYBRID, scale=SCALE, engine="file", input=str(tmp_path / "in.parquet"))
+    asked = Plan(**HYBRID, publish="rest", scale=SCALE, engine="file", input=str(tmp_path / "in.parquet"))
     plan = tmp_path / "plan.toml"
     plan.write_text(asked.updated(output=str(tmp_path / "out.parquet")).to_toml(tmp_path))
     assert start(plan, "fresh", "block", 5).wait() == -signal.SIGKILL
@@ -119,5 +119,5 @@ def test_a_run_that_resumes_draws_the_same_random_numbers_and_leaves_no_secret(t
     assert str(secret) not in left
     assert not (tmp_path / ".out.parquet.shoal").exists()
     monkeypatch.setattr(hybrid, "secret_of", lambda plan: secret)
-    again = shoal.protect(tmp_path / "in.parquet", **HYBRID, scale=SCALE, engine="memory")
+    again = shoal.protect(tmp_path / "in.parquet", **HYBRID, publish="rest", scale=SCALE, engine="memory")
     assert again.table.equals(pq.read_table(tmp_path / "out.parquet"))

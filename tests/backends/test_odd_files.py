@@ -67,7 +67,9 @@ def test_a_type_that_changes_late_is_the_same_in_pieces(tmp_path, protected):
     (tmp_path / "in.csv").write_text("a,b\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(lines)))
     found = {}
     for engine in ("memory", "file"):
-        release = shoal.protect(tmp_path / "in.csv", k=3, quasi=["a"], engine=engine, output=tmp_path / f"{engine}.csv")
+        release = shoal.protect(
+            tmp_path / "in.csv", k=3, quasi=["a"], publish=["b"], engine=engine, output=tmp_path / f"{engine}.csv"
+        )
         release.save()
         found[engine] = (tmp_path / f"{engine}.csv").read_bytes()
     assert found["memory"] == found["file"]
@@ -77,7 +79,9 @@ def test_text_after_many_numbers_is_refused_with_its_record(tmp_path):
     (tmp_path / "in.csv").write_text("a,b\n" + "".join(f"{i},{i}\n" for i in range(300)) + "unknown,3\n")
     for engine in ("memory", "file"):
         with pytest.raises(shoal.DataError, match=r"'a'.*record 301"):
-            shoal.protect(tmp_path / "in.csv", k=3, quasi=["a"], engine=engine, output=tmp_path / "out.csv")
+            shoal.protect(
+                tmp_path / "in.csv", k=3, quasi=["a"], publish=["b"], engine=engine, output=tmp_path / "out.csv"
+            )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv"]
 
 

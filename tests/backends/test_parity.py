@@ -157,7 +157,7 @@ ALWAYS_ON_SPARK = {
 def options_of(name: str) -> dict:
     _, options = PLANS[name]
     method = {} if options.get("refine") or "method" in options else {"method": "mdav"}
-    return {"k": 3, "scale": BLOCKS, "identifiers": ["id"], **method, **options}
+    return {"k": 3, "scale": BLOCKS, "identifiers": ["id"], "publish": "rest", **method, **options}
 
 
 def plan_method(options: dict) -> dict:

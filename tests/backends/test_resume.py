@@ -42,7 +42,7 @@ protect_file(Plan.load(plan), resume=resume, progress=progress)
 def plan(tmp_path) -> Path:
     source = saved(people(6000), tmp_path / "in.parquet")
     (tmp_path / "plan.toml").write_text(
-        f'k = 3\nquasi = {MASKED}\nidentifiers = ["id"]\ninput = "{source}"\noutput = "out.parquet"\n'
+        f'k = 3\nquasi = {MASKED}\nidentifiers = ["id"]\npublish = "rest"\ninput = "{source}"\noutput = "out.parquet"\n'
         '[scale]\nblock_size = 300\nmemory = "400MB"\n'
     )
     return tmp_path / "plan.toml"

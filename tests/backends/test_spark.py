@@ -68,6 +68,7 @@ PEOPLE = Plan(
     quasi=["income.net", "age", "town", "born", "seen"],
     identifiers="name",
     confidential="illness",
+    publish="visits",
     missing="group",
     scale={"block_size": 500},
 )
@@ -113,7 +114,7 @@ def test_a_crowded_place_is_cut_in_pieces(spark):
 
 def test_few_records_are_one_block_and_options_take_the_place_of_a_plan(spark):
     table = pa.table({"a`b": [1.0, 2.0, 30.0, 40.0], "Shoal_Block": [1, 2, 3, 4]})
-    release = shoal.spark.protect(spark.createDataFrame(table), k=2, quasi="a`b")
+    release = shoal.spark.protect(spark.createDataFrame(table), k=2, quasi="a`b", publish="Shoal_Block")
     assert release.table.columns == ["a`b", "Shoal_Block"]
     rows = sorted(map(tuple, release.table.collect()))
     assert rows == [(1.5, 1), (1.5, 2), (35.0, 3), (35.0, 4)]
@@ -123,7 +124,7 @@ def test_few_records_are_one_block_and_options_take_the_place_of_a_plan(spark):
 def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
     table = pa.table({"id": pa.array(range(60), pa.int32()), "a": np.random.default_rng(0).normal(size=60)})
     df = spark.createDataFrame(table)
-    release = shoal.spark.protect(df, k=3, quasi="a")
+    release = shoal.spark.protect(df, k=3, quasi="a", publish="id")
     published = release.published
     assert published.verify().blocks[0].keys() >= {3}
     seven = F.col("c0") == 7  # the columns of the release are numbered, pairs stand beside them
@@ -144,19 +145,19 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
 def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
     df = spark.createDataFrame(pa.table({"a": [1.0, None, 3.0], "b": [[1], [2], [3]], "c": [1.0, 2.0, 3.0]}))
     with pytest.raises(DataError, match="column 'a' misses"):
-        shoal.spark.protect(df, k=2, quasi="a")
+        shoal.spark.protect(df, k=2, quasi="a", publish="rest")
     with pytest.raises(DataError, match="column 'b' is nested"):
-        shoal.spark.protect(df, k=2, quasi="b")
+        shoal.spark.protect(df, k=2, quasi="b", publish="rest")
     with pytest.raises(PlanError, match="'d' is not a column"):
-        shoal.spark.protect(df, k=2, quasi="d")
+        shoal.spark.protect(df, k=2, quasi="d", publish="rest")
     with pytest.raises(DataError, match="which has 3 records"):
-        shoal.spark.protect(df, k=4, quasi="c")
+        shoal.spark.protect(df, k=4, quasi="c", publish="rest")
     with pytest.raises(DataError, match="'s' has as many categories"):
-        shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"])
+        shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"], publish="rest")
     with pytest.raises(DataError, match="no records"):
-        shoal.spark.protect(df.filter("c > 9"), k=2, quasi="c")
+        shoal.spark.protect(df.filter("c > 9"), k=2, quasi="c", publish="rest")
     with pytest.raises(PlanError, match="method = 'mic1d' is not available on engine 'spark'"):
-        shoal.spark.protect(df, k=2, quasi="c", method="mic1d")
+        shoal.spark.protect(df, k=2, quasi="c", publish="rest", method="mic1d")
     with pytest.raises(DataError, match="share a name"):
         shoal.spark.protect(df.withColumn("d", F.col("c")).toDF("a", "b", "c", "C"), k=2, quasi="a")
     with pytest.raises(PlanError, match="must be a Plan"):
@@ -215,7 +216,7 @@ def test_the_release_is_that_of_the_file_backend(spark, tmp_path):
 def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):
     text = 'code,a,town,note\n007,1.5,"x",""\n0010,2,y,"a ""b"", c"\n1e3,30,x,  two\n1.50,40,y,"line\nbreak"\n'
     (tmp_path / "in.csv").write_text(text)
-    plan = Plan(k=2, quasi="a", input=tmp_path / "in.csv", output=tmp_path / "out.csv")
+    plan = Plan(k=2, quasi="a", publish="rest", input=tmp_path / "in.csv", output=tmp_path / "out.csv")
     protect_files(plan)
     found = spark.read.options(header="true", escape='"', multiLine="true").csv(str(tmp_path / "out.csv"))
     assert sorted((row.code, row.a) for row in found.collect()) == [
@@ -224,7 +225,7 @@ def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):
     assert {row.note for row in found.collect() if row.note} == {'a "b", c', "  two", "line\nbreak"}
     assert shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.csv.manifest.json")["records"] == 4
     with pytest.raises(PlanError, match="quasi"):
-        protect_files(Plan(k=2, input=tmp_path / "in.csv", output=tmp_path / "other.csv"))
+        protect_files(Plan(k=2, publish="rest", input=tmp_path / "in.csv", output=tmp_path / "other.csv"))
 
 
 def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
@@ -312,6 +313,7 @@ def million(tmp_path):
     plan = Plan(
         k=3,
         quasi=["x0", "x1", "x2"],
+        publish=["id"],
         input=tmp_path / "in.parquet",
         output=tmp_path / "out.parquet",
         engine="spark",

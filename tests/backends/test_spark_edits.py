@@ -16,7 +16,7 @@ from shoal.errors import CheckFailed, DataError
 from shoal.plan import Plan
 from shoal.release import protect_file
 
-PLAN = Plan(k=3, quasi=RULED, identifiers="id", edits=RULES, scale={"block_size": 250})
+PLAN = Plan(k=3, quasi=RULED, identifiers="id", publish="rest", edits=RULES, scale={"block_size": 250})
 
 
 def rows(table: pa.Table) -> list[str]:

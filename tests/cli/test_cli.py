@@ -27,7 +27,8 @@ def test_census_at_k_3_loses_5_692_percent(run, reference_file):
 
 
 def test_protect_shows_what_was_done_and_where_it_is(run, people, tmp_path):
-    code, out, _ = run("protect", people, "-k", 3, "--quasi", "age,income", "--identifiers", "name", "-o", "masked.csv")
+    roles = ["--quasi", "age,income", "--identifiers", "name", "--publish", "region"]
+    code, out, _ = run("protect", people, "-k", 3, *roles, "-o", "masked.csv")
     assert code == 0
     for words in ("12 records, 2 attributes masked", "records unlike any other", "IL", "masked.csv", "region"):
         assert words in out
@@ -46,7 +47,9 @@ def test_a_plan_file_does_what_the_options_did(run, people, tmp_path):
 
 
 def test_blocks_say_that_k_holds_within_each_only(run, people):
-    code, out, _ = run("protect", people, "-k", 3, "--block", "age", "--block", "income", "-o", "masked.csv")
+    code, out, _ = run(
+        "protect", people, "-k", 3, "--block", "age", "--block", "income", "--publish-rest", "-o", "masked.csv"
+    )
     assert code == 0
     assert "k holds within each attribute block only" in out
 
@@ -78,7 +81,7 @@ def test_everything_that_is_missing_is_told_at_once(run):
 
 def test_a_name_by_itself_is_taken_to_the_letter(run, tmp_path):
     (tmp_path / "blanks.csv").write_text("name, age\nA, 1\nB, 2\n")
-    assert run("protect", "blanks.csv", "-k", 2, "--quasi", " age", "-o", "masked.csv")[0] == 0
+    assert run("protect", "blanks.csv", "-k", 2, "--quasi", " age", "--publish", "name", "-o", "masked.csv")[0] == 0
 
 
 def test_the_demo_does_not_touch_other_files(run, tmp_path):
@@ -123,7 +126,7 @@ def test_a_wrong_request_is_exit_code_2_and_nothing_is_written(run, people, tmp_
     (tmp_path / "taken.csv").write_text("mine")
     before = set(os.listdir(tmp_path))
     output = [] if "-o" in arguments else ["-o", "masked.csv"]
-    code, out, err = run("protect", people, *arguments, *output)
+    code, out, err = run("protect", people, *arguments, "--publish-rest", *output)
     assert code == 2
     assert out == ""
     assert message in err
@@ -198,7 +201,7 @@ def test_the_demo_protects_the_survey(run, tmp_path):
 
 
 def test_the_installed_command_runs(people, tmp_path):
-    arguments = [sys.executable, "-m", "shoal", "protect", people, "-k", "3", "-o", "masked.csv"]
+    arguments = [sys.executable, "-m", "shoal", "protect", people, "-k", "3", "--publish-rest", "-o", "masked.csv"]
     done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "first run" in done.stderr or done.stderr == ""

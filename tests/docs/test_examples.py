@@ -44,9 +44,8 @@ def name_of(path: Path) -> str:
 
 
 def _people(n: int = 200) -> pa.Table:
-    """The people and firms that pages speak of where they make no file of their own."""
+    """The people that pages speak of where they make no file of their own."""
     rng = np.random.default_rng(0)
-    wages, other = rng.integers(10, 99, n), rng.integers(10, 99, n)
     return pa.table(
         {
             "name": [f"person {i}" for i in range(n)],
@@ -54,12 +53,14 @@ def _people(n: int = 200) -> pa.Table:
             "income": rng.integers(100, 9000, n),
             "town": rng.choice(["north", "south", "east"], n),
             "illness": rng.choice(["none", "flu", "cold", "gout"], n),
-            "ill": rng.integers(0, 4, n),
-            "wages": wages,
-            "other": other,
-            "costs": wages + other,
         }
     )
+
+
+def _firms(n: int = 200) -> pa.Table:
+    rng = np.random.default_rng(1)
+    wages, other = rng.integers(10, 99, n), rng.integers(10, 99, n)
+    return pa.table({"age": rng.integers(1, 90, n), "wages": wages, "other": other, "costs": wages + other})
 
 
 @pytest.fixture(scope="session")
@@ -69,8 +70,10 @@ def given(tmp_path_factory):
     run(folder / "shoal-demo", 5, quiet)
     people = _people()
     pa.csv.write_csv(people, folder / "data.csv")
-    pa.csv.write_csv(people.select(["name", "age", "income", "ill"]), folder / "people.csv")
-    pa.parquet.write_table(people, folder / "big.parquet")
+    pa.csv.write_csv(_firms(), folder / "firms.csv")
+    ill = people.drop(["town"]).rename_columns(["name", "age", "income", "ill"])
+    pa.csv.write_csv(ill, folder / "people.csv")
+    pa.parquet.write_table(ill.drop(["name"]), folder / "big.parquet")
     rng = np.random.default_rng(0)
     survey = people.select(["age", "town"])
     survey = survey.append_column("educ", pa.array(rng.integers(1, 6, len(survey)), mask=rng.random(len(survey)) < 0.1))

@@ -149,7 +149,9 @@ def test_a_governing_attribute_may_be_one_that_is_published_as_it_is():
     rng = np.random.default_rng(2)
     sex, births = np.tile(["f", "m"], 30), rng.integers(0, 5, 60)
     table = pa.table({"sex": sex, "births": np.where(sex == "m", 0, births), "age": rng.integers(18, 90, 60)})
-    release = shoal.protect(table, k=5, quasi=["births", "age"], edits=["if sex == 'm' then births == 0"])
+    release = shoal.protect(
+        table, k=5, quasi=["births", "age"], edits=["if sex == 'm' then births == 0"], publish=["sex"]
+    )
     assert (numbers(release.table)["births"][sex == "m"] == 0).all()
 
 
@@ -260,10 +262,15 @@ def test_what_cannot_be_is_said(rules, options, sentence):
     if "blocks" in options:
         del options["quasi"]
     if sentence is None:
-        shoal.check(shoal.protect(table, k=3, edits=rules, **options).table, k=3, quasi=["a", "b", "c"], edits=rules)
+        shoal.check(
+            shoal.protect(table, k=3, edits=rules, publish="rest", **options).table,
+            k=3,
+            quasi=["a", "b", "c"],
+            edits=rules,
+        )
         return
     with pytest.raises(shoal.PlanError) as error:
-        shoal.protect(table, k=3, edits=rules, **options)
+        shoal.protect(table, k=3, edits=rules, publish="rest", **options)
     assert sentence in str(error.value)
 
 
@@ -334,7 +341,7 @@ def test_record_blocks_strata_and_several_methods_obey():
         {"weights": "age"},
     ):
         quasi = ["wages", "other", "costs"] if "weights" in options else ["wages", "other", "costs", "age"]
-        release = shoal.protect(table, k=4, quasi=quasi, edits=rules, **options)
+        release = shoal.protect(table, k=4, quasi=quasi, edits=rules, publish=["region"], **options)
         assert shoal.check(release.table, k=4, quasi=quasi, edits=rules)["records"] == 400
 
 

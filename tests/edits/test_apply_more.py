@@ -55,7 +55,7 @@ def test_a_rule_on_what_is_published_as_it_is_is_not_broken_by_rounding(tmp_path
         "</pattern></schema>"
     )
     table = pa.table({"a": [1, 2, 3, 4], "x": [0.1] * 4, "y": [0.2] * 4, "z": [0.3] * 4})
-    release = shoal.protect(table, k=2, quasi=["a"], edits=str(path))
+    release = shoal.protect(table, k=2, quasi=["a"], edits=str(path), publish="rest")
     assert release.table["z"].to_pylist() == [0.3] * 4
 
 
@@ -129,7 +129,9 @@ def test_hybrid_data_say_how_rules_are_kept():
 )
 def test_what_hybrid_data_cannot_keep_is_said_before_anything_is_made(rule, options, sentence):
     with pytest.raises(shoal.PlanError) as error:
-        shoal.protect(hybrid_table(), edits=[rule], **{"confidential": ["a", "b", "s"], **HYBRID, **options})
+        shoal.protect(
+            hybrid_table(), edits=[rule], publish=["s"], **{"confidential": ["a", "b", "s"], **HYBRID, **options}
+        )
     assert sentence in str(error.value)
 
 
@@ -166,7 +168,7 @@ def test_whole_records_are_advised_where_they_would_keep_a_rule():
     assert not kept_by_medoids(rules, plan.updated(aggregate="medoid"))
     table = pa.table({"x": [1, *range(20, 40)], "sex": ["f", *["m"] * 20]})
     with pytest.raises(shoal.DataError, match=r"parts off 1 record .* take a smaller k, or leave the rule out$"):
-        shoal.protect(table, k=3, quasi=["x"], edits=["if sex == 'm' then x >= 20"])
+        shoal.protect(table, k=3, quasi=["x"], edits=["if sex == 'm' then x >= 20"], publish=["sex"])
 
 
 def test_gaps_that_are_filled_part_no_records():

@@ -24,7 +24,7 @@ def tables():
             "cost": rng.integers(0, 9, 60),
         }
     )
-    release = shoal.protect(original, k=4, quasi=["a", "b"], confidential=["ill", "cost"])
+    release = shoal.protect(original, k=4, quasi=["a", "b"], confidential=["ill", "cost"], publish=["id"])
     return original, release.table
 
 
@@ -91,7 +91,7 @@ def test_an_unchanged_table_costs_nothing_and_hides_nobody(tables):
 def test_one_attribute_and_constant_ones_give_no_nan():
     table = pa.table({"a": [1.0, 2, 3, 4], "same": [7.0] * 4})
     for quasi in (["a"], ["a", "same"], ["same"]):
-        assessed = shoal.assess(table, shoal.protect(table, k=2, quasi=quasi).table, quasi)
+        assessed = shoal.assess(table, shoal.protect(table, k=2, quasi=quasi, publish="rest").table, quasi)
         assert json.loads(json.dumps(assessed, allow_nan=False))["records"] == 4
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet
 from tests.faults.nursery import SECRET
 
 ROOT = Path(__file__).parents[2]
-OPTIONS = ["-k", "3", "--quasi", "age,income", "--identifiers", "name", "--method", "mdav"]
+OPTIONS = ["-k", "3", "--quasi", "age,income", "--identifiers", "name", "--publish-rest", "--method", "mdav"]
 _COMPILES = "The first run on this machine compiles"
 
 

@@ -67,7 +67,7 @@ def test_pycanon_finds_the_same_k_l_and_t(pycanon, tmp_path, seed):
 @pytest.mark.parametrize("confidential", [["affairs"], CONFIDENTIAL])
 def test_pycanon_finds_the_k_l_and_t_that_were_asked_for_in_the_survey(pycanon, tmp_path, confidential):
     release = shoal.protect(
-        shoal.datasets.survey(), k=5, quasi=QUASI, confidential=confidential, types=TYPES, l=3, t=0.1
+        shoal.datasets.survey(), k=5, quasi=QUASI, confidential=confidential, publish="rest", types=TYPES, l=3, t=0.1
     )
     assert release.groups.max() > 100
     theirs = ask(pycanon, release.table, tmp_path, QUASI, confidential)

@@ -44,7 +44,7 @@ from shoal.tables import Table
 )
 def test_what_hybrid_data_cannot_do_is_one_clear_sentence(options, message):
     with pytest.raises(shoal.ShoalError, match=message):
-        shoal.protect(people(), **{**HYBRID, **options})
+        shoal.protect(people(), publish="rest", **{**HYBRID, **options})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_hybrid_data_cannot_do_is_one_clear_sentence(options, message):
 )
 def test_what_ms_cannot_do_is_one_clear_sentence(options, message):
     with pytest.raises(shoal.ShoalError, match=message):
-        shoal.protect(people(), **{**MS, **options})
+        shoal.protect(people(), publish="rest", **{**MS, **options})
 
 
 def test_text_among_confidential_numbers_is_refused(tmp_path):
@@ -95,7 +95,7 @@ def test_verification_finds_what_is_not_as_claimed(name, tamper, failure):
     table = people()
     constraints = {"children": ["non-negative", "integer"]}
     asked = {**HYBRID, "k": 15, "confidential": ["income", "ill", "children"], "constraints": constraints}
-    release = shoal.protect(table, **asked)
+    release = shoal.protect(table, publish=["town", "debt"], **asked)
     claim = release.published.claim
     changed = tamper(np.array(release.table[name]))
     spoilt = release.table.set_column(release.table.column_names.index(name), name, [changed])

@@ -56,7 +56,7 @@ def test_what_is_released_is_kept_for_every_admissible_k(reference_table, k):
         if k < len(Y) + 1 + max(2 * len(X), 4):
             continue
         try:
-            release = shoal.protect(reference_table, k=k, method="hybrid", quasi=Y, confidential=X)
+            release = shoal.protect(reference_table, k=k, method="hybrid", quasi=Y, confidential=X, publish="rest")
         except shoal.DataError as error:
             if "would be published as it is" not in str(error):
                 raise
@@ -68,8 +68,8 @@ def test_what_the_quasi_identifiers_add_up_to_is_refused_by_name(reference_file)
     # PTOTVAL is the sum of POTHVAL and PEARNVAL.
     asked = {"k": 40, "method": "hybrid", "confidential": ["PTOTVAL", "FICA"], "quasi": ["POTHVAL", "PEARNVAL"]}
     with pytest.raises(shoal.DataError, match=r"'PTOTVAL' would be published as it is in 1,080 records.*mask_quasi"):
-        shoal.protect(reference_file("census"), **asked)
-    release = shoal.protect(reference_file("census"), **asked, mask_quasi=True)
+        shoal.protect(reference_file("census"), publish="rest", **asked)
+    release = shoal.protect(reference_file("census"), publish="rest", **asked, mask_quasi=True)
     assert release.risk()["after"]["smallest"] >= 40
 
 
@@ -84,7 +84,7 @@ def encoded(plan, table):
 
 def test_k_of_all_records_is_ipso_on_the_file():
     table = people()
-    release = shoal.protect(table, **{**HYBRID, "k": 120}, seed=5)
+    release = shoal.protect(table, publish="rest", **{**HYBRID, "k": 120}, seed=5)
     masker, rows, order = encoded(shoal.Plan(**{**HYBRID, "k": 120}, seed=5), table)
     one_group = np.zeros(len(rows), dtype=np.int64)
     expected = microhybrid(rows[:, 2:4], rows[:, :2], one_group, masker.hybrid.random_numbers(rows)).values
@@ -93,8 +93,8 @@ def test_k_of_all_records_is_ipso_on_the_file():
 
 @pytest.mark.parametrize("k", [10, 30, 50])
 def test_hybrid_data_are_linked_about_as_often_as_averages_and_keep_more(reference_file, k):
-    release = shoal.protect(reference_file("census"), k=k, method="hybrid", confidential=FEW, seed=k)
-    original = Table(shoal.protect(reference_file("census"), k=2, quasi=FEW).published.source.native)
+    release = shoal.protect(reference_file("census"), k=k, method="hybrid", confidential=FEW, seed=k, publish="rest")
+    original = Table(shoal.protect(reference_file("census"), k=2, quasi=FEW, publish="rest").published.source.native)
     X = original.matrix(FEW)
     plain = np.column_stack([aggregate(x, release.groups, "mean") for x in X.T])
     linked = release.summary()["hybrid"]["linkage"]["expected"]
@@ -104,7 +104,7 @@ def test_hybrid_data_are_linked_about_as_often_as_averages_and_keep_more(referen
 
 
 def test_the_summary_measures_what_was_preserved():
-    summary = shoal.protect(people(), **HYBRID).summary()
+    summary = shoal.protect(people(), publish="rest", **HYBRID).summary()
     found = summary["hybrid"]
     assert max(*found["preserved"]["file"].values(), *found["preserved"]["groups"].values()) < 1e-9
     for row in found["preserved"]["attributes"].values():
@@ -112,7 +112,7 @@ def test_the_summary_measures_what_was_preserved():
         assert len(row["moments"]["third"]) == len(row["moments"]["fourth"]) == 2
     assert {row["statistic"] for row in found["subdomains"]} == {"mean", "variance", "correlation"}
     assert min(row["records"] for row in found["subdomains"]) >= 20
-    assert shoal.protect(people(39), **HYBRID).summary()["hybrid"]["subdomains"] == []
+    assert shoal.protect(people(39), publish="rest", **HYBRID).summary()["hybrid"]["subdomains"] == []
     assert list(summary["loss"]["attributes"]) == ["income", "debt"]
     json.dumps(summary)
 
@@ -137,11 +137,11 @@ def test_collinear_and_constant_columns_are_kept_too(seed, n, k, mask_quasi):
 def test_quasi_identifiers_stay_unless_they_are_to_be_masked():
     table = people()
     asked = {**HYBRID, "quasi": ["age", "height", "town"]}
-    as_they_are = shoal.protect(table, **asked)
+    as_they_are = shoal.protect(table, publish="rest", **asked)
     assert as_they_are.table.select(["age", "height", "town"]).equals(table.select(["age", "height", "town"]))
     assert any("no k-anonymity is promised" in note for note in as_they_are.notes)
     assert any("not a number: town" in note for note in as_they_are.notes)
-    masked = shoal.protect(table, **asked, mask_quasi=True)
+    masked = shoal.protect(table, publish="rest", **asked, mask_quasi=True)
     assert masked.risk()["after"]["smallest"] >= 10
     np.testing.assert_allclose(
         masked.table["height"].to_numpy(), aggregate(table["height"].to_numpy(), masked.groups, "mean")
@@ -151,14 +151,14 @@ def test_quasi_identifiers_stay_unless_they_are_to_be_masked():
 
 def test_categories_are_dealt_out_anew_within_groups():
     table = people()
-    release = shoal.protect(table, **{**HYBRID, "confidential": ["income", "ill", "town"]})
+    release = shoal.protect(table, publish="rest", **{**HYBRID, "confidential": ["income", "ill", "town"]})
     for name in ("ill", "town"):
         before, after = np.array(table[name]), np.array(release.table[name])
         assert (before != after).any()
         for g in np.unique(release.groups):
             assert sorted(before[release.groups == g]) == sorted(after[release.groups == g])
     assert_kept(table, release, ["income"], ["age", "height"])
-    only = shoal.protect(table, k=2, method="hybrid", confidential=["ill"], quasi=["town"])
+    only = shoal.protect(table, k=2, method="hybrid", confidential=["ill"], quasi=["town"], publish="rest")
     assert only.summary()["hybrid"]["dealt"] == ["ill"]
     assert any("'ill' is the same for all members in" in note for note in only.notes)
 
@@ -169,7 +169,7 @@ def test_groups_stay_within_strata_even_where_they_must_grow():
     lone[:6] = rng.normal(size=6)  # six records that are told from all others by this attribute
     table = people().append_column("lone", [lone]).append_column("half", [["u", "v"] * 60])
     asked = {**HYBRID, "quasi": ["age", "lone"], "strata": ["half"]}
-    release = shoal.protect(table, **asked)
+    release = shoal.protect(table, publish="rest", **asked)
     for g in np.unique(release.groups):
         assert len(set(np.array(table["half"])[release.groups == g])) == 1
     assert_kept(table, release, ["income", "debt"], ["age", "lone"])
@@ -189,7 +189,9 @@ def test_constraints_hold_and_the_release_says_what_they_cost():
     table = people()
     constraints = {"children": ["integer", "non-negative"], "debt": "non-negative"}
     asked = {**HYBRID, "confidential": ["income", "debt", "children"], "constraints": constraints}
-    release = shoal.protect(table, **asked, seed=1)  # one draw in a hundred gives most children back, and is refused
+    release = shoal.protect(
+        table, publish=["town", "ill"], **asked, seed=1
+    )  # one draw in a hundred gives most children back, and is refused
     assert release.table["children"].type == pa.int64()
     assert min(release.table["children"].to_pylist()) >= 0
     assert min(release.table["debt"].to_pylist()) >= 0
@@ -211,7 +213,7 @@ def test_constraints_hold_and_the_release_says_what_they_cost():
 )
 def test_ms_takes_alpha_in_every_form(alpha):
     table = people()
-    release = shoal.protect(table, **{**MS, "alpha": alpha}, seed=3)
+    release = shoal.protect(table, publish="rest", **{**MS, "alpha": alpha}, seed=3)
     assert_kept(table, release, ["income", "debt"], ["age", "height"])
     A = np.column_stack([np.ones(120), columns(table, ["age", "height"])])
     before, after = (columns(each, ["income", "debt"]) for each in (table, release.table))
@@ -265,11 +267,17 @@ def test_records_and_attributes_that_hardly_move_are_told():
     table = people()
     height = table["height"].to_numpy()
     table = table.set_column(table.column_names.index("debt"), "debt", [3 * height + 1e-3 * np.arange(120) % 7])
-    assert any("'debt' nearly follows from the quasi-ident" in note for note in shoal.protect(table, **HYBRID).notes)
+    assert any(
+        "'debt' nearly follows from the quasi-ident" in note
+        for note in shoal.protect(table, publish="rest", **HYBRID).notes
+    )
     far = np.where(np.arange(120) == 5, 3e3, height)
     table = people().set_column(2, "height", [far])
-    assert any("hardly moved" in note and "others: 1 record" in note for note in shoal.protect(table, **HYBRID).notes)
-    assert any("hardly any noise" in note for note in shoal.protect(table, **MS).notes)
+    assert any(
+        "hardly moved" in note and "others: 1 record" in note
+        for note in shoal.protect(table, publish="rest", **HYBRID).notes
+    )
+    assert any("hardly any noise" in note for note in shoal.protect(table, publish="rest", **MS).notes)
 
 
 def test_an_attribute_that_rounding_gives_back_to_most_is_refused():
@@ -277,7 +285,7 @@ def test_an_attribute_that_rounding_gives_back_to_most_is_refused():
     table = people().append_column("tax", [np.rint(0.37 * age).astype(int)])
     asked = {**HYBRID, "confidential": ["tax"], "constraints": {"tax": "integer"}}
     with pytest.raises(shoal.DataError, match=r"'tax' would, once rounded, be published as it is in \d+ records, more"):
-        shoal.protect(table, **asked)
+        shoal.protect(table, publish="rest", **asked)
 
 
 @pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("ns"), pa.timestamp("s")])
@@ -298,7 +306,7 @@ def test_units_do_not_matter(asked, unit):
     table = people()
     income = table["income"].to_numpy() / 1e5
     table = table.set_column(table.column_names.index("income"), "income", [income * unit])
-    release = shoal.protect(table, **asked)
+    release = shoal.protect(table, publish="rest", **asked)
     assert np.std(release.table["income"].to_numpy() / unit) == pytest.approx(np.std(income))
     assert max(release.summary()["hybrid"]["preserved"]["file"].values()) < 1e-9
 
@@ -306,7 +314,7 @@ def test_units_do_not_matter(asked, unit):
 def test_distances_may_be_of_confidential_numbers_only():
     table = people()
     asked = {"k": 10, "method": "hybrid", "quasi": ["town"], "confidential": ["income"], "seed": 1}
-    release = shoal.protect(table, standardize="minmax", **asked)
+    release = shoal.protect(table, standardize="minmax", publish="rest", **asked)
     assert release.table["town"].to_pylist() == table["town"].to_pylist()
     assert np.bincount(release.groups).min() >= 10
     assert max(release.summary()["hybrid"]["preserved"]["file"].values()) < 1e-9
@@ -315,10 +323,10 @@ def test_distances_may_be_of_confidential_numbers_only():
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("asked", [HYBRID, {**HYBRID, "mask_quasi": True}, MS])
 def test_a_file_is_verified_and_its_plan_runs_again(asked, ending, tmp_path):
-    release = shoal.protect(people(), **asked)
+    release = shoal.protect(people(), publish="rest", **asked)
     release.save(tmp_path / f"masked.{ending}")
     plan = shoal.Plan.load(tmp_path / f"masked.{ending}.plan.toml")
-    again = shoal.protect(people(), plan.updated(output=None))
+    again = shoal.protect(people(), plan.updated(output=None), publish="rest")
     assert again.plan.options() == release.plan.options()
 
 
@@ -326,8 +334,8 @@ def test_records_that_miss_a_value_are_refused_or_left_out():
     income = people()["income"].to_pylist()
     table = people().set_column(4, "income", [[None, *income[1:]]])
     with pytest.raises(shoal.DataError, match=r"'income' has missing values in .*record 1"):
-        shoal.protect(table, **HYBRID)
-    release = shoal.protect(table, **HYBRID, missing="suppress")
+        shoal.protect(table, publish="rest", **HYBRID)
+    release = shoal.protect(table, publish="rest", **HYBRID, missing="suppress")
     assert release.suppressed == 1
     assert any("1 record left out" in note for note in release.notes)
 
@@ -349,7 +357,7 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 def test_the_command_line_makes_hybrid_data_and_shows_what_they_keep(run):
-    roles = ["--quasi", "age,height", "--confidential", "income,children", "--identifiers", "name"]
+    roles = ["--quasi", "age,height", "--confidential", "income,children", "--identifiers", "name", "--publish-rest"]
     rules = ["--constraint", "children=non-negative,integer", "--mask-quasi"]
     code, out, _ = run("--method", "hybrid", "-k", 12, *roles, *rules, "-o", "masked.csv")
     assert code == 0
@@ -358,7 +366,9 @@ def test_the_command_line_makes_hybrid_data_and_shows_what_they_keep(run):
     code, out, _ = run("--method", "ms", "--alpha", "income=0.2", "--alpha", "children=0.3", *roles, "-o", "ms.csv")
     assert code == 0
     assert "made hybrid by ms, without groups" in out
-    code, out, _ = run("--method", "ms", "--alpha", 0.2, "--confidential", "income", "-o", "out.csv", "--json")
+    code, out, _ = run(
+        "--method", "ms", "--alpha", 0.2, "--confidential", "income", "--publish-rest", "-o", "out.csv", "--json"
+    )
     assert "seed" not in json.loads(out)["plan"]
     code, _, err = run("--method", "ms", "--alpha", 2, "-k", 3, *roles, "-o", "no.csv")
     assert code == 2
@@ -370,9 +380,9 @@ def test_a_folder_is_made_hybrid_in_pieces(run, tmp_path):
     (tmp_path / "people").mkdir()
     (tmp_path / "people.parquet").rename(tmp_path / "people" / "part.parquet")
     (tmp_path / "people").rename(tmp_path / "people.parquet")
-    code, out, _ = run("--method", "hybrid", "-k", 12, "--confidential", "income", "-o", "masked.csv")
+    code, out, _ = run("--method", "hybrid", "-k", 12, "--confidential", "income", "--publish-rest", "-o", "masked.csv")
     assert code == 0
     assert "made hybrid by hybrid, k = 12" in out
-    code, out, _ = run("--method", "ms", "--alpha", 0.3, "--confidential", "income", "-o", "ms.csv")
+    code, out, _ = run("--method", "ms", "--alpha", 0.3, "--confidential", "income", "--publish-rest", "-o", "ms.csv")
     assert code == 0
     assert "made hybrid by ms" in out

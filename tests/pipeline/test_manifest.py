@@ -61,7 +61,7 @@ def numbers(n=60, seed=1):
 def published(tmp_path):
     """A release of numbers as a CSV file, with its manifest."""
     path = tmp_path / "masked.csv"
-    shoal.protect(numbers(), k=4, quasi=["x", "y"], method="mdav").save(path)
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], method="mdav", publish=["id", "z"]).save(path)
     return path, tmp_path / "masked.csv.manifest.json"
 
 
@@ -95,7 +95,7 @@ KINDS = {
 @pytest.mark.parametrize("ending", KINDS)
 def test_a_release_in_every_kind_of_file_is_verified_by_its_manifest(tmp_path, ending):
     write_table(Table(people()), tmp_path / f"in.{ending}", KINDS[ending])
-    release = shoal.protect(tmp_path / f"in.{ending}", **OPTIONS)
+    release = shoal.protect(tmp_path / f"in.{ending}", publish=["wages"], **OPTIONS)
     path = tmp_path / f"out.{ending}"
     release.save(path)
     manifest = load_manifest(manifest_beside(path))
@@ -113,14 +113,14 @@ def test_a_release_in_every_kind_of_file_is_verified_by_its_manifest(tmp_path, e
 def test_the_same_plan_gives_the_same_manifest(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        shoal.protect(people(), **OPTIONS).save(tmp_path / name / "masked.csv")
+        shoal.protect(people(), publish=["wages"], **OPTIONS).save(tmp_path / name / "masked.csv")
     first, second = ((tmp_path / name / "masked.csv.manifest.json").read_bytes() for name in ("one", "two"))
     assert first == second
 
 
 def test_no_hash_of_the_original_is_in_it(tmp_path):
     pa.csv.write_csv(numbers(), tmp_path / "in.csv")
-    shoal.protect(tmp_path / "in.csv", k=4, quasi=["x", "y"]).save(tmp_path / "masked.csv")
+    shoal.protect(tmp_path / "in.csv", k=4, quasi=["x", "y"], publish=["id", "z"]).save(tmp_path / "masked.csv")
     text = (tmp_path / "masked.csv.manifest.json").read_text()
     content = (tmp_path / "in.csv").read_bytes()
     assert not any(hashlib.new(name, content).hexdigest() in text for name in ("md5", "sha1", "sha256", "sha512"))
@@ -137,7 +137,7 @@ def test_every_field_of_a_plan_is_public_or_private_on_purpose():
 
 def test_of_the_scale_neither_the_cluster_nor_the_memory_is_told(tmp_path):
     scale = {"block_size": 20, "memory": "777MB"}
-    shoal.protect(numbers(), k=4, quasi=["x", "y"], scale=scale).save(tmp_path / "masked.csv")
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], scale=scale, publish=["id", "z"]).save(tmp_path / "masked.csv")
     told = json.loads((tmp_path / "masked.csv.manifest.json").read_text())["plan"]["scale"]
     assert told["block_size"] == 20
     assert not {"memory", "master"} & {*told}
@@ -145,7 +145,7 @@ def test_of_the_scale_neither_the_cluster_nor_the_memory_is_told(tmp_path):
 
 def test_how_many_records_were_left_out_is_not_told(tmp_path):
     table = people().append_column("gaps", pa.array([None, 1.0] * 24))
-    shoal.protect(table, k=4, quasi=["gaps"], missing="suppress").save(tmp_path / "masked.csv")
+    shoal.protect(table, k=4, quasi=["gaps"], missing="suppress", publish="rest").save(tmp_path / "masked.csv")
     manifest = load_manifest(tmp_path / "masked.csv.manifest.json")
     assert manifest.published.records == 24
     told = manifest.model_dump(exclude={"versions": True, "published": {"bytes", "sha256"}})
@@ -271,7 +271,7 @@ def test_what_does_not_go_with_a_manifest_is_refused(published):
 def test_promises_on_confidential_attributes_are_measured_again(tmp_path):
     table = people(96)
     options = {"k": 4, "quasi": ["age"], "confidential": ["sick", "wages"], "identifiers": ["name"], "l": 2, "t": 0.6}
-    shoal.protect(table, **options).save(tmp_path / "masked.csv")
+    shoal.protect(table, publish=["town", "size"], **options).save(tmp_path / "masked.csv")
     path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     block = load_manifest(manifest).verified.blocks[0]
     assert [(each.attribute, each.order, each.l, each.t) for each in block.diversity] == [
@@ -289,7 +289,7 @@ def test_promises_on_confidential_attributes_are_measured_again(tmp_path):
 def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):
     levels = {"size": ["small", "large", "level-of-one"]}
     options = {"k": 4, "quasi": ["age"], "confidential": ["size"], "levels": levels, "t": 0.9}
-    shoal.protect(people(), **options).save(tmp_path / "masked.csv")
+    shoal.protect(people(), publish="rest", **options).save(tmp_path / "masked.csv")
     found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert any("'size', whose levels are in no manifest" in each for each in found["unverified"])
 
@@ -297,7 +297,7 @@ def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):
 def test_what_only_the_original_could_tell_is_named(tmp_path):
     table = numbers().append_column("w", pa.array(np.linspace(1, 2, 60)))
     options = {"weights": "w", "preserve": "weighted_mean", "edits": ["z >= 0"]}
-    shoal.protect(table, k=4, quasi=["x", "y"], **options).save(tmp_path / "masked.csv")
+    shoal.protect(table, k=4, quasi=["x", "y"], publish=["id", "z"], **options).save(tmp_path / "masked.csv")
     path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     said = " ".join(shoal.check(path, manifest=manifest)["unverified"])
     assert "weighted totals" in said
@@ -317,7 +317,7 @@ def test_differential_privacy_is_not_verified_by_looking_at_a_file(published):
 
 def test_rules_that_the_original_broke_are_no_failure(tmp_path):
     options = {"edits": ["z < 4"], "edits_original": "keep"}
-    shoal.protect(numbers(), k=4, quasi=["x", "y"], **options).save(tmp_path / "masked.csv")
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], publish=["id", "z"], **options).save(tmp_path / "masked.csv")
     path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     found = shoal.check(path, manifest=manifest, edits=["z < 4"])
     assert any("original records that broke rules were kept" in each for each in found["unverified"])
@@ -328,7 +328,7 @@ def test_rules_that_the_original_broke_are_no_failure(tmp_path):
 )
 def test_a_method_whose_groups_the_file_does_not_show_promises_no_k(tmp_path, options):
     quasi = ["x"] if "confidential" in options else ["x", "y"]
-    shoal.protect(numbers(), quasi=quasi, **options).save(tmp_path / "masked.csv")
+    shoal.protect(numbers(), quasi=quasi, publish=["id", "z"], **options).save(tmp_path / "masked.csv")
     found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert found["k"] is None
     assert any("forms no groups" in each for each in found["unverified"])
@@ -336,7 +336,7 @@ def test_a_method_whose_groups_the_file_does_not_show_promises_no_k(tmp_path, op
 
 def test_blocks_and_strata_are_counted_as_promised(tmp_path):
     options = {"blocks": [["x"], ["y"]], "strata": ["z"]}
-    shoal.protect(numbers(), k=3, **options).save(tmp_path / "masked.csv")
+    shoal.protect(numbers(), k=3, publish=["id"], **options).save(tmp_path / "masked.csv")
     found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert [block["attributes"] for block in found["blocks"]] == [["x", "z"], ["y", "z"]]
     assert all(block["smallest"] >= 3 for block in found["blocks"])

@@ -60,9 +60,9 @@ def test_no_combination_is_below_k_whatever_is_missing(seed, n, k, missing):
     complete = sum(None not in row.values() for row in table.to_pylist())
     if complete < k and missing != "group":
         with pytest.raises(shoal.DataError, match="miss nothing"):
-            shoal.protect(table, k=k, quasi=QUASI_IDENTIFIERS, missing=missing)
+            shoal.protect(table, k=k, quasi=QUASI_IDENTIFIERS, missing=missing, publish="rest")
         return
-    release = shoal.protect(table, k=k, quasi=QUASI_IDENTIFIERS, missing=missing)
+    release = shoal.protect(table, k=k, quasi=QUASI_IDENTIFIERS, missing=missing, publish="rest")
     assert smallest_class(release.table, QUASI_IDENTIFIERS) >= k
     assert release.table.schema.names == table.schema.names
     for name in ["size", "town", "born", "seen", "owner", "ill"]:
@@ -83,8 +83,8 @@ def test_no_combination_is_below_k_whatever_is_missing(seed, n, k, missing):
 def test_permuting_the_rows_permutes_a_mixed_release(seed):
     table = mixed_table(seed, 40)
     order = np.random.default_rng(seed).permutation(40)
-    release = shoal.protect(table, k=3, quasi=QUASI_IDENTIFIERS)
-    permuted = shoal.protect(table.take(order), k=3, quasi=QUASI_IDENTIFIERS)
+    release = shoal.protect(table, k=3, quasi=QUASI_IDENTIFIERS, publish="rest")
+    permuted = shoal.protect(table.take(order), k=3, quasi=QUASI_IDENTIFIERS, publish="rest")
     assert permuted.table.to_pylist() == release.table.take(order).to_pylist()
 
 
@@ -94,7 +94,7 @@ def test_types_come_back_as_they_were(library):
     table = {"pandas": lambda: arrow.to_pandas(), "polars": lambda: pl.from_arrow(arrow), "pyarrow": lambda: arrow}[
         library
     ]()
-    release = shoal.protect(table, k=4, quasi=QUASI_IDENTIFIERS)
+    release = shoal.protect(table, k=4, quasi=QUASI_IDENTIFIERS, publish=["ill"])
     if library == "pyarrow":
         assert [f.type for f in release.table.schema if f.name != "children"] == [
             f.type for f in arrow.schema if f.name != "children"
@@ -145,7 +145,9 @@ def test_the_convex_median_may_publish_a_level_between():
 def test_a_medoid_is_a_combination_that_occurs():
     table = mixed_table(7, 60)
     names = ["size", "town", "owner"]
-    release = shoal.protect(table, k=5, quasi=["income", *names], aggregate=dict.fromkeys(names, "medoid"))
+    release = shoal.protect(
+        table, k=5, quasi=["income", *names], aggregate=dict.fromkeys(names, "medoid"), publish="rest"
+    )
     real = {tuple(row.values()) for row in table.select(names).to_pylist()}
     assert {tuple(row.values()) for row in release.table.select(names).to_pylist()} <= real
 
@@ -228,8 +230,8 @@ def test_weights_change_means_and_keep_weighted_totals():
 @given(seeds)
 def test_weights_of_one_equal_no_weights(seed):
     table = mixed_table(seed, 30).append_column("w", pa.array(np.ones(30)))
-    plain = shoal.protect(table, k=3, quasi=QUASI_IDENTIFIERS)
-    weighted = shoal.protect(table, k=3, quasi=QUASI_IDENTIFIERS, weights="w")
+    plain = shoal.protect(table, k=3, quasi=QUASI_IDENTIFIERS, publish="rest")
+    weighted = shoal.protect(table, k=3, quasi=QUASI_IDENTIFIERS, weights="w", publish="rest")
     assert weighted.table.equals(plain.table)
     assert weighted.loss()["IL"] == pytest.approx(plain.loss()["IL"], rel=1e-12)
 
@@ -310,7 +312,7 @@ def test_more_diversity_than_there_is_is_refused():
 )
 def test_what_does_not_fit_the_type_is_refused_by_name(options, said):
     with pytest.raises(shoal.ShoalError, match=said) as caught:
-        shoal.protect(mixed_table(3, 60), k=3, **options)
+        shoal.protect(mixed_table(3, 60), k=3, publish="rest", **options)
     assert not any(town in str(caught.value) for town in TOWNS)
 
 
@@ -400,6 +402,7 @@ def test_texts_that_look_like_something_else_are_written(tmp_path, cells, ending
         quasi=["x"],
         types={"x": "nominal"},
         missing="group",
+        publish=["n"],
     )
     release.save(tmp_path / f"out.{ending}")
     checked = shoal.check(tmp_path / f"out.{ending}", manifest=tmp_path / f"out.{ending}.manifest.json")
@@ -458,13 +461,15 @@ def blocks_table(n=3000):
 
 def test_seams_are_repaired_within_strata():
     table = blocks_table()
-    release = shoal.protect(table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100, "seams": True})
+    release = shoal.protect(
+        table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100, "seams": True}, publish="rest"
+    )
     strata = np.array(table["s"].to_pylist())
     assert all(len(set(strata[release.groups == group])) == 1 for group in range(release.groups.max() + 1))
     sizes = np.bincount(release.groups)
     assert sizes.min() >= 5
     assert sizes.max() <= 9
-    plain = shoal.protect(table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100})
+    plain = shoal.protect(table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100}, publish="rest")
     assert release.loss()["IL"] < plain.loss()["IL"]
 
 
@@ -479,13 +484,13 @@ def test_seams_are_repaired_within_strata():
 )
 def test_blocks_that_cannot_be_are_refused(options, said):
     with pytest.raises(shoal.PlanError, match=said):
-        shoal.protect(blocks_table(), k=5, **options)
+        shoal.protect(blocks_table(), k=5, publish="rest", **options)
 
 
 def test_a_2d_tree_halves_the_dimensions_that_were_named():
     table = blocks_table()
     scale = {"block_size": 500, "blocking": "2^d", "dimensions": ["b"]}
-    release = shoal.protect(table, k=5, quasi=["a", "b"], blocks=None, scale=scale)
+    release = shoal.protect(table, k=5, quasi=["a", "b"], blocks=None, scale=scale, publish=["s", "g"])
     assert release.blocking.blocks > 1
     b = table["b"].to_numpy()
     ranges = [np.ptp(b[release.groups == group]) for group in range(release.groups.max() + 1)]

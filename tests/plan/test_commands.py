@@ -41,7 +41,9 @@ def test_the_command_carries_out_the_same_plan(folder, monkeypatch, options):
     monkeypatch.chdir(folder)
     # Fresh noise may leave a value as it was, which is refused; this one does not.
     draws = options.get("method") in ("hybrid", "ms")
-    release = shoal.protect("people.csv", output="masked.csv", **options, **({"seed": 2} if draws else {}))
+    release = shoal.protect(
+        "people.csv", output="masked.csv", publish="rest", **options, **({"seed": 2} if draws else {})
+    )
     release.save(overwrite=True)
     written = (folder / "masked.csv.plan.toml").read_text()
     published = (folder / "masked.csv").read_bytes()
@@ -82,7 +84,7 @@ def test_what_only_a_plan_file_can_say_gives_no_command(options):
 )
 def test_a_sweep_is_a_command(folder, monkeypatch, sizes, methods, command):
     monkeypatch.chdir(folder)
-    found = shoal.sweep("people.csv", k=sizes, method=methods, quasi=["income", "debt"])
+    found = shoal.sweep("people.csv", k=sizes, method=methods, quasi=["income", "debt"], publish="rest")
     line = sweep_command(found.plan, sizes, methods).replace("\\\n", " ")
     assert command in " ".join(line.split())
     assert CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False).exit_code == 0

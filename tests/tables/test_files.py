@@ -39,8 +39,8 @@ ROLES = {"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "identifie
 @pytest.mark.parametrize("source", ["survey.csv", "survey.parquet"])
 @pytest.mark.parametrize("target", ["masked.csv", "masked.parquet", "masked.arrow"])
 def test_the_saved_plan_gives_the_same_bytes_again(survey, source, target):
-    shoal.protect(survey / source, **ROLES).save(survey / target)
-    again = shoal.protect(plan=survey / f"{target}.plan.toml")
+    shoal.protect(survey / source, publish="rest", **ROLES).save(survey / target)
+    again = shoal.protect(plan=survey / f"{target}.plan.toml", publish="rest")
     again.save(survey / f"again-{target}")
     assert (survey / f"again-{target}").read_bytes() == (survey / target).read_bytes()
     assert shoal.check(survey / target, k=4, quasi=["age", "income"])["records"] == 40
@@ -48,18 +48,18 @@ def test_the_saved_plan_gives_the_same_bytes_again(survey, source, target):
 
 def test_untouched_columns_of_a_csv_file_keep_their_spelling(tmp_path):
     (tmp_path / "in.csv").write_text("x;code;price;when\n1;007;1,50;2020-01-02\n2;01;2,00;\n3;1;,5;03/04/2020\n")
-    shoal.protect(tmp_path / "in.csv", k=3, quasi=["x"]).save(tmp_path / "out.csv")
+    shoal.protect(tmp_path / "in.csv", k=3, quasi=["x"], publish="rest").save(tmp_path / "out.csv")
     expected = "x;code;price;when\n2,0;007;1,50;2020-01-02\n2,0;01;2,00;\n2,0;1;,5;03/04/2020\n"
     assert (tmp_path / "out.csv").read_text() == expected
 
 
 def test_a_tsv_file_has_tabs(survey):
-    shoal.protect(survey / "survey.parquet", **ROLES).save(survey / "masked.tsv")
+    shoal.protect(survey / "survey.parquet", publish=["zip"], **ROLES).save(survey / "masked.tsv")
     assert (survey / "masked.tsv").read_text().startswith("age\tincome\tzip\till\n")
 
 
 def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
-    release = shoal.protect(survey / "survey.csv", **ROLES)
+    release = shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES)
 
     def shuffled(table, path, kind):
         rows = [f"{row % 3},{row},{row:05},0" for row in range(40)]
@@ -75,7 +75,7 @@ def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
 
 
 def test_rows_out_of_order_fail_verification(survey):
-    release = shoal.protect(survey / "survey.csv", **ROLES)
+    release = shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES)
     published = release.published
     upside_down = {name: release.table[name].combine_chunks()[::-1] for name in ("age", "income")}
     spoilt = published.original.publish(upside_down, drop=["name"])
@@ -98,33 +98,35 @@ def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey,
     (survey / "folder.csv").mkdir()
     before = {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)}
     with pytest.raises(shoal.FileError, match=message):
-        shoal.protect(survey / "survey.csv", **ROLES).save(survey / target, overwrite=target == "survey.csv")
+        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(
+            survey / target, overwrite=target == "survey.csv"
+        )
     assert {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)} == before
 
 
 def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
     monkeypatch.chdir(survey)
-    release = shoal.protect("survey.csv", **ROLES)
+    release = shoal.protect("survey.csv", publish=["zip"], **ROLES)
     monkeypatch.chdir("/")
     with pytest.raises(shoal.FileError, match="being protected"):
         release.save(survey / "survey.csv", overwrite=True)
 
 
 def test_save_writes_to_the_plans_output(survey):
-    shoal.protect(survey / "survey.csv", **ROLES, output=survey / "masked.csv").save()
+    shoal.protect(survey / "survey.csv", publish="rest", **ROLES, output=survey / "masked.csv").save()
     assert (survey / "masked.csv").exists()
     with pytest.raises(shoal.PlanError, match="output"):
-        shoal.protect(survey / "survey.csv", **ROLES).save()
+        shoal.protect(survey / "survey.csv", publish="rest", **ROLES).save()
 
 
 @pytest.mark.parametrize("name", ["x" * 300 + ".csv", "nul\0.csv"])
 def test_an_impossible_name_is_a_clear_error(survey, name):
     with pytest.raises(shoal.FileError):
-        shoal.protect(survey / "survey.csv", **ROLES).save(survey / name)
+        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(survey / name)
 
 
 def test_overwriting_is_done_when_asked_for(survey):
-    release = shoal.protect(survey / "survey.csv", **ROLES)
+    release = shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES)
     release.save(survey / "masked.csv")
     with pytest.raises(shoal.FileError, match="exists already"):
         release.save(survey / "masked.csv")
@@ -132,7 +134,7 @@ def test_overwriting_is_done_when_asked_for(survey):
 
 
 def test_the_published_file_has_the_users_usual_permissions(survey):
-    shoal.protect(survey / "survey.csv", **ROLES).save(survey / "masked.csv")
+    shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(survey / "masked.csv")
     mask = os.umask(0)
     os.umask(mask)
     assert (survey / "masked.csv").stat().st_mode & 0o777 == 0o666 & ~mask

@@ -56,7 +56,7 @@ def test_a_release_survives_every_kind_of_file(tmp_path, ending, seed):
     table = people(seed)
     write_table(Table(table), folder / f"in.{ending}", KINDS[ending])
     types = {"EDUC": "ordinal"}
-    release = shoal.protect(folder / f"in.{ending}", k=4, quasi=QUASI, types=types, missing="group")
+    release = shoal.protect(folder / f"in.{ending}", k=4, quasi=QUASI, types=types, missing="group", publish="rest")
     release.save(folder / f"out.{ending}")
     written = open_table(folder / f"out.{ending}")
     assert written.names == table.column_names
@@ -67,7 +67,7 @@ def test_a_release_survives_every_kind_of_file(tmp_path, ending, seed):
     assert set(written.column("TOWN").to_pylist()) <= {"Ayr", "Rye", "Wem", None}
     for name in ("EDUC", "TOWN", "BORN", "NOTE"):
         assert written.column(name).type == stored_type(KINDS[ending], table.schema.field(name).type)
-    again = shoal.protect(plan=folder / f"out.{ending}.plan.toml", output=folder / f"again.{ending}")
+    again = shoal.protect(plan=folder / f"out.{ending}.plan.toml", output=folder / f"again.{ending}", publish="rest")
     again.save(folder / f"again.{ending}")
     assert (folder / f"again.{ending}").read_bytes() == (folder / f"out.{ending}").read_bytes()
 
@@ -77,7 +77,7 @@ def from_sav(tmp_path_factory):
     """The release of a file of SPSS, which is read in a process of its own."""
     path = tmp_path_factory.mktemp("labelled") / "in.sav"
     write_table(Table(people(1)), path, "sav")
-    return shoal.protect(path, k=4, quasi=QUASI, missing="group")
+    return shoal.protect(path, k=4, quasi=QUASI, missing="group", publish=["ILL", "NOTE"])
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta", "parquet", "arrow"])

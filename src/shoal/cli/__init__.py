@@ -20,7 +20,7 @@ from shoal.cli.output import print_json, stderr, stdout
 from shoal.cli.protect import protect_command
 from shoal.cli.roles import roles_command
 from shoal.cli.sweep import sweep_command
-from shoal.errors import CheckFailed, ShoalError
+from shoal.errors import CheckFailed, ShoalError, UntreatedColumns
 
 app = typer.Typer(
     name="shoal",
@@ -101,6 +101,8 @@ def main() -> None:
         raise SystemExit(2) from None
     except CheckFailed as failed:
         _fail("failed", failed.failures, 1)
+    except UntreatedColumns as error:
+        _propose(error)
     except ShoalError as error:
         _fail("error", str(error).splitlines(), 2)
     except KeyboardInterrupt:  # once more, while the first was being answered
@@ -112,6 +114,18 @@ def main() -> None:
     if code == _INTERRUPTED:
         _fail("stopped", ["interrupted"], _INTERRUPTED)
     raise SystemExit(code)
+
+
+def _propose(error: UntreatedColumns) -> NoReturn:
+    """Show what is proposed for columns without a treatment, and the command that carries it out."""
+    from shoal.cli.untreated import for_machines, instead, proposals
+
+    if "--json" in sys.argv:
+        print_json(for_machines(error, sys.argv[1:]))
+    else:
+        stderr().print(proposals(error))
+        stderr().print(instead(error, sys.argv[1:]), soft_wrap=True)  # to be copied
+    raise SystemExit(2)
 
 
 def _unexpected(error: Exception) -> str:

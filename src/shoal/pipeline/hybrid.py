@@ -43,8 +43,8 @@ from shoal.tables.attributes import Attribute, Codes
 
 _SUBDOMAINS, _SHARE, _LEAST = 5, 0.1, 20  # random subdomains that are compared, their share of the records, the least
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
-# What does not change the random numbers of a seed: where records come from and go to, and what holds them.
-_ELSEWHERE = {"seed", "input", "output", "csv", "engine", "scale"}
+# What does not change the random numbers of a seed: where records come from and go to, and what else is released.
+_ELSEWHERE = {"seed", "input", "output", "csv", "engine", "scale", "publish"}
 
 
 class HybridBlock(NamedTuple):

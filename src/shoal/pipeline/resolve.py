@@ -15,7 +15,7 @@ from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
-from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns
+from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
 from shoal.plan.conflicts import ONE_ATTRIBUTE, without_bounds
@@ -82,6 +82,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     """
     rules = rules_of(plan)
     refuse_other_columns(plan, records.outline)
+    # With epsilon, nothing may be learned from the records here; what has no noise is refused by its name.
+    doubts = refuse_untreated(plan, records) if plan.epsilon is None else []
     resolved = with_attributes(plan, records.outline)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)
@@ -98,7 +100,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     method = chosen(resolved, attributes, summary)
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
     resolved = _with_method(resolved, attributes, summary, method.method)
-    return Resolved(resolved, attributes, summary, rules, strategy, notes)
+    return Resolved(resolved, attributes, summary, rules, strategy, [*doubts, *notes])
 
 
 def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:

@@ -1,12 +1,111 @@
-"""A treatment for every column: which ones the plan names, and which are masked by default."""
+"""A treatment for every column: which ones the plan names, which are masked by default, and which have none.
+
+A column that would leave unchanged without anyone having said so stops the run, with a proposal for each such column.
+"""
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from shoal.errors import DataError, PlanError
+from shoal.errors import DataError, PlanError, UntreatedColumns
+from shoal.pipeline.records import Records
+from shoal.pipeline.roles import Proposal, profiles_of, propose, propose_for
 from shoal.plan import Plan
 from shoal.tables import Table
-from shoal.text import listed
+from shoal.text import counted, listed, warning
+
+_DOUBTED = {"identifier": "an identifier", "weights": "survey weights", "strata": "strata", "publish": "a constant"}
+
+
+def refuse_untreated(plan: Plan, records: Records) -> list[str]:
+    """Refuse a plan that leaves columns without a treatment; return warnings on what is masked only by default.
+
+    Raises
+    ------
+    UntreatedColumns
+        With a proposal for every column that the plan does not name.
+    """
+    table = records.outline
+    default = [] if plan.masked or plan.draws else numbers_to_mask(table, plan.named)
+    named = {*plan.named, *default}
+    untreated = [] if plan.publish == "rest" else [name for name in table.names if name not in named]
+    if not untreated:
+        return _doubts(propose(profiles_of(records, default))) if default else []
+    proposals = [each for each in _proposals(records) if each.column in {*untreated, *default}]
+    options = _options(plan, proposals)
+    some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
+    what = f"{some} no treatment and would be released unchanged."
+    raise UntreatedColumns(what, [_row(each) for each in proposals], options)
+
+
+def _proposals(records: Records) -> list[Proposal]:
+    """Propose roles for all columns; those that hold objects of Python can only be dropped or published."""
+    odd = [name for name in records.outline.names if _is_odd(records.outline, name)]
+    why = "objects of several kinds, which cannot be masked"
+    profiles = profiles_of(records, [name for name in records.outline.names if name not in odd])
+    return [*propose_for(records, profiles), *(Proposal(name, "identifier", "nominal", reason=why) for name in odd)]
+
+
+def _is_odd(table: Table, name: str) -> bool:
+    try:
+        table.column(name)
+    except DataError:
+        return True
+    return False
+
+
+def _doubts(proposals: Sequence[Proposal]) -> list[str]:
+    """Warn of numbers that are masked by default, and do not look like measurements."""
+    found: list[str] = []
+    for each in proposals:
+        code = "a code" if each.type in ("nominal", "ordinal") else ""
+        if looks := _DOUBTED.get(each.role, code):
+            why = "" if looks == code else f" ({each.reason})"
+            text = f"'{each.column}' was masked as a number, but looks like {looks}{why}. Name its role, or --quasi."
+            found.append(warning(text))
+    return found
+
+
+def _row(proposal: Proposal) -> dict[str, str]:
+    """Return a proposal, ready for JSON."""
+    return {
+        "column": proposal.column,
+        "treatment": proposal.role,
+        "type": proposal.type,
+        "reason": proposal.reason,
+        "warning": proposal.warning,
+    }
+
+
+def _options(plan: Plan, proposals: Sequence[Proposal]) -> dict[str, Any]:
+    """Return the fields of the plan that carry proposals out, complete with what the plan has in them already."""
+    found: dict[str, list[str]] = {}
+    for each in proposals:
+        found.setdefault(_field(plan, each), []).append(each.column)
+    options: dict[str, Any] = {
+        field: names[0] if field == "weights" else [*plan.roles[field], *names] for field, names in found.items()
+    }
+    masked = [each for each in proposals if each.role == "quasi"]
+    if plan.given_blocks and masked:
+        options["blocks"] = [*plan.given_blocks, found["quasi"]]
+    if types := {each.column: _type(each) for each in masked if each.guessed}:
+        options["types"] = {**plan.types, **types}
+    if plan.missing == "error" and any(each.missing for each in masked):
+        options["missing"] = "suppress" if plan.draws or plan.method == "mic1d" else "group"
+    return options
+
+
+def _field(plan: Plan, proposal: Proposal) -> str:
+    """Return the field of the plan for a proposed role; what the method cannot use is dropped."""
+    unused = plan.draws or plan.method == "mic1d"
+    if proposal.role == "identifier" or (proposal.role in ("weights", "strata") and unused):
+        return "identifiers"
+    return "identifiers" if proposal.role == "weights" and plan.weights is not None else proposal.role
+
+
+def _type(proposal: Proposal) -> str:
+    """Return the type of a column; levels of texts are values, which no message shows."""
+    return "nominal" if proposal.levels else proposal.type
 
 
 def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "the table") -> None:

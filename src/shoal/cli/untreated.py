@@ -1,0 +1,81 @@
+"""Columns without a treatment: what is proposed for each, and the command that carries it out."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tomli_w
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from shoal.errors import UntreatedColumns
+from shoal.plan import Plan
+from shoal.plan.commands import SWEEP_FIELDS
+from shoal.plan.options import Option, options_of, read, write
+
+_COLOURS = {"identifier": "red", "weights": "yellow", "publish": "yellow"}
+_WIDTH = 78  # of a line of the command, without its backslash
+_PLAN_FILE = "The command line cannot express this. Put these lines into a plan file and use --plan"
+
+
+def proposals(error: UntreatedColumns) -> RenderableType:
+    """Return a table of the columns without a treatment."""
+    table = Table("Column", "Treatment", "Reason", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.columns[0].overflow = "fold"
+    for row in error.columns:
+        reason = f"{row['reason']}. {row['warning']}" if row["warning"] else row["reason"]
+        table.add_row(Text(row["column"]), Text(row["treatment"], _COLOURS.get(row["treatment"], "")), Text(reason))
+    return Group(Text.assemble(("error:", "bold red"), f" {error.what} Nothing was written.\n"), table, "")
+
+
+def instead(error: UntreatedColumns, arguments: Sequence[str]) -> Text:
+    """Return what to run instead of a command with these arguments."""
+    again = command(error, arguments)
+    return Text(f"{error.ADVICE}:\n\n{again}" if again else f"{_PLAN_FILE}:\n\n{tomli_w.dumps(error.options)}")
+
+
+def for_machines(error: UntreatedColumns, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the same, ready for JSON."""
+    return {
+        "error": error.what,
+        "columns": error.columns,
+        "plan": error.options,
+        "command": command(error, arguments),
+    }
+
+
+def command(error: UntreatedColumns, arguments: Sequence[str]) -> str | None:
+    """Return the command with the proposed options in place of its own; None where only a plan file can express it."""
+    fields = SWEEP_FIELDS if arguments[0] == "sweep" else tuple(Plan.model_fields)
+    options = [each for each in options_of(Plan) if each.path[0] in error.options and each.path[0] in fields]
+    written = write(options, error.options)
+    texts = {each.name: texts if each.repeated else texts[0] for each, texts in written.items()}
+    if read(written, texts) != error.options:
+        return None
+    first = shlex.join(["shoal", *_without(arguments, options)])
+    lines = [line for each, texts in written.items() for text in texts for line in _lines(each, text)]
+    return " \\\n    ".join([first, *lines])
+
+
+def _without(arguments: Sequence[str], options: Sequence[Option]) -> Iterator[str]:
+    """Leave out options, with what stands after them."""
+    spelled = {spelling: option for option in options for spelling in option.spellings}
+    words = iter(arguments)
+    for word in words:
+        option = spelled.get(word.partition("=")[0])
+        if option is None:
+            yield word
+        elif "=" not in word and not option.alone:
+            next(words, None)
+
+
+def _lines(option: Option, text: str) -> Iterator[str]:
+    """Cut a list of names into options of one line each, as the command line adds them up."""
+    names = text.split(",") if option.form == "names" else [text]
+    while names:
+        many = len(names)
+        while many > 1 and len(shlex.join([option.spelling, ",".join(names[:many])])) > _WIDTH - 4:
+            many -= 1
+        yield shlex.join([option.spelling, ",".join(names[:many])])
+        names = names[many:]
