@@ -200,7 +200,7 @@ def test_every_change_of_the_manifest_is_found(published, steps, to, said):
 
 def test_another_file_is_not_the_one_and_a_renamed_one_is(published):
     path, manifest = published
-    shoal.protect(numbers(seed=2), k=4, quasi=["x", "y"]).save(path.with_name("other.csv"))
+    shoal.protect(numbers(seed=2), k=4, quasi=["x", "y"], publish=["id", "z"]).save(path.with_name("other.csv"))
     assert any("SHA-256" in failure for failure in failures(path.with_name("other.csv"), manifest=manifest))
     path.rename(path.with_name("found later.csv"))
     assert shoal.check(path.with_name("found later.csv"), manifest=manifest)["records"] == 60
@@ -345,7 +345,7 @@ def test_blocks_and_strata_are_counted_as_promised(tmp_path):
 def test_outputs_that_differ_in_their_ending_lie_in_one_folder(published):
     path, manifest = published
     before = manifest.read_bytes()
-    shoal.protect(numbers(), k=4, quasi=["x", "y"]).save(path.with_suffix(".parquet"))
+    shoal.protect(numbers(), k=4, quasi=["x", "y"], publish=["id", "z"]).save(path.with_suffix(".parquet"))
     assert manifest.read_bytes() == before
     for each in (path, path.with_suffix(".parquet")):
         assert shoal.check(each, manifest=manifest_beside(each))["records"] == 60
@@ -354,7 +354,8 @@ def test_outputs_that_differ_in_their_ending_lie_in_one_folder(published):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_engine_for_large_files_writes_the_same_claims(tmp_path, ending):
     pq.write_table(numbers(), tmp_path / "in.parquet")
-    plan = shoal.Plan(k=4, quasi=["x", "y"], identifiers=["id"], input=tmp_path / "in.parquet", edits=["z >= 0"])
+    roles = {"quasi": ["x", "y"], "identifiers": ["id"], "publish": ["z"]}
+    plan = shoal.Plan(k=4, **roles, input=tmp_path / "in.parquet", edits=["z >= 0"])
     large = tmp_path / f"large.{ending}"
     protect_file(plan.updated(output=large, scale={"block_size": 60}))
     found = shoal.check(large, manifest=manifest_beside(large), edits=["z >= 0"])
