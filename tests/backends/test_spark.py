@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import shoal.spark
-from shoal.backends.spark.dataframe import Cut
+from shoal.backends.spark.blocks import Cut
 from shoal.backends.spark.session import refuse_without_java
 from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
 from shoal.pipeline.manifest import load_manifest

@@ -1,39 +1,34 @@
 """Spark: the same masker and the same blocks on a cluster.
 
 Every pass over the records is a `mapInArrow` that adds up what it sees within a partition. The first brings records
-that fit to the driver, in place of further passes. Then records are put into a partition for each block, a
-`mapInArrow` masks it where it lies, and Spark SQL verifies what came of it.
+that fit to the driver, in place of further passes. `shoal.backends.spark.blocks` masks every block where it lies, and
+Spark SQL verifies what came of it.
 """
 
 import pickle
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    DoubleType,
-    LongType,
     StructField,
     StructType,
 )
 
 from shoal.aggregation import Rescaling
 from shoal.backends.file.records import one_record
+from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields
 from shoal.backends.spark.passes import added_up, in_utc, numbered_names, scanned
 from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
 from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
@@ -44,18 +39,17 @@ from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.pipeline.certify import Certificate
-from shoal.pipeline.counting import Sizes, added_sizes, exposure_of
+from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.notes import notes as notes_on
 from shoal.pipeline.prepare import Prepared, block_size, promise_of
 from shoal.pipeline.records import Encoder, Look, Seen
-from shoal.pipeline.rescale import Restoring, Spreads
-from shoal.pipeline.verify import Pairs, Promise, Verified, verify
+from shoal.pipeline.rescale import Restoring
+from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
-from shoal.tables.arrow import Array
 from shoal.tables.text_values import one_chunk
 from shoal.text import counted, listed
 
@@ -65,8 +59,6 @@ if TYPE_CHECKING:
 Labels = NDArray[np.int64]
 
 BLOCK_SIZE = 250_000  # whatever the cluster: the same plan gives the same release on any
-_BATCH = 65_536  # records that a worker hands back at a time
-_BLOCK, _SEEN = "block", "seen"  # columns of our own beside numbered ones
 
 
 @contextmanager
@@ -174,9 +166,9 @@ class SparkBackend:
         scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         plan = masker.plan.decided(scale=Scale(**{**scale, "block_size": most}))
         masker = replace(masker, plan=plan)
-        masker = masker.with_noise(lambda look: _fold_blocks(self.table, masker, most, look))
+        masker = masker.with_noise(lambda look: fold_blocks(self.table, masker, most, look))
         restoring = prepared.restoring(masker) if plan.restore_variance else None
-        masked = _masked(self.table, masker, most, restoring).persist(StorageLevel.MEMORY_AND_DISK)
+        masked = masked_blocks(self.table, masker, most, restoring).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             self.published = _published(self, masker, prepared, masked, restoring)
         except BaseException:
@@ -190,211 +182,6 @@ def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
     return rows[rows[:, -1] >= 0]
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What a block shows of itself: losses, what rules moved, what is broken, classes, spreads, and hybrid data."""
-
-    sums: Sums
-    slack: NDArray[np.float64]
-    own: int
-    misread: int
-    broken: Broken
-    classes: Sizes
-    spreads: Spreads | None
-    hybrid: "HybridSums | None" = None
-
-    def __add__(self, other: "_Seen") -> "_Seen":
-        spreads = self.spreads if other.spreads is None or self.spreads is None else self.spreads + other.spreads
-        return _Seen(
-            self.sums + other.sums,
-            np.maximum(self.slack, other.slack),
-            self.own + other.own,
-            self.misread + other.misread,
-            self.broken + other.broken,
-            dict(Counter(self.classes) + Counter(other.classes)),
-            spreads,
-            self.hybrid if other.hybrid is None or self.hybrid is None else self.hybrid + other.hybrid,
-        )
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How blocks are cut where so many records lie in one place that these could not be told apart.
-
-    A block of n records, at most m being asked for, is cut into p = n div m pieces (one, if it has less than 2 m). Its
-    records are put in the order of their rows; the one in place r = 0, 1, ... belongs to piece r p div n. Equal
-    records are interchangeable, so this does not depend on any order that the records have.
-    """
-
-    sizes: NDArray[np.int64]
-    pieces: NDArray[np.int64]
-    first: NDArray[np.int64]  # the number of the first piece of each block
-
-    @classmethod
-    def of(cls, masker: BlockMasker, most: int) -> "Cut":
-        """Find the blocks that are to be cut."""
-        pieces = np.maximum(1, masker.sizes // most) if masker.blocks is not None else np.ones(1, np.int64)
-        return cls(masker.sizes, pieces, np.cumsum(pieces) - pieces)
-
-
-def _published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
-    """List the columns of the release: as they were, but for changed ones, which get the promised type."""
-    stored = {attribute.name: attribute.stored for attribute in masker.attributes}
-    fields = []
-    for each in df.schema.fields:
-        if each.name in masker.types:
-            kind = masker.types[each.name]
-            same = kind == stored[each.name]
-            fields.append(StructField(each.name, each.dataType if same else from_arrow_type(kind), nullable=True))
-        elif each.name not in masker.plan.identifiers:
-            fields.append(each)
-    return fields
-
-
-def _pair_fields(promise: Promise) -> list[StructField]:
-    """List the columns that stand beside the release for its verification."""
-    fields = [StructField(f"x{j}", DoubleType()) for j in range(len(promise.attributes))]
-    apart = [j for j, each in enumerate(promise.attributes) if not promise.is_key(each)]
-    fields += [StructField(f"y{j}", DoubleType()) for j in apart]
-    fields += [StructField(f"q{i}", LongType()) for i in range(len(promise.sensitive))]
-    edits = promise.edits
-    excusable = [] if edits is None else sorted(edits.fixed | edits.excused)
-    return fields + [
-        StructField(f"{what}{number}", from_arrow_type(pa.bool_())) for number in excusable for what in "eb"
-    ]
-
-
-def _masked(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring | None) -> DataFrame:
-    """Mask every block; columns of our own hold the pairs to verify, and what the block shows of itself."""
-    kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
-    fields = _published_fields(df, masker)
-    types = {} if restoring else masker.types  # a variance is restored from what was aggregated
-    promise = Promise(masker.plan, masker.changed, sensitive=masker.sensitive, edits=masker.edits, types=types)
-    pair_fields = _pair_fields(promise)
-    alone, losses = replace(masker, blocks=None), Losses(masker.changed, masker.scales)
-    pair_names = [each.name for each in pair_fields]
-
-    def mask(block: pa.Table) -> pa.Table:
-        rows = alone.encode(block)
-        found = alone.mask(rows)
-        columns = alone.decode(found.published, {})
-        at = [alone.plan.used.index(each.name) for each in alone.changed]
-        original = Table(block)
-        released = Table(_replaced(block, columns, [each.name for each in fields]))
-        pairs = Pairs(promise)
-        beside = pairs.of(original, released, None)
-        read = alone.as_read(columns)
-        seen = _Seen(
-            losses.measure(rows[:, at], read, alone.weights(rows)),
-            found.slack,
-            found.own,
-            found.misread,
-            pairs.broken,
-            added_sizes(found.classes),
-            None if restoring is None else restoring.look(rows, found.published),
-            found.hybrid,
-        )
-        shown = pa.array([pickle.dumps(seen), *[None] * (len(rows) - 1)], pa.binary())
-        table = released.native
-        arrays = [in_utc(one_chunk(table.column(each.name))) for each in fields]
-        # Codes as they were aggregated, to restore variances from: a date that is read is a whole day.
-        raw = {f"y{j}": pa.array(values) for j, values in enumerate(found.published.T)} if restoring else {}
-        arrays += [raw.get(name, beside.column(name)) for name in pair_names]
-        names = [*numbered_names([each.name for each in fields]), *pair_names, _SEEN]
-        return pa.table([*arrays, shown], names=names)
-
-    numbered = [
-        StructField(plain, each.dataType, each.nullable)
-        for plain, each in zip(numbered_names([each.name for each in fields]), fields, strict=True)
-    ]
-    own = [*pair_fields, StructField(_SEEN, BinaryType())]
-    return _map_blocks(df, kept, masker, most, mask, StructType([*numbered, *own]))
-
-
-def _map_blocks(
-    df: DataFrame,
-    names: list[str],
-    masker: BlockMasker,
-    most: int,
-    work: Callable[[pa.Table], pa.Table],
-    schema: StructType,
-) -> DataFrame:
-    """Put the records of every block, or piece of one, into a partition of their own, and do something with them."""
-    cut = Cut.of(masker, most)
-    divided = _divided(df.select([column(name) for name in names]), masker, cut)
-    blocks = divided.repartitionById(int(cut.pieces.sum()), F.col(_BLOCK).cast("int"))
-
-    def of_block(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if pieces := list(batches):
-            block = pa.Table.from_batches(pieces).select(range(len(names))).rename_columns(names)
-            yield from work(block).to_batches(_BATCH)
-
-    with without_pandas_warning():
-        return blocks.mapInArrow(of_block, schema)
-
-
-def _fold_blocks(df: DataFrame, masker: BlockMasker, most: int, look: Callable[[Matrix], Seen]) -> Seen:
-    """Look at the rows of every block, and add up what is seen."""
-    alone = replace(masker, blocks=None)
-
-    def seen(block: pa.Table) -> pa.Table:
-        return pa.table({_SEEN: pa.array([pickle.dumps(look(alone.encode(block)))], pa.binary())})
-
-    schema = StructType([StructField(_SEEN, BinaryType())])
-    shown = _map_blocks(df, masker.names, masker, most, seen, schema)
-    found: Seen = reduce(add, (pickle.loads(bytes(row[0])) for row in shown.collect()))  # noqa: S301 - our own
-    return found
-
-
-def _replaced(block: pa.Table, columns: dict[str, Array], names: list[str]) -> pa.Table:
-    """Put what is published in the place of what was there."""
-    arrays = [columns[name] if name in columns else one_chunk(block.column(name)) for name in names]
-    return pa.Table.from_arrays(arrays, names=names)
-
-
-def _divided(df: DataFrame, masker: BlockMasker, cut: Cut) -> DataFrame:
-    """Add the number of its block, or piece of a block, to each record; other columns are numbered."""
-    names, plain = df.columns, numbered_names(df.columns)
-    crowded = bool((cut.pieces > 1).any())
-    extra: dict[str, DataType] = {_BLOCK: LongType()}
-    if crowded:
-        extra |= {"size": LongType(), "pieces": LongType(), "codes": ArrayType(DoubleType())}
-
-    def divide(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            piece = pa.Table.from_batches([batch]).rename_columns(names)
-            rows = masker.encode(piece)
-            there = rows[:, -1] >= 0
-            if not there.all():
-                rows, batch = rows[there], batch.filter(pa.array(there))
-            if not len(rows):
-                continue
-            block = masker.block_of(rows)
-            columns = [*batch.columns, pa.array(cut.first[block])]
-            if crowded:
-                columns += [pa.array(cut.sizes[block]), pa.array(cut.pieces[block]), _in_order(rows)]
-            yield pa.RecordBatch.from_arrays([in_utc(each) for each in columns], names=[*plain, *extra])
-
-    df = df.toDF(*plain)
-    schema = StructType([*df.schema.fields, *(StructField(name, kind) for name, kind in extra.items())])
-    with without_pandas_warning():
-        divided = df.mapInArrow(divide, schema)
-    if not crowded:
-        return divided
-    # Spark sorts on disk: a place with a billion records takes time, but no memory.
-    place = F.row_number().over(Window.partitionBy(_BLOCK).orderBy("codes"))
-    several = divided.filter("pieces > 1").withColumn("place", place.cast("long") - 1)
-    several = several.withColumn(_BLOCK, F.expr(f"{_BLOCK} + place * pieces div size")).drop("place")
-    return divided.filter("pieces = 1").unionAll(several).drop("size", "pieces", "codes")
-
-
-def _in_order(rows: Matrix) -> Array:
-    """Return the row of each record as a list, by which Spark sorts as numpy does: NaN last."""
-    ends = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
-    lists: Any = pa.ListArray
-    return cast("Array", lists.from_arrays(pa.array(ends), pa.array(rows.ravel())))
-
-
 def _published(
     backend: SparkBackend,
     masker: BlockMasker,
@@ -403,12 +190,12 @@ def _published(
     restoring: Restoring | None,
 ) -> "SparkPublished":
     """Add up what the blocks show, and restore variances where the plan asks for it."""
-    shown = masked.select(_SEEN).filter(F.col(_SEEN).isNotNull()).collect()
+    shown = masked.select(SEEN).filter(F.col(SEEN).isNotNull()).collect()
     # always in the same order: sums of floats depend on it
     seen = reduce(add, (pickle.loads(each) for each in sorted(bytes(row[0]) for row in shown)))  # noqa: S301 - our own
     made = masker.hybrid_notes(seen.hybrid)
     masker = masker.without_secret()
-    fields = _published_fields(backend.table, masker)
+    fields = published_fields(backend.table, masker)
     names = [each.name for each in fields]
     losses, sums = Losses(masker.changed, masker.scales), seen.sums
     if restoring is not None and seen.spreads is not None:
@@ -454,7 +241,7 @@ def _rescaled(
     plain = numbered_names(names)
     d, losses = len(masker.changed), Losses(masker.changed, masker.scales)
     weights = masker.plan.weights
-    own = [name for name in masked.columns if name not in (*plain, _SEEN)]
+    own = [name for name in masked.columns if name not in (*plain, SEEN)]
 
     def restore(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -586,7 +373,7 @@ class SparkPublished:
             return verify(SparkPairs(self), self.promise, lambda: self.broken, self._changed, self._shape())
 
     def _shape(self) -> list[str]:
-        fields = _published_fields(self.backend.table, self.masker)
+        fields = published_fields(self.backend.table, self.masker)
         if [(each.name, each.dataType) for each in self.table.schema.fields] != [
             (each.name, each.dataType) for each in fields
         ]:

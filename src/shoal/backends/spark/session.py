@@ -66,6 +66,8 @@ def _started(master: str) -> SparkSession:
     if master.startswith("local"):
         builder = builder.config("spark.sql.shuffle.partitions", str(4 * (os.cpu_count() or 1)))
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # A JVM that lives for minutes gains little from optimizing its code; spark.driver.extraJavaOptions comes after.
+        builder = builder.config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
         # What lies in the working folder, where a stranger's data may be, is no code of ours.
         builder = builder.config("spark.executorEnv.PYTHONSAFEPATH", "1")
         # A machine may not know its own name.
