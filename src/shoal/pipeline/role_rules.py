@@ -121,7 +121,7 @@ def _row_names(column: Column) -> Verdict | None:
 def _looks_identifying(column: Column) -> Verdict | None:
     profile = column.profile
     for name in _IDENTIFYING:
-        if 2 * profile.formats[name] >= profile.present:
+        if profile.looks_like(name):
             return Verdict("identifier", f"looks like {name}")
     return None
 
@@ -230,14 +230,14 @@ def _unique_texts(column: Column) -> Verdict | None:
     profile = column.profile
     if not profile.is_textual or profile.present < _ENOUGH:
         return None
-    if 2 * profile.formats["dates"] >= profile.present:
+    if profile.looks_like("dates"):
         warning = "Dates are stored as text. Convert them to dates to mask them."
         return Verdict("identifier" if column.share > 0.1 else "quasi", "looks like dates", warning)
-    if profile.words > 5 * profile.present and column.share > 0.1:
+    if profile.words > 5 * profile.compared and column.share > 0.1:
         return Verdict("identifier", "looks like free text")
     if column.share <= _UNIQUE:
         return None
-    names = 2 * profile.formats["names of people"] >= profile.present
+    names = profile.looks_like("names of people")
     return Verdict("identifier", f"{'looks like names, ' if names else 'texts, '}{column.counted()}")
 
 
@@ -279,7 +279,7 @@ def _values(column: Column) -> str:
 def _demographic(column: Column) -> Verdict | None:
     if "size" in column.meanings and column.says("household"):
         return Verdict("quasi", f"household size: {column.says('household')}")
-    if 2 * column.profile.formats["post codes"] >= column.profile.present:
+    if column.profile.looks_like("post codes"):
         return Verdict("quasi", "looks like post codes")
     for meaning in _DEMOGRAPHIC:
         if words := column.says(meaning):

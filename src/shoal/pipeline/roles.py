@@ -78,7 +78,7 @@ def propose_for(records: Records, profiles: Sequence[ColumnProfile]) -> list[Pro
     units = _possible_units(profiles)[:_LOOKED_INTO]
     if not units:
         return propose(profiles)
-    others = [each.name for each in profiles if each.is_simple and 1 < each.distinct.count < each.present]
+    others = [each.name for each in profiles if each.is_simple and 1 < each.distinct.count < 0.9 * each.present]
     found: Pairs = records.fold(partial(pair_piece, units=units), list(dict.fromkeys([*units, *others])), "scan")
     return propose(profiles, {unit: found.constant_within(unit) for unit in units})
 

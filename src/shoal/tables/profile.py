@@ -27,7 +27,7 @@ Hashes = NDArray[np.uint64]
 FEW = 200  # different values of which each is counted
 _SKETCH = 1 << 16  # hashes that are kept to count different values
 _ALMOST = 1.01  # beyond 65,536 pairs both counts are estimates
-_SHAPED = 10_000  # values of a piece whose shapes are compared
+_SHAPED = 10_000  # different values of a piece whose shapes and formats are compared
 _LONGEST = 18  # characters of a shape
 # Numbers that surveys use for 'no answer'. What is beyond them is the range of the answers.
 CODES = frozenset(
@@ -113,12 +113,12 @@ class ColumnProfile:
         How often numbers occur that may stand for a missing value.
     core_low, core_high
         The range of all other numbers.
-    formats
-        How many records look like each of `FORMATS`.
+    compared, formats
+        Of how many records texts were compared with `FORMATS`, and how many look like each.
     stand_ins
         How often words occur that mean a missing value, such as NA.
     words
-        Of all texts together.
+        Of all texts that were compared.
     shapes
         The commonest forms: 9 for a digit, A and a for letters, * for characters beyond ASCII.
     """
@@ -141,6 +141,7 @@ class ColumnProfile:
     codes: Counter[float] = field(default_factory=Counter, repr=False)
     core_low: float | None = field(default=None, repr=False)
     core_high: float | None = field(default=None, repr=False)
+    compared: int = 0
     formats: Counter[str] = field(default_factory=Counter)
     stand_ins: Counter[str] = field(default_factory=Counter)
     words: int = 0
@@ -180,6 +181,10 @@ class ColumnProfile:
     def is_simple(self) -> bool:
         """Whether values are numbers, texts, dates or booleans, and not lists, bytes and the like."""
         return has_text(self.stored) and not pa.types.is_nested(inner(self.stored))
+
+    def looks_like(self, name: str) -> bool:
+        """Whether at least half of the texts have one of `FORMATS`."""
+        return 0 < self.compared <= 2 * self.formats[name]
 
     @property
     def mean(self) -> float:
@@ -243,9 +248,9 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
     column = plain_values(without_declared(table, name))
     found = pc.value_counts(column.drop_null())
     values, times = found.field(0), found.field(1).to_numpy(zero_copy_only=False)
-    facts: dict[str, Any] = {"counts": dict(zip(values.to_pylist(), times.tolist(), strict=True))}
-    if len(values) > FEW:
-        facts["counts"] = None
+    facts: dict[str, Any] = {"counts": None}
+    if len(values) <= FEW:
+        facts["counts"] = dict(zip(values.to_pylist(), times.tolist(), strict=True))
     if is_number(values.type) or pa.types.is_boolean(values.type):
         facts |= _numbers(values, times)
     elif pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
@@ -311,10 +316,11 @@ def _numbers(values: Array, times: NDArray[Any]) -> dict[str, Any]:
 
 def _texts(texts: Array, times: NDArray[Any]) -> dict[str, Any]:
     plain = pc.utf8_trim_whitespace(texts)
-    shaped = {name: _matching(plain, times, pattern) for name, pattern in FORMATS.items()}
+    some, often = plain.slice(0, _SHAPED), times[:_SHAPED]
+    shaped = {name: _matching(some, often, pattern) for name, pattern in FORMATS.items()}
     figures = pc.match_substring_regex(plain, pattern=NUMBER).to_numpy(zero_copy_only=False)
     found = _numbers(plain.filter(pa.array(figures)).cast(pa.float64()), times[figures])
-    words = pc.add(pc.count_substring_regex(plain, pattern=r"\s+"), 1).to_numpy(zero_copy_only=False)
+    words = pc.add(pc.count_substring_regex(some, pattern=r"\s+"), 1).to_numpy(zero_copy_only=False)
     absent = pc.match_substring_regex(plain, pattern=MISSING).to_numpy(zero_copy_only=False)
     return {
         **found,
@@ -322,7 +328,8 @@ def _texts(texts: Array, times: NDArray[Any]) -> dict[str, Any]:
         "stand_ins": Counter(
             dict(zip(plain.filter(pa.array(absent)).to_pylist(), times[absent].tolist(), strict=True))
         ),
-        "words": int((words * times).sum()),
+        "words": int((words * often).sum()),
+        "compared": int(often.sum()),
     }
 
 
