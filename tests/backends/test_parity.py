@@ -9,9 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from shoal.pipeline import prepare
 
 RECORDS = 360
 BLOCKS = {"block_size": 120}
+SEAMS = {"block_size": 50, "seams": True}
 QUASI = ["income", "age", "edu", "town", "since"]
 LEVELS = {"edu": ["none", "school", "college"]}
 SUM = "sum: wages + other == costs"
@@ -123,6 +125,12 @@ PLANS: dict[str, tuple[dict, dict]] = {
             "constraints": {"debt": ["integer", "non-negative"]},
         },
     ),
+    "seams": ({}, {"quasi": NUMBERS, "scale": SEAMS}),
+    "seams of a 2^d-tree": ({}, {"quasi": ["income", "age"], "scale": {**SEAMS, "blocking": "2^d"}}),
+    "seams, dates, weights": ({}, {"quasi": [*NUMBERS, "since"], "scale": SEAMS, "weights": "weight"}),
+    "seams, gaps left out": ({"gaps": 0.05}, {"quasi": NUMBERS, "scale": SEAMS, "missing": "suppress"}),
+    "seams and strata": ({}, {**STRATA, "scale": SEAMS, "restore_variance": True}),
+    "seams and rules": ({}, {"quasi": RULED, "scale": SEAMS, "edits": [SUM, CAPPED]}),
     "noise": ({}, {**NOISY, "confidential": ["income", "wages", "since"]}),
     "noise in one block": ({}, {**NOISY, "confidential": ["income", "debt"], "scale": {"block_size": 1000}}),
     "noise, gaps left out": ({"gaps": 0.02}, {**NOISY, "confidential": ["income"], "missing": "suppress"}),
@@ -151,6 +159,7 @@ ALWAYS_ON_SPARK = {
     "broken rules kept",
     "hybrid with strata",
     "noise with a sum and constraints",
+    "seams and rules",
 }
 
 
@@ -162,6 +171,13 @@ def options_of(name: str) -> dict:
 
 def plan_method(options: dict) -> dict:
     return {**options, "method": options.get("method", "mdav")}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def several_blocks_at_seams():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "SEAM_RECORDS", 0)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -95,6 +95,15 @@ def test_killed_before_a_scale_that_needs_no_pass(plan):
     assert plan.with_name("out.parquet").read_bytes() == expected
 
 
+def test_killed_at_seams(plan):
+    plan.write_text(plan.read_text().replace(str(MASKED), "['income', 'age']") + "seams = true\n")
+    expected = undisturbed(plan)
+    for step, calls in (("sort", 1), ("sort", 0), ("block", 0), ("write", 0)):
+        assert start(plan, "resume", step, calls).wait() == -signal.SIGKILL
+    protect_file(Plan.load(plan), resume=True)
+    assert plan.with_name("out.parquet").read_bytes() == expected
+
+
 def test_only_the_same_is_resumed(plan):
     assert start(plan, "", "block").wait() == -signal.SIGKILL
     folder = plan.with_name(".out.parquet.shoal")

@@ -106,7 +106,7 @@ def test_a_crowded_place_is_cut_in_pieces(spark):
     release = shoal.spark.protect(spark.createDataFrame(table).repartition(2), plan)
     sizes = release.published.masker.blocks.sizes
     assert sizes.max() >= 400  # or this tests nothing
-    pieces = Cut.of(release.published.masker, 200).pieces
+    pieces = Cut.of(release.published.masker).pieces
     assert pieces.max() > 1
     assert (sizes // pieces >= min(200, sizes.min())).all()
     assert sorted_rows(release.table.toArrow()) == sorted_rows(in_memory(table, plan))

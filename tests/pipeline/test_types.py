@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES
+from shoal.pipeline import prepare
 from shoal.tables import open_table
 from shoal.tables.stat.labels import Labels, labels_of, with_labels
 
@@ -459,7 +460,9 @@ def blocks_table(n=3000):
     )
 
 
-def test_seams_are_repaired_within_strata():
+@pytest.mark.parametrize("at_seams", [0, 50_000])
+def test_seams_are_repaired_within_strata(at_seams, monkeypatch):
+    monkeypatch.setattr(prepare, "SEAM_RECORDS", at_seams)
     table = blocks_table()
     release = shoal.protect(
         table, k=5, quasi=["a", "b"], strata=["s"], scale={"block_size": 100, "seams": True}, publish="rest"
@@ -473,9 +476,27 @@ def test_seams_are_repaired_within_strata():
     assert release.loss()["IL"] < plain.loss()["IL"]
 
 
+@given(seed=st.integers(0, 2**32), k=st.integers(2, 6), most=st.integers(12, 90), kinds=st.integers(2, 400))
+@settings(max_examples=20)
+def test_groups_at_seams_have_k_to_2k_less_1_records_and_lose_no_more_than_before(seed, k, most, kinds):
+    rng = np.random.default_rng(seed)
+    table = pa.table({"a": rng.integers(0, kinds, 400), "b": rng.integers(0, kinds, 400) ** 2})  # many are equal
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "SEAM_RECORDS", 0)
+        plain, mended = (
+            shoal.protect(table, k=k, quasi=["a", "b"], method="mdav", scale={"block_size": most, "seams": seams})
+            for seams in (False, True)
+        )
+    sizes = np.bincount(mended.groups)
+    assert sizes.min() >= k
+    assert sizes.max() < 2 * k
+    assert mended.loss()["IL"] <= plain.loss()["IL"] * (1 + 1e-9) + 1e-9
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"blocks": [["a"], ["b"]], "scale": {"block_size": 100, "seams": True}}, "several attribute blocks"),
         ({"quasi": ["a", "g"], "types": {"g": "nominal"}, "scale": {"block_size": 100, "seams": True}}, "scale.seams"),
         ({"quasi": ["s"], "scale": {"block_size": 100}}, "cannot divide records by nominal attributes alone"),
         ({"quasi": ["a"], "engine": "spark"}, "engine: 'spark' does not apply to a dataframe in memory"),

@@ -60,13 +60,6 @@ LIMITS = [
         "depends on the clock of each worker; a number of steps gives the same groups anywhere",
         lambda plan: plan.effort.seconds is not None,
     ),
-    Limit(
-        "scale.seams",
-        "seams = true",
-        ("file", "spark"),
-        "compares the groups of neighbouring blocks, which lie apart there",
-        lambda plan: plan.scale is not None and plan.scale.seams,
-    ),
 ]
 
 

@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.backends.database import DuckPairs
-from shoal.blocking import repair_seams
 from shoal.blocking.record_blocks import Blocking
-from shoal.errors import CheckFailed, PlanError
+from shoal.errors import CheckFailed
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Task, quiet, side_by_side
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, certified
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import Losses, Sums
-from shoal.pipeline.masker import BlockMasker, in_order
+from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.notes import notes, unchanged
-from shoal.pipeline.prepare import Prepared, block_size, promise_of
+from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.save import save, wrong_types
 from shoal.pipeline.verify import Pairs, Promise, Verified, verify
@@ -140,58 +139,57 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     everything = records.rows(masker)
     keep = everything[:, -1] >= 0
     rows = everything if keep.all() else np.ascontiguousarray(everything[keep])
-    blocks = masker.block_of(rows)
     published = np.empty((len(rows), len(masker.changed)))
     labels = np.empty((len(rows), len(masker.plan.partitioned)), dtype=np.int64)
     slack, own, misread, formed = np.zeros(published.shape[1]), 0, 0, 0
-    places = _by_block(blocks)
+    places = _by_block(masker.block_of(rows))
     masker = masker.with_noise(lambda look: reduce(add, (look(rows[place]) for place in places)))
+    at, blocked, borders = masker, rows, places
+    if masker.mends_seams:
+        at, blocked = _at_seams(masker, rows, places, records)
+        places = _by_block(at.block_of(blocked))
     if len(places) == 1:
         run = partial(_side_by_side, progress=records.progress, keep=keep_best)
-        found = [masker.mask(rows, run)]
+        found = [at.mask(blocked, run)]
     else:
-        tasks: list[Task[Any]] = [partial(_in_one, masker, rows, place) for place in places]
+        tasks: list[Task[Any]] = [partial(_in_one, at.mask, blocked, place) for place in places]
         found = side_by_side(tasks, len(rows), records.progress)
     for place, each in zip(places, found, strict=True):
         published[place], labels[place] = each.published, each.labels + formed
         formed = int(labels[place].max()) + 1
         slack, own, misread = np.maximum(slack, each.slack), own + each.own, misread + each.misread
-    if masker.plan.scale is not None and masker.plan.scale.seams and len(places) > 1:
-        labels = _mended(masker, rows, labels, blocks, records.progress)
-        published, slack, (own, misread) = masker.publish(rows, labels)
     if masker.plan.method == "ms":
         labels[:] = 0  # it forms no groups
     partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
     blocking = None
-    if len(places) > 1:
-        cost = block_cost(lambda number: rows[places[number]], masker, records.progress)
+    if len(borders) > 1:
+        cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
         blocking = Blocking.of(masker.sizes, cost)
     shown = [each.hybrid for each in found if each.hybrid is not None]
     hybrid = reduce(add, shown) if shown else None
     return Masked(keep, rows, published, partitions, slack, own, misread, blocking, hybrid)
 
 
-def _mended(masker: BlockMasker, rows: Matrix, labels: Labels, blocks: Labels, progress: Progress) -> Labels:
-    """Let records cross the borders of blocks within each part; groups are taken in the order of blocks and values."""
-    if not masker.space(rows[:1]).plain:
-        raise PlanError([("scale.seams", "applies to numbers and dates only, on which a move can be weighed")])
-    mended, formed = np.empty_like(labels), np.zeros(labels.shape[1], dtype=np.int64)
-    part = masker.parts.finest[rows[:, -1].astype(np.int64)]
-    for place in _by_block(part):
-        place = place[in_order(rows[place])]
-        space = masker.space(rows[place])
-        for block, columns in enumerate(masker.columns):
-            own = np.unique(labels[place, block], return_inverse=True)[1]
-            found = repair_seams(space.columns(columns).values, masker.plan.k, own, blocks[place], progress)
-            mended[place, block] = found + formed[block]
-        formed = mended[place].max(axis=0) + 1
-    return mended
+def _at_seams(
+    masker: BlockMasker, rows: Matrix, places: list[Labels], records: MemoryRecords
+) -> tuple[BlockMasker, Matrix]:
+    """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+    first = np.cumsum(masker.pieces) - masker.pieces
+    tasks: list[Task[Any]] = [
+        partial(_in_one, partial(masker.to_seams, number=int(first[block])), rows, place)
+        for block, place in enumerate(places)
+    ]
+    found = side_by_side(tasks, len(rows), records.progress)
+    beside = np.concatenate(found)
+    beside[np.concatenate(places)] = beside.copy()
+    whole = masker.with_groups(rows, beside)
+    return with_seams(masker, lambda _, look, step: look(whole), records.block_size(masker)), whole
 
 
-def _in_one(masker: BlockMasker, rows: Matrix, place: Labels, *, watch: NDArray[np.int64]) -> Any:
+def _in_one(work: Callable[[Matrix], Any], rows: Matrix, place: Labels, *, watch: NDArray[np.int64]) -> Any:
     if watch[1]:
         return None
-    found = masker.mask(rows[place])
+    found = work(rows[place])
     watch[0] = len(place)
     return found
 

@@ -9,10 +9,11 @@ from shoal.blocking.blocks import RecordBlocks, united
 from shoal.blocking.cells import Gather, Integers, contents, grow
 from shoal.errors import PlanError
 
+_OFF_CENTRE = (3, 8)
 _CELLS_A_BLOCK = 64  # a block's size is within a 64th of the half that was aimed at
 
 
-def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
+def kd_blocks(gather: Gather, k: int, most: int, off_centre: bool = False) -> RecordBlocks:
     """Halve standardised records across their widest attribute until no block has more than `most`, nor fewer than k.
 
     As in a k-d tree [1]_ a block is divided at the median of the attribute in which its records vary most, so blocks
@@ -22,7 +23,8 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
     that add integers, so the blocks are the same whether the records lie in memory, in a file or on a cluster. Equal
     records share a cell, and so a block.
 
-    Where too many records lie in one place a block may stay larger: see `RecordBlocks.crowded`.
+    Where too many records lie in one place a block may stay larger: see `RecordBlocks.crowded`. With `off_centre`, cuts
+    are at 3/8 of the records in place of the median: the borders lie elsewhere.
 
     References
     ----------
@@ -41,7 +43,8 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
         records = int(inside.counts[cells].sum())
         # A 64th is kept free for what medians over whole cells are off, or a block just above `most` would be halved.
         parts = -(-records * _CELLS_A_BLOCK // (most * (_CELLS_A_BLOCK - 1)))
-        halves = _halves(inside.counts[cells], centroids[cells], k, parts) if records > most else None
+        aim = _OFF_CENTRE if off_centre else (parts // 2, parts)
+        halves = _halves(inside.counts[cells], centroids[cells], k, aim) if records > most else None
         if halves is None:
             crowded += records > most
             block[cells] = formed
@@ -52,9 +55,9 @@ def kd_blocks(gather: Gather, k: int, most: int) -> RecordBlocks:
 
 
 def _halves(
-    counts: Integers, centroids: NDArray[np.float64], least: int, parts: int
+    counts: Integers, centroids: NDArray[np.float64], least: int, aim: tuple[int, int]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Divide cells across their widest attribute, at the median if the number of blocks to come of them is even.
+    """Divide cells across their widest attribute, so that about a share of the records, `aim`, lies below.
 
     None if no cut leaves `least` records on both sides.
     """
@@ -65,5 +68,5 @@ def _halves(
     possible = np.flatnonzero((below >= least) & (counts.sum() - below >= least))
     if len(possible) == 0:
         return None
-    cut = possible[np.argmin(np.abs(parts * below[possible] - parts // 2 * counts.sum()))] + 1
+    cut = possible[np.argmin(np.abs(aim[1] * below[possible] - aim[0] * counts.sum()))] + 1
     return order[:cut], order[cut:]

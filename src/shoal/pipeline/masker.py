@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.aggregation import Rescaling
 from shoal.blocking.blocks import PartBlocks, RecordBlocks
 from shoal.blocking.record_blocks import outline_of
+from shoal.blocking.seams import repair_seams
 from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
@@ -105,6 +106,9 @@ class BlockMasker:
         The decimal point of numbers that are written as text.
     hybrid
         How confidential attributes are made anew; None if they are not.
+    beside
+        How many numbers stand before the last of a row to tell its group, whose records may cross the seams of blocks:
+        see `to_seams`. 0 where groups are not formed yet.
     """
 
     plan: ResolvedPlan
@@ -118,6 +122,7 @@ class BlockMasker:
     blocks: RecordBlocks | PartBlocks | None = None
     decimal: str = "."
     hybrid: "Hybrid | None" = None
+    beside: int = 0
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data."""
@@ -159,12 +164,17 @@ class BlockMasker:
         names += [] if plan.weights is None else [plan.weights]
         if self.edits is not None:
             names += columns_of(self.edits.rules)
-        return list(dict.fromkeys(names))
+        return list(dict.fromkeys([*names, *self.seam_names]))
+
+    @property
+    def seam_names(self) -> list[str]:
+        """The columns that tell the group of a record."""
+        return [f"__shoal_seam_{j}" for j in range(self.beside)]
 
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive) + 1
+        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive) + self.beside + 1
 
     def encode(self, piece: pa.Table) -> Matrix:
         """Turn records into rows of numbers."""
@@ -173,6 +183,7 @@ class BlockMasker:
         if self.plan.weights is not None:
             columns.append(to_floats(without_declared(table, self.plan.weights), self.plan.weights, self.decimal))
         columns += [each.codes(table).astype(np.float64) for each in self.sensitive]
+        columns += [one_chunk(piece.column(name)).to_numpy(zero_copy_only=False) for name in self.seam_names]
         columns.append(self._part_of(piece, columns[: len(self.attributes)]).astype(np.float64))
         return np.column_stack(columns)
 
@@ -210,7 +221,12 @@ class BlockMasker:
         return space_of(self.of(rows), self.plan, self.scales)
 
     def outline(self, rows: Matrix) -> Matrix:
-        """Return what blocks are made from: numbers and levels on one scale, a missing value in the middle."""
+        """Return what blocks are made from: numbers and levels on one scale, a missing value in the middle.
+
+        At seams, that of a record is the centroid of its group, all of whose members share a block so.
+        """
+        if self.beside:
+            return np.ascontiguousarray(rows[:, -1 - self.beside : -3])
         return outline_of(self.space(rows), [each.name for each in self.attributes], self.plan)
 
     @property
@@ -240,12 +256,7 @@ class BlockMasker:
         Records are put in the order of their values first, so that ties do not depend on the order in which a backend
         has them; records that are equal in all that matters are interchangeable.
         """
-        order = in_order(rows)
-        ordered = np.ascontiguousarray(rows[order])
-        pieces = np.split(np.arange(len(order)), self._cuts(len(order)))
-        parts = [ordered] if len(pieces) == 1 else [ordered[piece] for piece in pieces]
-        tasks = [task for part in parts for task in self._tasks(part)]
-        results = iter(run(tasks, len(rows) * len(self.columns)))
+        order, pieces, parts, results = self._searched(rows, run)
         published = np.empty((len(rows), len(self.plan.changed)))
         labels = np.empty((len(rows), len(self.columns)), dtype=np.int64)
         slack, own, misread, hybrid = np.zeros(published.shape[1]), 0, 0, None
@@ -260,7 +271,57 @@ class BlockMasker:
                 found, hybrid = made[:, None], shown if hybrid is None else hybrid + shown
             published[order[piece]], labels[order[piece]] = values, found + formed
             formed = formed + found.max(axis=0) + 1
-        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(ordered), hybrid)
+        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]), hybrid)
+
+    def _searched(self, rows: Matrix, run: Run) -> tuple[Labels, list[Labels], list[Matrix], Iterator[Labels]]:
+        """Put the records of a block in the order of their values, cut it if need be, and search for groups."""
+        order = in_order(rows)
+        ordered = np.ascontiguousarray(rows[order])
+        pieces = np.split(np.arange(len(order)), self._cuts(len(order)))
+        parts = [ordered] if len(pieces) == 1 else [ordered[piece] for piece in pieces]
+        tasks = [task for part in parts for task in self._tasks(part)]
+        return order, pieces, parts, iter(run(tasks, len(rows) * len(self.columns)))
+
+    # Seams
+
+    @property
+    def mends_seams(self) -> bool:
+        """Whether there are seams between blocks, and records may cross them."""
+        return self.plan.scale is not None and self.plan.scale.seams and len(self.sizes) > 1
+
+    @property
+    def pieces(self) -> NDArray[np.int64]:
+        """How many pieces each block is cut into: see `_cuts`."""
+        size = None if self.plan.scale is None or self.blocks is None else self.plan.scale.block_size
+        alone = np.ones(len(self.sizes), dtype=np.int64)
+        return alone if size is None or self.beside else np.maximum(alone, self.sizes // size)
+
+    def to_seams(self, rows: Matrix, number: int, run: Run = in_turn) -> Matrix:
+        """Put the records of a block into groups; return what tells the group of each.
+
+        That is the centroid of the group, in what blocks are made from; the number of the piece of a block that it lies
+        in, of which `number` is the first; and its number there.
+        """
+        order, _, parts, results = self._searched(rows, run)
+        found = []
+        for place, part in enumerate(parts):
+            labels = self._labels(part, results)[:, 0]
+            outline, size = self.outline(part), np.bincount(labels)
+            centroids = [(np.bincount(labels, column) / size)[labels] for column in outline.T]
+            found.append(np.column_stack([*centroids, np.full(len(part), float(number + place)), labels]))
+        beside = np.concatenate(found)
+        beside[order] = beside.copy()
+        return beside
+
+    def with_groups(self, rows: Matrix, beside: Matrix) -> Matrix:
+        """Put what `to_seams` tells of records into their rows."""
+        return np.column_stack([rows[:, :-1], beside, rows[:, -1]])
+
+    def _across_seams(self, rows: Matrix) -> Labels:
+        """Let records of groups that were formed in several blocks change their groups."""
+        _, labels = np.unique(rows[:, -3:-1], axis=0, return_inverse=True)
+        X = self.space(rows).columns(self.columns[0]).values
+        return repair_seams(X, self.plan.k, labels.ravel().astype(np.int64), rows[:, -3].astype(np.int64))[:, None]
 
     def _made_anew(self, hybrid: "Hybrid", rows: Matrix, labels: Labels) -> "HybridBlock":
         return hybrid.publish(
@@ -274,7 +335,7 @@ class BlockMasker:
         values belongs to piece r (n div m) div n.
         """
         size = None if self.plan.scale is None or self.blocks is None else self.plan.scale.block_size
-        pieces = 1 if size is None else max(1, records // size)
+        pieces = 1 if size is None or self.beside else max(1, records // size)
         return -(-np.arange(1, pieces) * records // pieces)
 
     @property
@@ -288,7 +349,7 @@ class BlockMasker:
         return [_split(homes[part]) for homes in self.parts.homes]
 
     def _tasks(self, rows: Matrix) -> list[Task[Labels]]:
-        if self.plan.method == "ms":
+        if self.plan.method == "ms" or self.beside:
             return []
         plan = self.plan if self.hybrid is None else self.plan.decided(method="mdav")
         space, secrets = self.space(rows), self._secrets(rows)
@@ -321,6 +382,8 @@ class BlockMasker:
         labels = np.zeros((len(rows), len(self.columns)), dtype=np.int64)
         if self.plan.method == "ms":
             return labels
+        if self.beside:
+            return self._across_seams(rows)
         for block, homes in enumerate(self.homes(rows)):
             formed = 0
             for home in homes:

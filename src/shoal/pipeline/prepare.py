@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
-from shoal.blocking import Gather, RecordBlocks, block_records
+from shoal.blocking import Gather, RecordBlocks, block_records, kd_blocks
 from shoal.blocking.blocks import PartBlocks
 from shoal.blocking.record_blocks import MIXED_BLOCK, MIXED_FROM, record_blocks
 from shoal.edits.apply import on_broken, without_promise
@@ -22,7 +22,7 @@ from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
 from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, tally
-from shoal.pipeline.records import Records, Seen
+from shoal.pipeline.records import Encoder, Records, Seen
 from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, sensitive_of, sensitive_values
@@ -37,6 +37,15 @@ if TYPE_CHECKING:
     from shoal.pipeline.hybrid import Hybrid
 
 Integers = NDArray[np.int64]
+
+SEAM_RECORDS = 50_000  # in a block of groups, at least, if there are as many
+
+
+class FoldRows(Protocol):
+    """A pass over encoded rows: see `shoal.pipeline.records.Records.fold_rows`."""
+
+    def __call__(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str, /) -> Seen:
+        """Look."""
 
 
 @dataclass(frozen=True)
@@ -402,27 +411,59 @@ def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker
     """
     if masker.records <= most:
         return masker
+    if masker.plan.scale is not None and masker.plan.scale.seams and not masker.plain:
+        raise PlanError([("scale.seams", "applies to numbers and dates only, on which a move can be weighed")])
     dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
     finest = masker.parts.finest
     sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
 
-    def divided(count: int, part: int | None) -> RecordBlocks | None:
-        if count <= most:
-            return None
-        return record_blocks(_gather(masker, records, finest, part), dimensions, masker.plan, most)
+    def divided(part: int | None) -> RecordBlocks:
+        return record_blocks(_gather(masker, records.fold_rows, finest, part), dimensions, masker.plan, most)
 
-    if len(sizes) == 1:
-        return replace(masker, blocks=divided(masker.records, None))
-    if min(sizes) < masker.plan.k:
+    if len(sizes) > 1 and min(sizes) < masker.plan.k:
         raise DataError(
             f"{counted(sum(size < masker.plan.k for size in sizes), 'part')} of the records that rules make in several "
             f"attribute blocks together have fewer than k = {masker.plan.k} records. Use fewer attribute blocks, or "
             "blocks that hold all records."
         )
-    return replace(masker, blocks=PartBlocks([divided(count, part) for part, count in enumerate(sizes)], sizes))
+    return replace(masker, blocks=_divided(sizes, most, divided))
 
 
-def _gather(masker: BlockMasker, records: Records, finest: Integers, part: int | None) -> Gather:
+def with_seams(masker: BlockMasker, fold: FoldRows, most: int) -> BlockMasker:
+    """Divide groups that were formed in blocks into others, whose borders lie elsewhere.
+
+    Parameters
+    ----------
+    masker
+        With the blocks in which groups were formed.
+    fold
+        A pass over the rows of all records, with what `BlockMasker.to_seams` tells of them.
+    most
+        The most records in the blocks in which groups were formed. Small blocks have so many borders that others of
+        their size meet most of them again: those of 50,000 records take some megabytes.
+    """
+    most = max(most, SEAM_RECORDS)
+    dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
+    masker = replace(masker, beside=dimensions + 2)
+    finest = masker.parts.finest
+    sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
+
+    def divided(part: int | None) -> RecordBlocks:
+        return kd_blocks(_gather(masker, fold, finest, part), masker.plan.k, most, off_centre=True)
+
+    return replace(masker, blocks=_divided(sizes, most, divided))
+
+
+def _divided(
+    sizes: list[int], most: int, divided: Callable[[int | None], RecordBlocks]
+) -> RecordBlocks | PartBlocks | None:
+    """Divide all records, or those of each part, if there are more than a block may have."""
+    if len(sizes) == 1:
+        return divided(None) if sizes[0] > most else None
+    return PartBlocks([divided(part) if count > most else None for part, count in enumerate(sizes)], sizes)
+
+
+def _gather(masker: BlockMasker, fold: FoldRows, finest: Integers, part: int | None) -> Gather:
     """Return passes over what the blocks are made from, of all records or of one part."""
 
     def gather(look: Callable[[Matrix], Seen]) -> Seen:
@@ -430,7 +471,7 @@ def _gather(masker: BlockMasker, records: Records, finest: Integers, part: int |
             own = rows if part is None else rows[finest[rows[:, -1].astype(np.int64)] == part]
             return look(masker.outline(own))
 
-        return records.fold_rows(masker, within, "divide")
+        return fold(masker, within, "divide")
 
     return gather
 

@@ -83,6 +83,8 @@ def _scaled(plan: "Plan") -> Iterator[Problem]:
         yield "scale.seams", f"does not apply with --missing {plan.missing}, whose groups cannot be changed."
     if scale.memory_bytes is not None and scale.memory_bytes < _LEAST_MEMORY:
         yield "scale.memory", "is too little to work with. Use --memory 1MB or more."
+    if scale.seams and plan.blocks is not None and (isinstance(plan.blocks, str) or len(plan.blocks) > 1):
+        yield "scale.seams", "does not apply to several attribute blocks, whose groups overlap."
     if scale.seams and (plan.l is not None or plan.t is not None):
         yield "scale.seams", "would change the groups that were made for -l and -t."
 

@@ -130,9 +130,7 @@ class Scale(BaseModel):
     dimensions: SomeNames | None = option(
         None, "scale", "with `2^d`: attributes whose ranges are halved; all masked ones if left out", public=True
     )
-    seams: bool = option(
-        False, "scale", "let records move across the borders of record blocks afterwards (in memory only)", public=True
-    )
+    seams: bool = option(False, "scale", "let records move across the borders of record blocks afterwards", public=True)
     memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = option(
         None, "scale", "maximum memory, such as 4GB; what the machine has free if left out", metavar="SIZE"
     )

@@ -165,6 +165,19 @@ class Masking:
         self.done.write(number, np.array([[0.0, *head, *sums, *shown]]))
         self.done.write(number, np.array([[1.0, *head, *sums, *shown]]))
 
+    def to_seams(self, seams: Spill[np.float64], progress: Progress) -> None:
+        """Put the records of all blocks into groups, and write what tells the group of each."""
+        first = np.cumsum(self.masker.pieces) - self.masker.pieces
+        tasks: list[Task[None]] = [partial(self._to_seams, seams, first, blocks) for blocks in self._batches]
+        side_by_side(tasks, int(self.sizes.sum()), progress)
+
+    def _to_seams(self, seams: Spill[np.float64], first: Integers, blocks: Integers, *, watch: Watch) -> None:
+        for block in blocks:
+            if watch[1]:
+                return
+            seams.write(int(self.starts[block]), self.masker.to_seams(self.block(int(block)), int(first[block])))
+            watch[0] += int(self.sizes[block])
+
     def measure(self, rows: Matrix, published: Matrix, rescaled: dict[str, Rescaling]) -> Sums:
         """Measure what some records lost, in pieces, or it would take more memory than masking."""
         sums = np.zeros(self.losses.size)

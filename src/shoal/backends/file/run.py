@@ -10,7 +10,8 @@ import shutil
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.notes import notes
-from shoal.pipeline.prepare import Prepared, block_size, promise_of
+from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
 from shoal.pipeline.verify import Promise, Verified, verify
@@ -204,17 +205,21 @@ class FileBackend(FileRecords):
         with contextlib.ExitStack() as files:
             masking = self._masking(masker, files)
             masker = masker.with_noise(lambda look: masking.fold_blocks(look, self.progress))
-            masking = replace(masking, masker=masker)
+            blocked = masking = replace(masking, masker=masker)
+            if masker.mends_seams:
+                masking = self._masking(self._at_seams(blocked), files)
             masked = masking.run(self.progress)
             made = masker.hybrid_notes(masked.hybrid)
-            cost = block_cost(masking.block, masker, self.progress)
+            cost = block_cost(blocked.block, masker, self.progress)
             rescaled, sums = self._restored(masking, masked, prepared)
             blocking = None if len(masker.sizes) == 1 else Blocking.of(masker.sizes, cost)
             partial_file = self.folder.partial(self.output)
             self._write(partial_file, masking, rescaled, sums)
         missing = masking.losses.missing(sums)
-        # Blocks of hybrid data are made from confidential attributes too: records that are alike may lie apart.
-        apart = isinstance(masker.blocks, PartBlocks) or (masker.hybrid is not None and masker.blocks is not None)
+        # Blocks of hybrid data are made from confidential attributes too, and those at seams from groups: records that
+        # are alike may lie apart.
+        elsewhere = masker.hybrid is not None or masker.mends_seams
+        apart = isinstance(masker.blocks, PartBlocks) or (elsewhere and masker.blocks is not None)
         whole = not prepared.suppressed and not apart
         masker = masker.without_secret()
         kept = None if masker.edits is None else masker.edits.kept
@@ -243,9 +248,50 @@ class FileBackend(FileRecords):
             self.folder.note(secret=masker.hybrid.secret)
         return replace(masker, hybrid=replace(masker.hybrid, secret=self.folder.state["secret"]))
 
+    def _at_seams(self, blocked: Masking) -> BlockMasker:
+        """Put records into groups, and those of groups that lie near each other together."""
+        masker, spill = blocked.masker, self.folder.spill
+        beside = masker.outline(np.empty((0, masker.width))).shape[1] + 2
+        width = masker.width + beside
+        done = bool(self.folder.state.get("seamed"))
+        if not done:
+            with (
+                Spill(spill("seams"), beside, np.float64, masker.records) as seams,
+                Spill(spill("block_of"), 1, np.int32) as block_of,
+                Spill(spill("wide"), width, np.float64, len(block_of)) as wide,
+            ):
+                blocked.to_seams(seams, self.progress)
+                ordered = (
+                    in_file_order(each, block_of, blocked.starts, self.rows) for each in (blocked.records, seams)
+                )
+                start = 0
+                for (rows, there), (groups, _) in zip(*ordered, strict=True):
+                    every = np.full((len(there), width), -1.0)
+                    every[there] = masker.with_groups(rows, groups)
+                    wide.write(start, every)
+                    start += len(there)
+        with Spill(spill("seam_records" if done else "wide"), width, np.float64) as records:
+
+            def fold(_: Any, look: Callable[[Matrix], Seen], step: str) -> Seen:
+                return reduce(add, (look(rows[rows[:, -1] >= 0]) for _, rows in records.chunks(self.rows)))
+
+            at = with_seams(masker, fold, self.block_size(masker))
+        if not done:
+            self._put_together(at, "wide")
+            self.folder.note(seamed=True)
+        return at
+
     def _sort(self, masker: BlockMasker) -> None:
         """Put the records of a block together."""
-        n = masker.records
+        for _ in self.encoded(masker, "measure"):  # so that the spill file is complete
+            if self._is_encoded(masker):
+                break
+        self._put_together(masker, "codes")
+        self._key = None
+        self.folder.note(sorted=True)
+
+    def _put_together(self, masker: BlockMasker, name: str) -> None:
+        """Sort rows by block, and remove those that are in the order of the file."""
         starts = np.cumsum(masker.sizes) - masker.sizes
 
         def number(rows: Matrix) -> Labels:
@@ -254,21 +300,20 @@ class FileBackend(FileRecords):
             blocks[there] = masker.block_of(rows if there.all() else rows[there])
             return blocks
 
-        for _ in self.encoded(masker, "measure"):  # so that the spill file is complete
-            if self._is_encoded(masker):
-                break
         with (
-            Spill(self.folder.spill("codes"), masker.width, np.float64) as codes,
-            Spill(self.folder.spill("records"), masker.width, np.float64, n) as records,
-            Spill(self.folder.spill("block_of"), 1, np.int32, len(codes)) as block_of,
+            Spill(self.folder.spill(name), masker.width, np.float64) as codes,
+            Spill(self._spill("records", masker), masker.width, np.float64, masker.records) as records,
+            Spill(self._spill("block_of", masker), 1, np.int32, len(codes)) as block_of,
         ):
             for done in sort_by_block(codes, number, starts, records, block_of, self.rows):
                 self.progress("sort", done, len(codes))
             records.sync()
             block_of.sync()
-        self.folder.spill("codes").unlink()
-        self._key = None
-        self.folder.note(sorted=True)
+        self.folder.spill(name).unlink()
+
+    def _spill(self, name: str, masker: BlockMasker) -> Path:
+        """Name the file of rows by block, of the blocks in which groups are formed or of those at seams."""
+        return self.folder.spill(f"seam_{name}" if masker.beside else name)
 
     def _is_encoded(self, masker: BlockMasker) -> bool:
         key = (masker.parts, masker.sensitive)
@@ -278,13 +323,11 @@ class FileBackend(FileRecords):
         losses = Losses(masker.changed, masker.scales)
         n = masker.records
         widths = (
-            ("records", masker.width, n),
-            ("published", len(masker.changed), n),
-            ("sums", Masking.width(masker, losses), 0),
+            (self._spill("records", masker), masker.width, n),
+            (self.folder.spill("published"), len(masker.changed), n),
+            (self.folder.spill("sums"), Masking.width(masker, losses), 0),
         )
-        spills = [
-            files.enter_context(Spill(self.folder.spill(name), width, np.float64, rows)) for name, width, rows in widths
-        ]
+        spills = [files.enter_context(Spill(path, width, np.float64, rows)) for path, width, rows in widths]
         return Masking(masker, losses, *spills)
 
     def _restored(self, masking: Masking, masked: Masked, prepared: Prepared) -> tuple[dict[str, Rescaling], Sums]:
@@ -300,7 +343,7 @@ class FileBackend(FileRecords):
         masker = masking.masker
         schema = published_schema(self.source, masker)
         with (
-            Spill(self.folder.spill("block_of"), 1, np.int32) as block_of,
+            Spill(self._spill("block_of", masker), 1, np.int32) as block_of,
             written(path, self.kind, schema, masker.plan.changed, self.dialect) as write,
         ):
             pieces = originals(self.source, self.kind, schema.names, self.rows)

@@ -80,9 +80,9 @@ class Cut:
     first: NDArray[np.int64]  # the number of the first piece of each block
 
     @classmethod
-    def of(cls, masker: BlockMasker, most: int) -> "Cut":
+    def of(cls, masker: BlockMasker) -> "Cut":
         """Find the blocks that are to be cut."""
-        pieces = np.maximum(1, masker.sizes // most) if masker.blocks is not None else np.ones(1, np.int64)
+        pieces = masker.pieces
         return cls(masker.sizes, pieces, np.cumsum(pieces) - pieces)
 
 
@@ -113,17 +113,35 @@ def _pair_fields(promise: Promise) -> list[StructField]:
     ]
 
 
-def masked_blocks(df: DataFrame, masker: BlockMasker, most: int, restoring: Restoring | None) -> DataFrame:
+def with_groups(df: DataFrame, masker: BlockMasker) -> DataFrame:
+    """Add what tells the group of each record, which is formed in its block."""
+    kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
+    alone, plain = replace(masker, blocks=None), numbered_names(kept)
+    beside = masker.outline(np.empty((0, masker.width))).shape[1] + 2
+    names = replace(masker, beside=beside).seam_names
+
+    def group(block: pa.Table, number: int) -> pa.Table:
+        groups = alone.to_seams(alone.encode(block), number)
+        columns = [in_utc(one_chunk(each)) for each in block.columns]
+        return pa.table([*columns, *(pa.array(each) for each in groups.T)], names=[*plain, *names])
+
+    stored = df.select([column(name) for name in kept]).schema
+    fields = [StructField(name, each.dataType, each.nullable) for name, each in zip(plain, stored, strict=True)]
+    own = [StructField(name, DoubleType()) for name in names]
+    return _map_blocks(df, kept, masker, group, StructType([*fields, *own])).toDF(*kept, *names)
+
+
+def masked_blocks(df: DataFrame, masker: BlockMasker, restoring: Restoring | None) -> DataFrame:
     """Mask every block; columns of our own hold the pairs to verify, and what the block shows of itself."""
     kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
-    fields = published_fields(df, masker)
+    fields = published_fields(df.drop(*masker.seam_names), masker)
     types = {} if restoring else masker.types  # a variance is restored from what was aggregated
     promise = Promise(masker.plan, masker.changed, sensitive=masker.sensitive, edits=masker.edits, types=types)
     pair_fields = _pair_fields(promise)
     alone, losses = replace(masker, blocks=None), Losses(masker.changed, masker.scales)
     pair_names = [each.name for each in pair_fields]
 
-    def mask(block: pa.Table) -> pa.Table:
+    def mask(block: pa.Table, number: int) -> pa.Table:
         rows = alone.encode(block)
         found = alone.mask(rows)
         columns = alone.decode(found.published, {})
@@ -157,40 +175,39 @@ def masked_blocks(df: DataFrame, masker: BlockMasker, most: int, restoring: Rest
         for plain, each in zip(numbered_names([each.name for each in fields]), fields, strict=True)
     ]
     own = [*pair_fields, StructField(SEEN, BinaryType())]
-    return _map_blocks(df, kept, masker, most, mask, StructType([*numbered, *own]))
+    return _map_blocks(df, kept, masker, mask, StructType([*numbered, *own]))
 
 
 def _map_blocks(
     df: DataFrame,
     names: list[str],
     masker: BlockMasker,
-    most: int,
-    work: Callable[[pa.Table], pa.Table],
+    work: Callable[[pa.Table, int], pa.Table],
     schema: StructType,
 ) -> DataFrame:
     """Put the records of every block, or piece of one, into a partition of their own, and do something with them."""
-    cut = Cut.of(masker, most)
+    cut = Cut.of(masker)
     divided = _divided(df.select([column(name) for name in names]), masker, cut)
     blocks = divided.repartitionById(int(cut.pieces.sum()), F.col(_BLOCK).cast("int"))
 
     def of_block(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if pieces := list(batches):
             block = pa.Table.from_batches(pieces).select(range(len(names))).rename_columns(names)
-            yield from work(block).to_batches(_BATCH)
+            yield from work(block, pieces[0].column(_BLOCK)[0].as_py()).to_batches(_BATCH)
 
     with without_pandas_warning():
         return blocks.mapInArrow(of_block, schema)
 
 
-def fold_blocks(df: DataFrame, masker: BlockMasker, most: int, look: Callable[[Matrix], Seen]) -> Seen:
+def fold_blocks(df: DataFrame, masker: BlockMasker, look: Callable[[Matrix], Seen]) -> Seen:
     """Look at the rows of every block, and add up what is seen."""
     alone = replace(masker, blocks=None)
 
-    def seen(block: pa.Table) -> pa.Table:
+    def seen(block: pa.Table, number: int) -> pa.Table:
         return pa.table({SEEN: pa.array([pickle.dumps(look(alone.encode(block)))], pa.binary())})
 
     schema = StructType([StructField(SEEN, BinaryType())])
-    shown = _map_blocks(df, masker.names, masker, most, seen, schema)
+    shown = _map_blocks(df, masker.names, masker, seen, schema)
     found: Seen = reduce(add, (pickle.loads(bytes(row[0])) for row in shown.collect()))  # noqa: S301 - our own
     return found
 

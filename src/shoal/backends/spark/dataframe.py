@@ -28,7 +28,7 @@ from pyspark.sql.types import (
 
 from shoal.aggregation import Rescaling
 from shoal.backends.file.records import one_record
-from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields
+from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields, with_groups
 from shoal.backends.spark.passes import added_up, in_utc, numbered_names, scanned
 from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
 from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
@@ -43,7 +43,7 @@ from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.notes import notes as notes_on
-from shoal.pipeline.prepare import Prepared, block_size, promise_of
+from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.verify import Promise, Verified, verify
@@ -166,15 +166,24 @@ class SparkBackend:
         scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         plan = masker.plan.decided(scale=Scale(**{**scale, "block_size": most}))
         masker = replace(masker, plan=plan)
-        masker = masker.with_noise(lambda look: fold_blocks(self.table, masker, most, look))
+        masker = masker.with_noise(lambda look: fold_blocks(self.table, masker, look))
         restoring = prepared.restoring(masker) if plan.restore_variance else None
-        masked = masked_blocks(self.table, masker, most, restoring).persist(StorageLevel.MEMORY_AND_DISK)
+        table, at = self._at_seams(masker) if masker.mends_seams else (self.table, masker)
+        masked = masked_blocks(table, at, restoring).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             self.published = _published(self, masker, prepared, masked, restoring)
         except BaseException:
             masked.unpersist()
             raise
+        finally:
+            if table is not self.table:
+                table.unpersist()
         return self.published
+
+    def _at_seams(self, masker: BlockMasker) -> tuple[DataFrame, BlockMasker]:
+        """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+        table = with_groups(self.table, masker).persist(StorageLevel.MEMORY_AND_DISK)
+        return table, with_seams(masker, replace(self, table=table).fold_rows, self.block_size(masker))
 
 
 def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
@@ -229,7 +238,8 @@ def _are_whole(masker: BlockMasker, prepared: Prepared) -> bool:
     """Whether records with the same quasi-identifiers lie in one block each, so that blocks can count them."""
     if masker.blocks is None:
         return not prepared.suppressed
-    apart = isinstance(masker.blocks, PartBlocks) or masker.hybrid is not None or masker.blocks.crowded
+    elsewhere = masker.hybrid is not None or masker.mends_seams
+    apart = isinstance(masker.blocks, PartBlocks) or elsewhere or masker.blocks.crowded
     return not prepared.suppressed and not apart
 
 
