@@ -4,12 +4,15 @@
     python -m bench.quality --only losses --budgets 1 --k 3 5 10      # under a minute
     python -m bench.quality --only losses --budgets --steps 10000000  # the same labels on any machine
     python -m bench.quality --only losses --sets census --budgets 60 --k 3 --labels folder
+    python -m bench.quality --only auto --tables randhie.csv fair.csv # not part of everything: ten minutes
 
 losses: mdav, vmdav (gain 0.2; 1.1 for EIA), tour, and best with each budget, on the reference sets. `known` is the
 lowest SSE known before, from a minute or two of annealing and of set partitioning by other code.
 certificates: `shoal.protect` with bound=True; its budget goes to the search, and as much again to the proof at most.
 sweep: `shoal.sweep` over k = 3..10 with tour on EIA against k = 3 alone, and the same of the partitions without what is
 measured of them. Processor time, the least of five runs in turns.
+auto: the SSE of `auto` and of `tour` relative to that of mdav, at small and at large k, on the reference sets, on the
+numbers of CSV files, and on skewed records. Ends with an error if `auto` is above mdav anywhere.
 many, million: SSE relative to that of exact MDAV, k = 3, on 100,000 and 1,000,000 records; every run in a process of
 its own, so that the peak of memory is its own (about 250 MiB of it are Python and numba).
 
@@ -31,6 +34,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 from bench.samples import distributed, reference_set
 
 import shoal
@@ -38,7 +42,9 @@ from shoal.kernels.standardize import standardize
 from shoal.partitioning.tours import sweep_cuts
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-WHAT = ["losses", "certificates", "sweep", "many", "million"]
+WHAT = ["losses", "certificates", "sweep", "many", "million", "auto"]
+AUTO_K = [3, 10, 31, 50, 100, 200]
+AUTO_RECORDS = [5_000, 50_000, 200_000]  # skewed, of four attributes
 SETS = ["census", "tarragona", "eia"]
 GAIN = {"census": 0.2, "tarragona": 0.2, "eia": 1.1}
 KNOWN = {
@@ -170,6 +176,38 @@ def sweep(_: argparse.Namespace) -> None:
         print(f"{all_:22} {least[all_]:6.3f} s, k = 3 alone {least[one]:6.3f} s: {least[all_] / least[one]:.2f} times")
 
 
+def auto(options: argparse.Namespace) -> None:
+    """Print what `auto` and a tour leave of MDAV's SSE; nowhere may `auto` be above."""
+    tables = {name: numbers(reference_set(DATA, name)) for name in options.sets}
+    tables |= {path.stem: numbers(only_numbers(pyarrow.csv.read_csv(path))) for path in options.tables}
+    tables |= {f"skewed {n:,}": distributed("skewed", n, 4) for n in AUTO_RECORDS}
+    print("| table | records | " + " | ".join(f"k = {k}" for k in AUTO_K) + " | processor s |")
+    print("|" + "---|" * (len(AUTO_K) + 3))
+    above = []
+    for name, X in tables.items():
+        Z, cells, processor = standardize(X), [], 0.0
+        for k in AUTO_K:
+            mdav, tour, found = (run(Z, k, method=method) for method in ("mdav", "tour", "auto"))
+            cells.append(f"{found.sse / mdav.sse:.3f} ({tour.sse / mdav.sse:.2f})")
+            processor = max(processor, found.processor)
+            above += [(name, k)] if found.sse > mdav.sse * (1 + 1e-9) else []
+        print(f"| {name} | {len(Z):,} x {Z.shape[1]} | " + " | ".join(cells) + f" | {processor:.1f} |", flush=True)
+    if above:
+        raise SystemExit(f"auto is above mdav: {above}")
+
+
+def only_numbers(table: pa.Table) -> pa.Table:
+    """Return the columns of numbers without missing values."""
+    numeric = (pa.types.is_integer, pa.types.is_floating)
+    return table.select(
+        [
+            name
+            for name in table.column_names
+            if table[name].null_count == 0 and any(of_type(table[name].type) for of_type in numeric)
+        ]
+    )
+
+
 def large(cases: Sequence[tuple[str, int, int, tuple[int, ...]]], seed: int) -> None:
     """Print a line for MDAV and for each budget, with what remains of MDAV's SSE."""
     head = f"{'data':9} {'n':>9} {'d':>2} {'method':10} | {'SSE':>12} {'to mdav':>8}"
@@ -212,7 +250,8 @@ def numbers(table: pa.Table) -> np.ndarray:
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", default=WHAT, choices=WHAT)
+    parser.add_argument("--only", nargs="+", default=WHAT[:-1], choices=WHAT)
+    parser.add_argument("--tables", type=Path, nargs="*", default=[], help="CSV files for auto")
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--k", type=int, nargs="+", default=list(range(3, 11)))
     parser.add_argument("--budgets", type=float, nargs="*", default=[1.0, 10.0, 60.0], help="seconds of best")
@@ -224,6 +263,7 @@ def main() -> None:
         "losses": lambda: losses(options),
         "certificates": lambda: certificates(options),
         "sweep": lambda: sweep(options),
+        "auto": lambda: auto(options),
         "many": lambda: large(MANY, options.seed),
         "million": lambda: large(MILLION, options.seed),
     }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shoal.kernels.encoded import MODE, EncodedMatrix
 from shoal.kernels.mdav import pack_remaining, scan_mixed
 from shoal.kernels.mixed_average import Tally, average_record, count_record, settle, take_away, tally_all
-from shoal.kernels.packed_records import copy_point, offer
+from shoal.kernels.packed_records import copy_point, offer, sort_heap
 from shoal.kernels.simd import LANES, mixed_distances
 from shoal.kernels.t_closeness import ordered_distances
 from shoal.kernels.types import Floats, Integers
@@ -257,11 +257,7 @@ def _find_nearest(
                     limit[pool] = near[0]
     for pool in range(heaps.size.shape[0]):
         low = heaps.start[pool]
-        near, nearest = heaps.near[low : low + heaps.size[pool]], heaps.nearest[low : low + heaps.size[pool]]
-        for end in range(near.shape[0] - 1, 0, -1):  # heapsort: the farthest goes to the end, the end into the heap
-            moved, i = near[end], nearest[end]
-            near[end], nearest[end] = near[0], nearest[0]
-            offer(moved, i, near[:end], nearest[:end], end)
+        sort_heap(heaps.near[low : low + heaps.size[pool]], heaps.nearest[low : low + heaps.size[pool]])
 
 
 @njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.kd_tree import fit_boxes, nearest_in_tree, new_search, remove, sort_compactly
-from shoal.kernels.packed_records import Blocks, pack
+from shoal.kernels.packed_records import Blocks, pack, sort_heap
 from shoal.kernels.types import Floats, Integers
 
 
@@ -33,13 +33,8 @@ def nearest_points(points: Floats, asked: Floats, begin: Integers, m: int, watch
         if watch[1] != 0:
             break
         size = nearest_in_tree(store, place[begin[i]], asked[i], near, nearest, search)
-        for at in range(size - 1, -1, -1):  # the worst is on top of the heap: take it out, and find the next worst
-            worst = 0
-            for other in range(1, at + 1):
-                if near[other] > near[worst] or (near[other] == near[worst] and nearest[other] > nearest[worst]):
-                    worst = other
-            found[i, at] = nearest[worst]
-            near[worst], nearest[worst] = near[at], nearest[at]
+        sort_heap(near[:size], nearest[:size])
+        found[i, :size] = nearest[:size]
         watch[0] = i + 1
     return found
 

@@ -232,3 +232,12 @@ def offer(distance: float, record: int, near: Floats, nearest: Integers, size: i
             at = down
     near[at], nearest[at] = distance, record
     return size
+
+
+@njit(cache=True, nogil=True)
+def sort_heap(near: Floats, nearest: Integers) -> None:
+    """Sort the records of a full heap, the nearest first: the farthest goes to the end, the end into the heap."""
+    for end in range(near.shape[0] - 1, 0, -1):
+        distance, record = near[end], nearest[end]
+        near[end], nearest[end] = near[0], nearest[0]
+        offer(distance, record, near[:end], nearest[:end], end)

@@ -1,5 +1,6 @@
 """The best partition that a budget can buy: good starts, refined, and recombined where the table is small enough."""
 
+import math
 from collections.abc import Callable
 from importlib.util import find_spec
 from time import monotonic
@@ -13,8 +14,9 @@ from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.refinement import Refined, refine
 from shoal.plan import Effort
 
-STEPS = 500  # proposals a record, where no budget is given: a second or two for ten thousand records
-REFINED_UP_TO = 100  # k: larger groups are left as the better start has them
+# Without a budget: so many proposals a record, a second or two for ten thousand records, and no more for more than so
+# many. A proposal takes time as the square of large k, so that beyond k = 30 as many are made as take the same time.
+STEPS, STEPS_RECORDS, STEPS_K = 500, 50_000, 30
 SEARCHES = 2  # that run side by side; not the number of cores, on which no result may depend
 # Seconds from which on columns pay, by k; beyond, groups have too many members for a search to price them all.
 COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0}
@@ -27,13 +29,14 @@ GENERATED = 0.6  # of what is left, for the columns; the rest is for choosing fr
 def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Integers | None = None) -> Integers:
     """Partition records as well as a budget allows.
 
-    The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing if k is at
-    most 100. With enough time, up to 6,000 records and k = 4, groups are generated whose linear relaxation is the lower
-    bound of all partitions, and the best partition over these and all groups met by the searches is chosen by set
-    partitioning (HiGHS); what time is left goes to refinement again. One attribute that varies has its optimal cut.
+    The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing, which
+    never raises its error: no partition is worse than MDAV's. With enough time, up to 6,000 records and k = 4, groups
+    are generated whose linear relaxation is the lower bound of all partitions, and the best partition over these and
+    all groups met by the searches is chosen by set partitioning (HiGHS); what time is left goes to refinement again.
+    One attribute that varies has its optimal cut.
 
-    Records are put in the order of their values first, so that the result does not depend on the order in which they
-    come.
+    Records are searched in the order of their values, so that the order in which they come decides nothing but ties in
+    MDAV's start.
 
     Parameters
     ----------
@@ -55,9 +58,12 @@ def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watc
     """
     watch = np.zeros(2, np.int64) if watch is None else watch
     order = np.lexsort(X.T[::-1])
+    start = mdav(X, k, watch)
+    if watch[1] != 0:
+        return np.full(len(X), -1)
     labels = np.empty(len(X), np.int64)
-    labels[order] = _searched(np.ascontiguousarray(X[order]), k, effort or Effort(), seed, watch)
-    return labels if (labels < 0).any() else by_first_record(labels)
+    labels[order] = _searched(np.ascontiguousarray(X[order]), k, start[order], effort or Effort(), seed, watch)
+    return by_first_record(labels)
 
 
 def refined(
@@ -66,7 +72,7 @@ def refined(
     """Refine the partition that a method finds, for a budget."""
     watch = np.zeros(2, np.int64) if watch is None else watch
     labels = start(X, k, watch=watch)
-    if watch[1] != 0 or len(X) < 2 * k or k > REFINED_UP_TO:
+    if watch[1] != 0 or len(X) < 2 * k:
         return labels
     order = np.lexsort(X.T[::-1])  # so that the order in which records come does not matter
     found = np.empty(len(X), np.int64)
@@ -74,16 +80,17 @@ def refined(
     return by_first_record(found)
 
 
-def _searched(X: Floats, k: int, effort: Effort, seed: int, watch: Integers) -> Integers:
+def _searched(X: Floats, k: int, start: Integers, effort: Effort, seed: int, watch: Integers) -> Integers:
+    """Search from MDAV's partition."""
     varying = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
     if len(X) < 2 * k or not len(varying):
-        return mdav(X, k)
+        return start
     if len(varying) == 1:
         return univariate(X[:, varying], k)
     end = None if effort.seconds is None else monotonic() + effort.seconds
-    labels = _start(X, k, effort, watch)
-    if watch[1] != 0 or k > REFINED_UP_TO:
-        return labels  # if stopped: whole, or -1 where nothing was found in time
+    labels = _start(X, k, start, effort, watch)
+    if watch[1] != 0:
+        return labels
     if end is None:
         return _refine(X, k, labels, effort, seed, watch).labels
     if not _has_columns(len(X), k, effort):
@@ -91,11 +98,9 @@ def _searched(X: Floats, k: int, effort: Effort, seed: int, watch: Integers) -> 
     return _recombined(X, k, labels, end, seed, watch)
 
 
-def _start(X: Floats, k: int, effort: Effort, watch: Integers) -> Integers:
-    """Return the better of MDAV and of a tour that is cut; of the latter, if there is time for it."""
-    starts = [mdav(X, k, watch)]
-    if watch[1] != 0:
-        return np.full(len(X), -1)
+def _start(X: Floats, k: int, start: Integers, effort: Effort, watch: Integers) -> Integers:
+    """Return the better of MDAV's partition and of a tour that is cut; of the latter, if there is time for it."""
+    starts = [start]
     if effort.steps is not None or (effort.seconds or 0.0) > 10 * TOUR_SECONDS * len(X):
         from shoal.partitioning.tours import tour_cut
 
@@ -106,7 +111,8 @@ def _start(X: Floats, k: int, effort: Effort, watch: Integers) -> Integers:
 
 
 def _refine(X: Floats, k: int, labels: Integers, effort: Effort, seed: int, watch: Integers) -> Refined:
-    steps = (effort.steps or STEPS * len(X)) if effort.seconds is None else None
+    usual = STEPS * min(len(X), STEPS_RECORDS) * min(1.0, (STEPS_K / k) ** 2)
+    steps = (effort.steps or math.ceil(usual)) if effort.seconds is None else None
     return refine(X, k, labels, steps=steps, seconds=effort.seconds, seed=seed, watch=watch, searches=SEARCHES)
 
 

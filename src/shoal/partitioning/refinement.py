@@ -37,7 +37,8 @@ ROUND = 100  # proposals a record in a round, times k: large groups have more me
 LEAST = 0.01  # of the budget: less is not worth another round
 WHOLE = 20_000  # records that are refined as a whole; more are cut into regions
 RECUTS = 6  # times that regions are cut during the first cooling
-NEIGHBOURS = 20
+NEIGHBOURS = 20  # in the list of a record at least; 2k if the lists have room for them
+LISTS = 20_000_000  # neighbours in all lists together: some 400 MB while they are made
 PACE = 3e6  # proposals a second, before there is a round to measure
 COLD = 0.03  # where a cooling ends, in units of `SearchSpace.local`
 STRIP = 16_384  # proposals at one temperature, and between two looks at the clock: some milliseconds
@@ -189,7 +190,7 @@ def _error(Z: Floats, labels: Integers, exponent: int) -> float:
 
 def _search_space(Z: Floats, k: int) -> SearchSpace:
     """Return what a search runs on: usual around a record is the mean over its k nearest that are not equal to it."""
-    near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, 2 * k)), dtype=np.int32)
+    near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, min(2 * k, LISTS // len(Z)))), dtype=np.int32)
     local, taken = np.zeros(len(Z)), np.zeros(len(Z), np.int64)
     for column in near.T:
         apart = ((Z - Z[column]) ** 2).sum(axis=1)

@@ -48,8 +48,6 @@ def certified(
         Whether an interrupt ends the search for the bound alone.
     """
     plan, space = masker.plan, masker.space(rows)
-    if not space.plain:
-        return None, ["no bound: it is for numbers and dates without missing values"]
     from shoal.partitioning.certificate import Bound, lower_bound, squared_error
 
     pieces = [

@@ -348,9 +348,34 @@ def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: S
         problems.append(
             ("method", f"'{method}' cannot take the missing values of '{gaps[0]}'; use 'mdav', or another missing")
         )
+    problems += _search_problems(plan, attributes, summary, method)
     if problems:
         raise PlanError(problems)
     return plan.decided(method=method)
+
+
+def _search_problems(
+    plan: Plan, attributes: Sequence[Attribute], summary: Summary, method: str
+) -> list[tuple[str, str]]:
+    """Report every option of a search that would have no effect on these attributes."""
+    asked = {
+        "refine": plan.refine is not False,
+        "budget": plan.budget is not None,
+        "scale.seams": plan.scale is not None and plan.scale.seams,
+        "bound": plan.bound,
+    }
+    why = [f"'{each.name}' is {each.type}" for each in attributes if each.type not in NUMBERS]
+    if plan.missing in ("group", "impute"):
+        why += [f"'{name}' has missing values" for name in summary.with_gaps(plan.masked)]
+    if why and plan.missing == "impute" and is_plain(plan, attributes, summary):
+        asked = {"bound": plan.bound}  # records with missing values join the groups that a search has found
+    if why:
+        reason = f"applies to numbers and dates without missing values, but {why[0]}. Leave it out."
+        return [(field, reason) for field, given in asked.items() if given]
+    if method == "univariate" and not plan.bound:
+        reason = "does not apply to one attribute, whose groups are already optimal. Leave it out."
+        return [(field, reason) for field in ("refine", "budget") if asked[field]]
+    return []
 
 
 def chosen(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> Choice:
@@ -362,7 +387,7 @@ def chosen(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> Cho
     n = 0 if plan.scale is not None and plan.scale.block_size is not None else summary.records
     searched = {"budget": plan.budget is not None and not plan.bound, "refine": plan.refine is not False}
     widest = max(len(block) for block in plan.in_blocks)
-    return choose(plan.method, widest, n, plan.k, plain=is_plain(plan, attributes, summary), **searched)
+    return choose(plan.method, widest, n, plain=is_plain(plan, attributes, summary), **searched)
 
 
 def is_plain(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> bool:
