@@ -23,7 +23,7 @@ def draw() -> None:
         asked = {"quasi": QUASI, "confidential": CONFIDENTIAL, "types": TYPES}
         survey = Path(folder) / "demo" / "survey.csv"
         release = shoal.protect(survey, k=5, **asked)
-        sweep = shoal.sweep(survey, k=range(3, 11), method="mdav", **asked)
+        sweep = shoal.sweep(survey, k=range(3, 11), method="mdav", max_risk=15, **asked)
     charts = {"sizes": release.plot_sizes(), "age": release.plot_distribution("age"), "map": sweep.plot_map()}
     for name, chart in charts.items():
         (FOLDER / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(chart.to_dict()) + "\n", encoding="utf-8")

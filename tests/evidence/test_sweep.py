@@ -8,7 +8,9 @@ import pytest
 
 import shoal
 from shoal.cli.sweep import sizes_of
-from shoal.evidence.sweep import knee
+from shoal.evidence.sweep import Limits, Sweep
+from shoal.kernels.encoded import MEAN, MODE, EncodedMatrix
+from shoal.measures.distance_linkage import masking_distance_linkage
 
 
 @pytest.fixture
@@ -26,21 +28,102 @@ def test_a_row_says_what_a_release_of_its_own_would(people):
         release = shoal.protect(people, k=row["k"], method=row["method"], quasi=["age", "income"], publish=["town"])
         assert row["IL"] == pytest.approx(release.loss()["IL"])
         assert row["groups"] == len(np.unique(release.groups))
-        assert row["reidentification"] == pytest.approx(100 * row["groups"] / 90)
+        assert row["risk"] == max(row["linked"], row["unique"])
+        assert 0 < row["linked"] <= 100 / row["k"]
 
 
-def test_types_strata_and_edits_are_swept_too(people):
-    rows = shoal.sweep(people, k=[3, 5], method="mdav", quasi=["age", "income", "town"]).rows
-    assert all(row["linked"] is None for row in rows)
+def test_types_weights_strata_and_edits_are_swept_without_a_method(people):
+    mixed = people.append_column("w", pa.array(np.random.default_rng(1).uniform(1, 2, 90)))
+    mixed = mixed.append_column("gap", pa.array([None, *range(89)]))
+    options = {"quasi": ["age", "income", "gap", "town"], "weights": "w", "missing": "group"}
+    rows = shoal.sweep(mixed, k=[3, 5], **options).rows
+    assert [row["method"] for row in rows] == ["mdav", "mdav"]
+    assert all(0 < row["linked"] <= 100 / row["k"] for row in rows)
     rows = shoal.sweep(people, k=[3, 5], quasi=["age", "income"], strata=["town"]).rows
     assert rows[0]["groups"] > rows[1]["groups"]
     assert len(shoal.sweep(people, k=[3], quasi=["age", "income"], publish=["town"], edits=["age is integer"])) == 1
 
 
-def test_the_knee_is_the_row_nearest_to_no_loss_and_no_risk():
-    rows = [{"IL": loss, "reidentification": risk, "k": k} for k, loss, risk in ((2, 0, 50), (3, 1, 20), (9, 10, 10))]
-    assert knee(rows)["k"] == 3
-    assert knee(rows[:2]) is None
+def test_uniques_are_of_all_released_columns_but_sensitive_ones(people):
+    keyed = people.drop_columns(["town"]).append_column("key", pa.array(range(90)))
+    roles = {"identifiers": ["key"], "confidential": ["key"], "publish": ["key"]}
+    found = {
+        role: shoal.sweep(keyed, k=3, method="mdav", quasi=["age", "income"], **{role: names}).rows[0]
+        for role, names in roles.items()
+    }
+    assert found["publish"]["unique"] == found["publish"]["risk"] == 100
+    assert found["identifiers"]["unique"] == found["confidential"]["unique"] == 0
+    assert found["publish"]["linked"] == found["identifiers"]["linked"]
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_linkage_by_the_distance_that_masked_is_that_of_a_search_by_hand(gaps):
+    rng = np.random.default_rng(4)
+    original = np.column_stack([rng.normal(size=40), rng.integers(0, 3, 40)])
+    groups = np.repeat(np.arange(10), 4)
+    published = np.array([original[groups == g].mean(axis=0).round(0) for g in groups])
+    if gaps:
+        original[3, 0] = published[groups == 5, 0] = np.nan
+    kinds, weights = np.array([MEAN, MODE]), np.array([1.0, 2.0])
+
+    def space(values):
+        return EncodedMatrix(values, kinds, weights, np.ones(2), np.array([0, 3]))
+
+    def apart(x, y):
+        if np.isnan(x[0]) or np.isnan(y[0]):
+            number = 0.0 if np.isnan(x[0]) and np.isnan(y[0]) else 1.0
+        else:
+            number = (x[0] - y[0]) ** 2
+        return number + 2.0 * (x[1] != y[1])
+
+    expected = 0.0
+    for i, x in enumerate(original):
+        distances = np.array([apart(x, y) for y in published])
+        nearest = np.flatnonzero(distances == distances.min())
+        expected += (i in nearest) / len(nearest)
+    assert masking_distance_linkage(space(original), space(published)) == pytest.approx(100 * expected / 40)
+
+
+def row(k, loss, risk, unique=0.0):
+    return {"method": "mdav", "k": k, "IL": loss, "linked": risk, "unique": unique, "risk": max(risk, unique)}
+
+
+ROWS = [row(3, 2.0, 30.0), row(5, 4.0, 18.0), row(8, 9.0, 9.0), row(10, 12.0, 8.0)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "k"),
+    [
+        ({"max_risk": 20}, 5),
+        ({"max_risk": 9.0}, 8),
+        ({"max_loss": 10}, 3),
+        ({"max_loss": 10, "min_k": 4}, 5),
+        ({"max_risk": 20, "min_k": 6}, 8),
+        ({"min_k": 3}, 3),
+    ],
+)
+def test_the_k_that_meets_the_limits_with_the_least_loss_is_named(limits, k):
+    found = Sweep(shoal.Plan(k=3), ROWS, Limits(**limits))
+    assert (found.chosen["k"], found.nearest) == (k, None)
+    assert found.verdict.startswith(f"k = {k} with mdav meets the limits")
+
+
+def test_if_no_k_meets_the_limits_the_nearest_is_named_with_what_it_misses():
+    found = Sweep(shoal.Plan(k=3), ROWS, Limits(max_risk=10, max_loss=5))
+    assert (found.chosen, found.nearest["k"]) == (None, 8)
+    assert found.verdict == (
+        "No k meets the limits (risk at most 10 %, loss at most 5 %). Nearest is k = 8 with mdav (loss 9.00 %, risk "
+        "9.0 %): its loss is 4.0 points too high."
+    )
+    assert found.to_dict()["missed"] == {"loss": 4.0}
+    unique = Sweep(shoal.Plan(k=3), [row(3, 2.0, 30.0, unique=97.0)], Limits(max_risk=10))
+    assert "released unchanged make records unique" in unique.verdict
+
+
+def test_without_limits_no_k_is_named():
+    found = Sweep(shoal.Plan(k=3), ROWS)
+    assert (found.chosen, found.nearest) == (None, None)
+    assert found.verdict.startswith("4 choices compared. Set --max-risk")
 
 
 def test_csv_and_json_hold_the_rows(people):
@@ -62,6 +145,14 @@ def test_csv_and_json_hold_the_rows(people):
         ({"k": None}, "k: must be a group size"),
         ({"k": "35"}, "k: must be a group size"),
         ({"bound": True}, "bound: does not apply to a sweep"),
+        ({"max_risk": -1}, "max_risk: must be a percentage from 0 to 100"),
+        ({"max_risk": 101}, "max_risk: must be a percentage"),
+        ({"max_risk": float("nan")}, "max_risk: must be a percentage"),
+        ({"max_loss": "5"}, "max_loss: must be a percentage"),
+        ({"max_loss": True}, "max_loss: must be a percentage"),
+        ({"min_k": 1}, "min_k: must be a whole number of at least 2"),
+        ({"min_k": 2.5}, "min_k: must be a whole number"),
+        ({"min_k": 50}, "min_k: is above every k that is compared. Use -k 3-50"),
     ],
 )
 def test_what_cannot_be_is_said(people, options, sentence):
@@ -84,9 +175,9 @@ def test_sizes_are_read():
 
 def test_what_groups_must_be_besides_large_counts_in_a_sweep_too(people):
     town = {"confidential": ["town"], "quasi": ["age", "income"], "l": 2}
-    [row] = shoal.sweep(people, k=3, **town)
+    [row] = shoal.sweep(people, k=3, method="tour", **town)
     assert row["groups"] == len(set(shoal.protect(people, k=3, method="tour", **town).groups))
-    [row] = shoal.sweep(people, k=[3], quasi=["age", "income"], publish="rest", scale={"block_size": 30})
+    [row] = shoal.sweep(people, k=[3], method="tour", quasi=["age", "income"], publish="rest", scale={"block_size": 30})
     assert row["groups"] == len(
         set(
             shoal.protect(

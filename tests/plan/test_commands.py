@@ -88,7 +88,9 @@ def test_a_sweep_is_a_command(folder, monkeypatch, sizes, methods, command):
     line = sweep_command(found.plan, sizes, methods).replace("\\\n", " ")
     assert command in " ".join(line.split())
     assert CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False).exit_code == 0
-    assert sweep_command(found.plan.updated(strata=["region"]), sizes, methods) is None
+    limits = {"max_risk": 12.5, "max_loss": None, "min_k": 4}
+    assert "--max-risk 12.5 --min-k 4" in " ".join(sweep_command(found.plan, sizes, methods, limits).split())
+    assert sweep_command(found.plan.updated(blocks=[["income"], ["debt"]]), sizes, methods) is None
 
 
 def test_a_plan_is_shown_without_folders_levels_and_seeds():

@@ -194,18 +194,24 @@ def test_a_constant_attribute_has_a_report():
 
 @pytest.fixture(scope="module")
 def swept():
-    return shoal.sweep(people(), k=range(3, 9), method=["tour", "mdav"], quasi=["income", "debt"], publish="rest")
+    others = [name for name in people().column_names if name not in ("income", "debt")]
+    options = {"quasi": ["income", "debt"], "identifiers": others}
+    return shoal.sweep(people(), k=range(3, 9), method=["tour", "mdav"], max_risk=20, max_loss=90, **options)
 
 
 def test_a_sweep_is_a_page(swept):
     page = read(sweep_report(swept))
     assert_accessible(page)
-    assert len(page.xpath("//svg")) == 2
+    assert len(page.xpath("//svg")) == 1
+    assert "risk limit 20 %" in page.xpath("//svg")[0].text_content()
     assert len(page.xpath("//table")[0].xpath("./tbody/tr")) == len(swept)
     [chosen] = page.xpath("//tr[@class='chosen']")
-    assert chosen[0].text_content() == swept.knee["method"]
-    assert chosen[1].text_content() == str(swept.knee["k"])
-    assert f"The knee is at k = {swept.knee['k']}" in page.xpath("//p[@class='verdict']")[0].text_content()
+    assert chosen[0].text_content() == swept.chosen["method"]
+    assert chosen[1].text_content() == str(swept.chosen["k"])
+    assert (
+        f"k = {swept.chosen['k']} with {swept.chosen['method']} meets the limits"
+        in page.xpath("//p[@class='verdict']")[0].text_content()
+    )
     assert "<table" in sweep_html(swept)
 
 
@@ -213,7 +219,7 @@ def test_a_sweep_is_a_page(swept):
     ("k", "options"),
     [([3], {"quasi": ["income", "debt"]}), ([3, 4, 5], {"quasi": ["income", "town"], "method": "mdav"})],
 )
-def test_a_sweep_without_knee_or_distances_is_a_page(k, options):
+def test_a_sweep_without_limits_is_a_page(k, options):
     page = read(sweep_report(shoal.sweep(people(), k=k, publish="rest", **options)))
     assert_accessible(page)
     assert not [planted for planted in PLANTED if planted in page.text_content()]

@@ -456,28 +456,24 @@ def _kept(row: dict[str, Any]) -> Text:
     return Text(row["kept"], "" if row["promised"] else "yellow")
 
 
-def sweep_table(rows: Sequence[Mapping[str, Any]], knee: Mapping[str, Any] | None) -> RenderableType:
-    """Tabulate what every k costs and risks; bars show the loss, and the row at the knee stands out."""
+def sweep_table(rows: Sequence[Mapping[str, Any]], marked: Mapping[str, Any] | None, verdict: str) -> RenderableType:
+    """Tabulate what every k costs and risks; bars show the loss, and the row that the verdict names stands out."""
     table = _without_lines(2)
     table.add_column("method", no_wrap=True)
-    for header in ("k", "groups", "largest", "loss (IL)"):
+    for header in ("k", "groups", "largest", "loss (IL)", "linked", "unique", "risk"):
         table.add_column(header, justify="right", no_wrap=True)
-    for header in ("found in the file", "found by distance"):
-        table.add_column(header, justify="right")
     table.add_column("loss", style="dim", max_width=_LOSS_BAR)
     table.add_column("", no_wrap=True)
     most = max((row["IL"] or 0.0 for row in rows), default=0.0)
     for row in rows:
-        linked = "" if row["linked"] is None else f"{row['linked']:.1f} %"
         loss = "constant" if row["IL"] is None else f"{row['IL']:.3f} %"
         cells = [row["method"], f"{row['k']:,}", f"{row['groups']:,}", f"{row['largest']:,}", loss]
-        bar = LossBar(most, 0, row["IL"] or 0.0)
-        is_knee = knee is not None and (row["method"], row["k"]) == (knee["method"], knee["k"])
-        mark, style = ("◀ knee", "bold") if is_knee else ("", "")
-        table.add_row(*cells, f"{row['reidentification']:.1f} %", linked, bar, mark, style=style)
+        cells += [f"{row[risk]:.1f} %" for risk in ("linked", "unique", "risk")]
+        named = marked is not None and (row["method"], row["k"]) == (marked["method"], marked["k"])
+        table.add_row(*cells, LossBar(most, 0, row["IL"] or 0.0), "◀" if named else "", style="bold" if named else "")
     said = Text(
-        "Found: records that an intruder links to the right person on average, who knows all quasi-identifiers as they "
-        "are published, or as they were. At the knee, a larger k begins to cost more than it protects.",
+        "Linked: records that an intruder links rightly by distance who knows the quasi-identifiers as they were. "
+        "Unique: records unlike any other in all released columns but the sensitive ones. Risk: the higher of the two.",
         "dim",
     )
-    return Group(table, said)
+    return Group(table, Text(verdict, "bold"), said)

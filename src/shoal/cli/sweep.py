@@ -24,14 +24,24 @@ def sweep_command(
     ] = "3-10",
     methods: Annotated[
         list[str] | None,
-        own("method", "The methods to compare; tour if left out.", metavar="A,B,..."),
+        own("method", "The methods to compare; auto if left out.", metavar="A,B,..."),
     ] = None,
+    max_risk: Annotated[
+        float | None,
+        own(
+            "protection", "The highest measured risk to accept, in percent; the k that meets it is named.", metavar="X"
+        ),
+    ] = None,
+    max_loss: Annotated[
+        float | None, own("protection", "The highest loss (IL) to accept, in percent.", metavar="X")
+    ] = None,
+    min_k: Annotated[int | None, own("protection", "The least k to accept.", metavar="N")] = None,
     plan: PlanFile = None,
     report: Report = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show loss and risk for every k, and the knee between them; only a report is written, on request."""
+    """Show loss and measured risk for every k, and name the k that meets limits. Only a report is written, if asked for."""
     from shoal.cli.display import Bar, sweep_table
     from shoal.evidence.sweep import sweep
     from shoal.parallel import interruptible
@@ -41,16 +51,18 @@ def sweep_command(
         from shoal.report.pages import refuse_report
 
         refuse_report(Path(report), overwrite)
+    compared = names(methods or []) or "auto"
+    limits: dict[str, Any] = {"max_risk": max_risk, "max_loss": max_loss, "min_k": min_k}
     with Bar(stderr()) as bar:
         found = interruptible(
-            lambda progress: sweep(data, sizes, names(methods or []) or "tour", plan, progress=progress, **options), bar
+            lambda progress: sweep(data, sizes, compared, plan, **limits, progress=progress, **options), bar
         )
     if report is not None:
         found.report(report, overwrite)
     if as_json:
-        print_json({"rows": found.rows, "knee": found.knee})
+        print_json(found.to_dict())
     else:
-        stdout().print(sweep_table(found.rows, found.knee))
+        stdout().print(sweep_table(found.rows, found.chosen or found.nearest, found.verdict))
 
 
 def sizes_of(text: str) -> list[int]:

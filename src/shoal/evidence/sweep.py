@@ -3,8 +3,8 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,17 @@ from shoal.backends.choose import open_records
 from shoal.backends.memory import MemoryRecords, mask_in_memory
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.kernels.standardize import Matrix
-from shoal.measures import distance_linkage, exposure
+from shoal.measures import exposure
+from shoal.measures.distance_linkage import masking_distance_linkage
+from shoal.measures.equivalence_classes import published_classes
 from shoal.parallel import Progress, Watch, quiet, side_by_side
+from shoal.pipeline.classes import classes
 from shoal.pipeline.loss import Losses
 from shoal.pipeline.masker import BlockMasker, in_order
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
-from shoal.tables.attributes import NUMBERS
 from shoal.text import counted
 
 if TYPE_CHECKING:
@@ -32,7 +34,43 @@ if TYPE_CHECKING:
 Labels = NDArray[np.int64]
 
 _LINKED = 2_000  # records that are linked to their masked selves: of more, a sample, the same for every k
-COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "reidentification", "linked")
+COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "linked", "unique", "risk")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a choice of k must meet: risk and loss in percent at most, and a least k. None is no limit."""
+
+    max_risk: float | None = None
+    max_loss: float | None = None
+    min_k: int | None = None
+
+    def __post_init__(self) -> None:
+        problems = [
+            (name, "must be a percentage from 0 to 100, for example 10.")
+            for name in ("max_risk", "max_loss")
+            if (given := getattr(self, name)) is not None and not (_is_number(given) and 0 <= given <= 100)
+        ]
+        if self.min_k is not None and (not isinstance(self.min_k, int | np.integer) or self.min_k < 2):
+            problems.append(("min_k", "must be a whole number of at least 2."))
+        if problems:
+            raise PlanError(problems)
+
+    def __bool__(self) -> bool:
+        return self != Limits()
+
+    def __str__(self) -> str:
+        words = {
+            "risk at most {:g} %": self.max_risk,
+            "loss at most {:g} %": self.max_loss,
+            "k at least {:,}": self.min_k,
+        }
+        return ", ".join(text.format(limit) for text, limit in words.items() if limit is not None)
+
+    def missed(self, row: dict[str, Any]) -> dict[str, float]:
+        """Return by how many percentage points a row is above the limits of risk and loss."""
+        found = {"risk": (row["risk"], self.max_risk), "loss": (row["IL"] or 0.0, self.max_loss)}
+        return {what: value - limit for what, (value, limit) in found.items() if limit is not None and value > limit}
 
 
 @dataclass(frozen=True)
@@ -43,13 +81,17 @@ class Sweep:
     ----------
     rows : list of dict
         For every method and k: ``groups``, the sizes of the ``smallest`` and the ``largest``, the loss (``IL``, in
-        percent, and ``SSE``), and the risk in percent: ``reidentification`` of an intruder who knows all
-        quasi-identifiers of somebody as they are published, and ``linked``, the records that one finds who knows them
-        as they were, by distance (of at most 2,000; None where not all attributes are numbers).
+        percent, and ``SSE``), and measured risks in percent. ``linked`` are the records (of at most 2,000) that an
+        intruder links rightly who knows all quasi-identifiers as they were, by the distance that masked. ``unique``
+        are the records that no other equals in all published columns but the sensitive ones. ``risk`` is the higher of
+        the two.
+    limits : Limits
+        What the choice must meet.
     """
 
     plan: Plan
     rows: list[dict[str, Any]]
+    limits: Limits = field(default_factory=Limits)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)
@@ -58,16 +100,46 @@ class Sweep:
         return len(self.rows)
 
     @property
-    def knee(self) -> dict[str, Any] | None:
-        """The row beyond which a larger k costs more than it protects; None if there are fewer than three.
+    def chosen(self) -> dict[str, Any] | None:
+        """The row that meets the limits with the least loss; None if no row does, or there are no limits."""
+        meeting = [row for row in self._allowed if not self.limits.missed(row)]
+        return min(meeting, key=lambda row: (row["IL"] or 0.0, row["risk"]), default=None) if self.limits else None
 
-        Of the lower hull of loss and risk, each brought to 0..1, the point farthest below the line between the safest
-        and the cheapest row.
-        """
-        return knee(self.rows)
+    @property
+    def nearest(self) -> dict[str, Any] | None:
+        """If no row meets the limits, the one that misses them by the fewest percentage points in all."""
+        if not self.limits or self.chosen is not None:
+            return None
+        return min(self._allowed, key=lambda row: sum(self.limits.missed(row).values()))
+
+    @property
+    def _allowed(self) -> list[dict[str, Any]]:
+        return [row for row in self.rows if row["k"] >= (self.limits.min_k or 0)]
+
+    @property
+    def verdict(self) -> str:
+        """Which k meets the limits, in words."""
+        if not self.limits:
+            compared = counted(len(self), "choice")
+            return f"{compared} compared. Set --max-risk or --max-loss to have the k named that meets it."
+        if (row := self.chosen) is not None:
+            return f"{_named(row)} meets the limits ({self.limits}) with the least loss: {_figures(row)}."
+        row = self.nearest or self.rows[-1]
+        missed = " and ".join(f"{what} is {by:.1f} points too high" for what, by in self.limits.missed(row).items())
+        why = ""
+        if row["unique"] > row["linked"] and "risk" in self.limits.missed(row):
+            why = " Columns that are released unchanged make records unique: drop, mask or coarsen them."
+        return f"No k meets the limits ({self.limits}). Nearest is {_named(row)} ({_figures(row)}): its {missed}.{why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rows, the limits, and the row that meets them or is nearest, ready for JSON."""
+        near = self.nearest
+        missed = None if near is None else self.limits.missed(near)
+        limits = asdict(self.limits)
+        return {"rows": self.rows, "limits": limits, "chosen": self.chosen, "nearest": near, "missed": missed}
 
     def to_csv(self) -> str:
-        """Give the rows as the text of a CSV file."""
+        """Return the rows as the text of a CSV file."""
         text = io.StringIO()
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -75,8 +147,8 @@ class Sweep:
         return text.getvalue()
 
     def to_json(self) -> str:
-        """Give the rows as JSON, with the one at the knee."""
-        return json.dumps({"rows": self.rows, "knee": self.knee}, indent=2)
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
 
     def report(self, path: AnyPath, overwrite: bool = False) -> None:
         """Write the risk-utility map as one HTML file that needs nothing else."""
@@ -86,8 +158,8 @@ class Sweep:
         refuse_report(Path(path), overwrite)
         write_report(sweep_report(self), path, overwrite)
 
-    def plot_map(self, risk: str = "reidentification") -> "LayerChart":
-        """Draw loss against risk: ``reidentification``, or the share ``linked`` by distance."""
+    def plot_map(self, risk: str = "risk") -> "LayerChart":
+        """Draw loss against ``risk``, or against one of its parts, ``linked`` or ``unique``."""
         from shoal.report.charts import plot_map
 
         return plot_map(self, risk)
@@ -104,9 +176,12 @@ class Sweep:
 def sweep(
     table: Any = None,
     k: int | Iterable[int] = range(3, 11),
-    method: str | Sequence[str] = "tour",
+    method: str | Sequence[str] = "auto",
     plan: Plan | AnyPath | None = None,
     *,
+    max_risk: float | None = None,
+    max_loss: float | None = None,
+    min_k: int | None = None,
     progress: Progress = quiet,
     **options: Any,
 ) -> Sweep:
@@ -119,9 +194,14 @@ def sweep(
     k : int or iterable of int
         The group sizes to compare.
     method : str or list of str
-        One or several methods. With ``tour`` all k share one tour, and take little more than one.
+        One or several methods; ``auto`` is what `shoal.protect` takes. ``mdav`` is quicker, and never loses less. With
+        ``tour`` all k share one tour, and take little more than one.
     plan : Plan or path of a plan file, optional
         What else is asked for; single `options` take precedence.
+    max_risk, max_loss : float, optional
+        The highest measured risk and the highest loss (IL) to accept, in percent.
+    min_k : int, optional
+        The least k to accept.
     progress : callable, optional
         Called with the name of the step, what is done and what there is.
     **options
@@ -130,7 +210,8 @@ def sweep(
     Returns
     -------
     Sweep
-        A row for every method and k, and the knee of them all.
+        A row for every method and k. With limits, `Sweep.chosen` meets them with the least loss; if no row does,
+        `Sweep.nearest` misses them by the least.
 
     Examples
     --------
@@ -138,9 +219,12 @@ def sweep(
     >>> people = {"age": [31, 72, 33, 70, 50, 52, 29, 68], "income": [20, 31, 22, 30, 45, 44, 19, 29]}
     >>> import pyarrow as pa
     >>> [(row["k"], row["groups"]) for row in shoal.sweep(pa.table(people), k=[2, 3, 4])]
-    [(2, 3), (3, 2), (4, 2)]
+    [(2, 4), (3, 2), (4, 2)]
     """
     sizes, methods = _asked_for(k, method)
+    limits = Limits(max_risk, max_loss, min_k)
+    if limits.min_k is not None and limits.min_k > sizes[-1]:
+        raise PlanError([("min_k", f"is above every k that is compared. Use -k {sizes[0]}-{limits.min_k} or more.")])
     if wrong := sorted({"k", "method"} & options.keys()):
         raise PlanError([(name, "is given twice") for name in wrong])
     # a budget is for those that search
@@ -158,6 +242,7 @@ def sweep(
     first = plans[methods[0]]
     with open_records(table, first.updated(engine="memory"), progress) as records:
         ready: _Ready | None = None
+        unchanged: Labels | None = None
         for name in methods:
             cuts: dict[int, Labels] = {}
             for size in sizes:
@@ -168,8 +253,9 @@ def sweep(
                     raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {few}")
                 if size == sizes[0] and name == "tour":
                     cuts = _cuts(ready, sizes, progress)
-                rows.append(_row(ready, cuts.get(size), progress))
-    return Sweep(first if ready is None else ready.asked, rows)
+                unchanged = _unchanged(ready) if unchanged is None else unchanged
+                rows.append(_row(ready, cuts.get(size), unchanged))
+    return Sweep(first if ready is None else ready.asked, rows, limits)
 
 
 @dataclass(frozen=True)
@@ -240,9 +326,19 @@ def _cuts(ready: _Ready, sizes: Sequence[int], progress: Progress) -> dict[int, 
     return {size: labels[back] for size, labels in found.items()}
 
 
-def _row(ready: _Ready, labels: Labels | None, progress: Progress) -> dict[str, Any]:
+def _unchanged(ready: _Ready) -> Labels:
+    """Return for each record the number of its combination of columns that are released unchanged and not sensitive."""
+    table, plan = ready.records.outline, ready.masker.plan
+    hidden = {*plan.changed, *plan.identifiers, *plan.confidential}
+    names = [name for name in table.names if name not in hidden]
+    return classes(table, names) if names else np.zeros(len(table), dtype=np.int64)
+
+
+def _row(ready: _Ready, labels: Labels | None, unchanged: Labels) -> dict[str, Any]:
     """Measure what these groups would cost and risk."""
-    masker, rows = ready.masker, ready.rows
+    masker, everything = ready.masker, ready.records.rows(ready.masker)
+    keep = everything[:, -1] >= 0
+    rows = everything[keep]
     if labels is None:
         masked = mask_in_memory(ready.records, masker)
         published, partitions = masked.published, masked.partitions
@@ -251,11 +347,10 @@ def _row(ready: _Ready, labels: Labels | None, progress: Progress) -> dict[str, 
     together = np.unique(np.stack(partitions, axis=1), axis=0, return_inverse=True)[1]
     hidden = exposure(np.bincount(together.ravel()))
     losses = Losses(masker.changed, masker.scales)
-    codes = rows[:, : len(masker.attributes)]
-    cost = losses.summary(losses.measure(codes, published, masker.weights(rows)))
-    linked = None
-    if all(each.type in NUMBERS for each in masker.attributes) and not np.isnan(codes).any():
-        linked = distance_linkage(codes, published, records=_LINKED)["expected"]
+    cost = losses.summary(losses.measure(rows[:, : len(masker.attributes)], published, masker.weights(rows)))
+    linked = _linked(masker, rows, published)
+    alike = published_classes(np.column_stack([published, unchanged[keep]])).size
+    unique = 100 * float((alike == 1).sum()) / len(rows)
     return {
         "method": masker.plan.method,
         "k": masker.plan.k,
@@ -264,18 +359,28 @@ def _row(ready: _Ready, labels: Labels | None, progress: Progress) -> dict[str, 
         "largest": hidden["largest"],
         "IL": cost["IL"],
         "SSE": cost["SSE"],
-        "reidentification": hidden["reidentification"],
         "linked": linked,
+        "unique": unique,
+        "risk": max(linked, unique),
     }
 
 
-def knee(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Find the row farthest below the line from the safest to the cheapest; both axes run from 0 to 1."""
-    if len(rows) < 3 or any(row["IL"] is None for row in rows):
-        return None
-    loss = np.array([row["IL"] for row in rows], dtype=np.float64)
-    risk = np.array([row["reidentification"] for row in rows], dtype=np.float64)
-    if np.ptp(loss) == 0 or np.ptp(risk) == 0:
-        return None
-    x, y = (loss - loss.min()) / np.ptp(loss), (risk - risk.min()) / np.ptp(risk)
-    return dict(rows[int(np.argmin(x + y))])
+def _linked(masker: BlockMasker, rows: Matrix, published: Matrix) -> float:
+    """Link records to what is published of them, by the distance that masked."""
+    after = rows.copy()
+    after[:, : published.shape[1]] = published
+    both = masker.space(np.concatenate([rows, after]))  # on one scale
+    records = np.arange(len(rows))
+    return masking_distance_linkage(both.rows(records), both.rows(records + len(rows)), records=_LINKED)
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, int | float | np.number) and not isinstance(given, bool)
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"k = {row['k']:,} with {row['method']}"
+
+
+def _figures(row: dict[str, Any]) -> str:
+    return f"loss {row['IL'] or 0.0:.2f} %, risk {row['risk']:.1f} %"

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from shoal.kernels.encoded import MODE
 from shoal.kernels.kd_tree import Search, fit_boxes, new_search, push, sort_compactly
 from shoal.kernels.packed_records import Blocks, pack
 from shoal.kernels.simd import LANES, lanes_at_most, lowest_lane, nearest_bounds, squared_distances
@@ -82,6 +83,34 @@ def link_to_nearest(
         if mine:
             expected += 1.0 / tied
     return linked, expected
+
+
+@njit(cache=True, nogil=True)
+def link_by_types(
+    values: Floats, rows: Floats, labels: Integers, size: Integers, asked: Integers, kinds: Integers, apart: Floats
+) -> float:
+    """Return how many records are expected to be linked to themselves by the distances of `EncodedMatrix`."""
+    expected = 0.0
+    for i in asked:
+        best, tied, mine = np.inf, 0, False
+        for c in range(rows.shape[0]):
+            distance = 0.0
+            for j in range(rows.shape[1]):
+                x, y = values[i, j], rows[c, j]
+                if np.isnan(x) or np.isnan(y):
+                    distance += 0.0 if np.isnan(x) and np.isnan(y) else apart[j]
+                elif kinds[j] == MODE:
+                    distance += 0.0 if x == y else apart[j]
+                else:
+                    distance += (x - y) ** 2
+            if distance < best:
+                best, tied, mine = distance, size[c], c == labels[i]
+            elif distance == best:
+                tied += size[c]
+                mine = mine or c == labels[i]
+        if mine:
+            expected += 1.0 / tied
+    return expected
 
 
 @njit(cache=True, nogil=True)

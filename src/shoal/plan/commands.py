@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -14,7 +14,7 @@ from shoal.plan.options import options_of, read, tables_of, write
 
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = (
-    *("quasi", "confidential", "identifiers", "publish"),
+    *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
     *("budget", "aggregate", "types", "levels", "missing", "csv"),
 )
 
@@ -29,7 +29,9 @@ def protect_command(plan: Plan) -> str | None:
     return None if words is None else _joined("protect", plan, words)
 
 
-def sweep_command(plan: Plan, sizes: list[int], methods: list[str]) -> str | None:
+def sweep_command(
+    plan: Plan, sizes: list[int], methods: list[str], limits: Mapping[str, float | int | None] | None = None
+) -> str | None:
     """Return a sweep as a command line; None where only a plan file can express it."""
     fields = {name: value for name, value in _given(plan).items() if name not in ("k", "method")}
     if plan.levels or not fields.keys() <= {"input", *SWEEP_FIELDS}:
@@ -37,6 +39,8 @@ def sweep_command(plan: Plan, sizes: list[int], methods: list[str]) -> str | Non
     words = arguments(Plan(**fields, k=sizes[-1]), SWEEP_FIELDS)
     run = sizes == list(range(sizes[0], sizes[-1] + 1)) and len(sizes) > 1
     own = [["-k", f"{sizes[0]}-{sizes[-1]}" if run else ",".join(map(str, sizes))], ["--methods", ",".join(methods)]]
+    given = {name: limit for name, limit in (limits or {}).items() if limit is not None}
+    own += [[f"--{name.replace('_', '-')}", f"{limit:g}"] for name, limit in given.items()]
     return None if words is None else _joined("sweep", plan, [*own, *words])
 
 

@@ -44,8 +44,9 @@ _SHORTENED = (
 )
 _TITLE = 44  # characters of a title, likewise
 RISKS = {
-    "reidentification": "records found, quasi-identifiers known as published (%)",
-    "linked": "records found, quasi-identifiers known as they were (%)",
+    "risk": "measured risk: records linked or unique, the higher (%)",
+    "linked": "records linked by the distance that masked (%)",
+    "unique": "records unique in all released columns (%)",
 }
 
 
@@ -144,45 +145,62 @@ def correlations_text(names: Sequence[str], change: Matrix) -> str:
     )
 
 
-def map_chart(rows: Sequence[Row], knee: Row | None, risk: str = "reidentification") -> alt.LayerChart:
-    """Draw the risk-utility map: loss against risk for every k, a line a method, the knee in a ring."""
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    shown = [row for row in rows if row["IL"] is not None and row[risk] is not None]
+def map_chart(sweep: "Sweep", risk: str = "risk") -> alt.LayerChart:
+    """Draw the risk-utility map: loss against risk for every k, a line a method, limits dashed, the choice ringed."""
+    marked, word = (sweep.chosen, "meets the limits") if sweep.chosen is not None else (sweep.nearest, "nearest")
+    methods = list(dict.fromkeys(row["method"] for row in sweep.rows))
+    shown = [row for row in sweep.rows if row["IL"] is not None]
     points = [{"method": row["method"], "loss": row["IL"], "risk": row[risk], "k": f"{row['k']:,}"} for row in shown]
-    named = [point for point, row in zip(points, shown, strict=True) if row["k"] in _named(rows, knee)]
-    at_knee = [point for point, row in zip(points, shown, strict=True) if knee is not None and _same(row, knee)]
+    named = [point for point, row in zip(points, shown, strict=True) if row["k"] in _named(sweep.rows, marked)]
+    ringed = [point for point, row in zip(points, shown, strict=True) if row is marked]
     order = alt.Order("loss:Q")
     x = alt.X("loss:Q", title="loss, IL (%)", axis=alt.Axis(tickCount=10))
-    y = alt.Y("risk:Q", title=RISKS[risk])
+    y = alt.Y("risk:Q", title=RISKS[risk], scale=alt.Scale(zero=True))
     several = len(methods) > 1
     legend = alt.Legend(title=None, orient="top") if several else None
     colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=_cycled(_COLOURS, methods)), legend=legend)
     shape = alt.Shape("method:N", scale=alt.Scale(domain=methods, range=_cycled(_SHAPES, methods)), legend=legend)
     base = _chart(points).encode(x=x, y=y, color=colour)
     layers = [
+        *_limit_lines(sweep.limits.max_loss, sweep.limits.max_risk, x, y),
         base.mark_line(strokeWidth=1.5, opacity=0.6).encode(order=order),
         base.mark_point(filled=True, size=46, opacity=1).encode(shape=shape),
         _chart(named).mark_text(align="left", dx=7, dy=-7, fontSize=11, color=INK).encode(x=x, y=y, text="k:N"),
     ]
-    if at_knee:
-        mark = _chart(at_knee).encode(x=x, y=y)
+    if ringed:
+        mark = _chart(ringed).encode(x=x, y=y)
         layers.append(mark.mark_point(size=330, strokeWidth=2, color=INK, filled=False))
         layers.append(
-            mark.mark_text(align="right", dx=-8, dy=16, fontSize=12, fontWeight="bold", color=INK).encode(
-                text=alt.value("knee")
+            mark.mark_text(align="right", dx=-12, dy=16, fontSize=12, fontWeight="bold", color=INK).encode(
+                text=alt.value(word)
             )
         )
-    return _styled(alt.layer(*layers).properties(width=540, height=320, description=map_text(rows, knee, risk)))
+    return _styled(alt.layer(*layers).properties(width=540, height=320, description=map_text(sweep, risk)))
 
 
-def map_text(rows: Sequence[Row], knee: Row | None, risk: str = "reidentification") -> str:
+def _limit_lines(most_loss: float | None, most_risk: float | None, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Draw limits as dashed lines, with their words."""
+    style: dict[str, Any] = {"strokeDash": [5, 4], "color": OPPOSITE, "strokeWidth": 1.5}
+    words: dict[str, Any] = {"fontSize": 11, "color": OPPOSITE}
+    lines = []
+    if most_loss is not None:
+        at = _chart([{"loss": most_loss, "word": f"loss limit {most_loss:g} %"}]).encode(x=x)
+        lines.append(at.mark_rule(**style))
+        lines.append(at.mark_text(**words, align="right", dx=-4, y=8).encode(text="word:N"))
+    if most_risk is not None:
+        at = _chart([{"risk": most_risk, "word": f"risk limit {most_risk:g} %"}]).encode(y=y)
+        lines.append(at.mark_rule(**style))
+        lines.append(at.mark_text(**words, align="right", dx=-6, dy=-6, x="width").encode(text="word:N"))
+    return lines
+
+
+def map_text(sweep: "Sweep", risk: str = "risk") -> str:
     """Describe the risk-utility map in words."""
-    sizes = [row["k"] for row in rows]
-    methods = ", ".join(dict.fromkeys(row["method"] for row in rows))
-    end = "" if knee is None else f" The knee is at k = {knee['k']:,} with {knee['method']}."
+    sizes = [row["k"] for row in sweep.rows]
+    methods = ", ".join(dict.fromkeys(row["method"] for row in sweep.rows))
     return (
         f"The loss in percent, against {RISKS[risk].replace(' (%)', ' in percent')}, for k from {min(sizes):,} to "
-        f"{max(sizes):,} with {methods}; the table has the figures.{end}"
+        f"{max(sizes):,} with {methods}; the table has the figures. {sweep.verdict}"
     )
 
 
@@ -225,15 +243,11 @@ def _shortened(name: str) -> str:
     return name if len(name) <= _TITLE else f"{name[: _TITLE // 2 - 1]}…{name[-_TITLE // 2 :]}"
 
 
-def _named(rows: Sequence[Row], knee: Row | None) -> set[int]:
-    """Choose the k that are written at their points: the ends, some between, and the knee."""
+def _named(rows: Sequence[Row], marked: Row | None) -> set[int]:
+    """Choose the k that are written at their points: the ends, some between, and the one that is marked."""
     sizes = sorted({row["k"] for row in rows})
     every = max(1, round(len(sizes) / _NAMED))
-    return {*sizes[::every], sizes[-1], *([] if knee is None else [knee["k"]])}
-
-
-def _same(row: Row, knee: Row) -> bool:
-    return (row["method"], row["k"]) == (knee["method"], knee["k"])
+    return {*sizes[::every], sizes[-1], *([] if marked is None else [marked["k"]])}
 
 
 def _cycled(given: Sequence[str], methods: Sequence[str]) -> list[str]:
@@ -280,10 +294,10 @@ def plot_correlations(release: "Release") -> "LayerChart":
     return correlations_chart(*found)
 
 
-def plot_map(sweep: "Sweep", risk: str = "reidentification") -> "LayerChart":
-    """Draw the risk-utility map: loss against ``reidentification``, or the share ``linked`` by distance."""
+def plot_map(sweep: "Sweep", risk: str = "risk") -> "LayerChart":
+    """Draw the risk-utility map: loss against ``risk``, or one of its parts, ``linked`` or ``unique``."""
     if risk not in RISKS:
         raise PlanError([("risk", f"must be {' or '.join(repr(each) for each in RISKS)}")])
-    if all(row["IL"] is None or row[risk] is None for row in sweep.rows):
-        raise DataError(f"there is nothing to draw: no row has both a loss and '{risk}'")
-    return map_chart(sweep.rows, sweep.knee, risk)
+    if all(row["IL"] is None for row in sweep.rows):
+        raise DataError("there is nothing to draw: all attributes are constant, and nothing can be lost")
+    return map_chart(sweep, risk)

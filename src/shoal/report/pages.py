@@ -77,13 +77,11 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
 def sweep_report(sweep: "Sweep") -> str:
     """Write the risk-utility map of a sweep as one page of HTML that needs nothing else."""
     page = _sweep_figures(sweep)
-    linked = all(row["linked"] is not None for row in sweep.rows)
     sizes, methods = (list(dict.fromkeys(row[what] for row in sweep.rows)) for what in ("k", "method"))
     page |= {
-        "by_distance": _drawn(map_chart(sweep.rows, sweep.knee, "linked")) if linked else None,
         "words": wording.SWEEP_WORDS,
         "toml": plan_text(sweep.plan),
-        "command": sweep_command(sweep.plan, sizes, methods),
+        "command": sweep_command(sweep.plan, sizes, methods, sweep.to_dict()["limits"]),
         "versions": software(),
     }
     return _rendered("sweep.html", page)
@@ -120,9 +118,10 @@ def _release_figures(release: "Release", summary: dict[str, Any]) -> dict[str, A
 def _sweep_figures(sweep: "Sweep") -> dict[str, Any]:
     return {
         "rows": sweep.rows,
-        "knee": sweep.knee,
-        "verdict": wording.sweep_verdict(sweep.rows, sweep.knee),
-        "map": _drawn(map_chart(sweep.rows, sweep.knee)) if _can_be_drawn(sweep) else None,
+        "marked": sweep.chosen or sweep.nearest,
+        "meets": sweep.chosen is not None,
+        "verdict": sweep.verdict,
+        "map": _drawn(map_chart(sweep)) if _can_be_drawn(sweep) else None,
     }
 
 

@@ -26,11 +26,10 @@ LOSS_WORDS = {
 }
 SWEEP_WORDS = {
     "Loss (IL)": LOSS_WORDS["IL"],
-    "Found as published": "records that an intruder links to the right person on average, who knows all "
-    "quasi-identifiers as they are published; lower is safer.",
-    "Found by distance": "the same for one who knows them as they were, and takes the nearest record; measured on at "
-    "most 2,000 records, and for numbers without gaps only; lower is safer.",
-    "Knee": "the row with the least loss and risk together, each counted from 0 at its best to 1 at its worst.",
+    "Linked": "records that an intruder links to the right person, who knows all quasi-identifiers as they were and "
+    "takes the nearest published record, by the distance that masked; measured on at most 2,000 records.",
+    "Unique": "records that no other equals in all released columns but the sensitive ones.",
+    "Risk": "the higher of the two; lower is safer.",
 }
 
 
@@ -146,16 +145,3 @@ def on_repeating(plan: Plan) -> str:
     if (plan.method == "best" or plan.refine is not False) and plan.effort.seconds is not None:
         return "The search had a time budget: the same plan may find other groups. No secret seed is involved."
     return "No secret seed is involved: the same plan, table and version give the same bytes again."
-
-
-def sweep_verdict(rows: list[dict[str, Any]], knee: dict[str, Any] | None) -> str:
-    """State in one sentence where the knee is."""
-    if knee is None:
-        return f"{counted(len(rows), 'choice')} compared; there is no knee: loss and risk do not separate them."
-    several = len({row["method"] for row in rows}) > 1
-    how = f" with {knee['method']}" if several else ""
-    return (
-        f"The knee is at k = {knee['k']:,}{how}: a loss of {knee['IL']:.2f} % (IL), and "
-        f"{knee['reidentification']:.1f} % of the records re-identified by an intruder who knows quasi-identifiers as "
-        "published; a larger k costs more than it protects."
-    )

@@ -93,7 +93,7 @@ def _nearest(sizes: list[int], k: int) -> int:
 
 
 def _point(row: dict[str, Any]) -> list[float]:
-    return [round(row["IL"] or 0.0, 3), round(row["reidentification"], 3)]
+    return [round(row["IL"] or 0.0, 3), round(row["risk"], 3)]
 
 
 def _chosen(found: dict[str, Any], k: int) -> list[list[float]]:
@@ -102,16 +102,14 @@ def _chosen(found: dict[str, Any], k: int) -> list[list[float]]:
 
 def _chart(found: dict[str, Any], k: int) -> dict[str, Any]:
     """Draw loss against risk, a point for every k; the chosen one in a ring."""
-    knee = found["knee"] or {}
-    names = [f"k = {row['k']}" + (" (knee)" if row["k"] == knee.get("k") else "") for row in found["rows"]]
-    points = [{"value": _point(row), "name": name} for row, name in zip(found["rows"], names, strict=True)]
+    points = [{"value": _point(row), "name": f"k = {row['k']}"} for row in found["rows"]]
     axis = {"nameLocation": "middle", "nameTextStyle": {"color": _INK}, "axisLabel": {"color": _INK}, "type": "value"}
     return {
         "animation": False,
         "grid": {"left": 60, "right": 30, "top": 20, "bottom": 50},
         "tooltip": {"trigger": "item", "formatter": "{b}"},
         "xAxis": {**axis, "name": "loss, IL (%)", "nameGap": 28},
-        "yAxis": {**axis, "name": "records an intruder finds (%)", "nameGap": 40},
+        "yAxis": {**axis, "name": "measured risk (%)", "nameGap": 40},
         "series": [
             {
                 "type": "line",
@@ -145,13 +143,11 @@ def _meaning(found: dict[str, Any], k: int) -> str:
     rows = [row for row in found["rows"] if row["k"] == k]
     if not rows:
         return f"k = {k} is not on the map; the release will tell what it costs."
-    row, knee = rows[0], (found["knee"] or {}).get("k")
-    end = "" if knee is None else f" The knee, beyond which a larger k costs more than it protects, is at k = {knee}."
-    if knee == k:
-        end = " This is the knee: beyond it a larger k costs more than it protects."
+    row = rows[0]
     return (
-        f"k = {k} loses {row['IL'] or 0:.2f} % of the information, and an intruder who knows all masked attributes of "
-        f"an intruder finds the record with {row['reidentification']:.1f} % probability.{end}"
+        f"k = {k} loses {row['IL'] or 0:.2f} % of the information. An intruder who knows all masked attributes as they "
+        f"were links {row['linked']:.1f} % of the records rightly; {row['unique']:.1f} % are unique in all released "
+        "columns."
     )
 
 
@@ -163,7 +159,7 @@ def _table(found: dict[str, Any]) -> None:
         else ""
     )
     with ui.expansion(f"The map as a table (by {found['rows'][0]['method']}{sample})").classes("w-full"):
-        columns = {"k": "k", "IL": "loss, IL (%)", "reidentification": "records found (%)", "groups": "groups"}
+        columns = {"k": "k", "IL": "loss, IL (%)", "linked": "linked (%)", "unique": "unique (%)", "groups": "groups"}
         ui.table(
             columns=[{"name": name, "label": label, "field": name} for name, label in columns.items()],
             rows=[
