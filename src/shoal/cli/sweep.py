@@ -41,7 +41,7 @@ def sweep_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show loss and measured risk for every k, and name the k that meets limits. Only a report is written, if asked for."""
+    """Show loss and measured risk for every k, and name the k that meets limits; only a report is written, if any."""
     from shoal.cli.display import Bar, sweep_table
     from shoal.evidence.sweep import sweep
     from shoal.parallel import interruptible

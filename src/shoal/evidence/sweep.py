@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.backends.choose import open_records
 from shoal.backends.memory import MemoryRecords, mask_in_memory
 from shoal.errors import DataError, MissingExtra, PlanError
+from shoal.evidence.limits import Limits
 from shoal.kernels.standardize import Matrix
 from shoal.measures import exposure
 from shoal.measures.distance_linkage import masking_distance_linkage
@@ -35,42 +36,6 @@ Labels = NDArray[np.int64]
 
 _LINKED = 2_000  # records that are linked to their masked selves: of more, a sample, the same for every k
 COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "linked", "unique", "risk")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a choice of k must meet: risk and loss in percent at most, and a least k. None is no limit."""
-
-    max_risk: float | None = None
-    max_loss: float | None = None
-    min_k: int | None = None
-
-    def __post_init__(self) -> None:
-        problems = [
-            (name, "must be a percentage from 0 to 100, for example 10.")
-            for name in ("max_risk", "max_loss")
-            if (given := getattr(self, name)) is not None and not (_is_number(given) and 0 <= given <= 100)
-        ]
-        if self.min_k is not None and (not isinstance(self.min_k, int | np.integer) or self.min_k < 2):
-            problems.append(("min_k", "must be a whole number of at least 2."))
-        if problems:
-            raise PlanError(problems)
-
-    def __bool__(self) -> bool:
-        return self != Limits()
-
-    def __str__(self) -> str:
-        words = {
-            "risk at most {:g} %": self.max_risk,
-            "loss at most {:g} %": self.max_loss,
-            "k at least {:,}": self.min_k,
-        }
-        return ", ".join(text.format(limit) for text, limit in words.items() if limit is not None)
-
-    def missed(self, row: dict[str, Any]) -> dict[str, float]:
-        """Return by how many percentage points a row is above the limits of risk and loss."""
-        found = {"risk": (row["risk"], self.max_risk), "loss": (row["IL"] or 0.0, self.max_loss)}
-        return {what: value - limit for what, (value, limit) in found.items() if limit is not None and value > limit}
 
 
 @dataclass(frozen=True)
@@ -102,34 +67,17 @@ class Sweep:
     @property
     def chosen(self) -> dict[str, Any] | None:
         """The row that meets the limits with the least loss; None if no row does, or there are no limits."""
-        meeting = [row for row in self._allowed if not self.limits.missed(row)]
-        return min(meeting, key=lambda row: (row["IL"] or 0.0, row["risk"]), default=None) if self.limits else None
+        return self.limits.chosen(self.rows)
 
     @property
     def nearest(self) -> dict[str, Any] | None:
         """If no row meets the limits, the one that misses them by the fewest percentage points in all."""
-        if not self.limits or self.chosen is not None:
-            return None
-        return min(self._allowed, key=lambda row: sum(self.limits.missed(row).values()))
-
-    @property
-    def _allowed(self) -> list[dict[str, Any]]:
-        return [row for row in self.rows if row["k"] >= (self.limits.min_k or 0)]
+        return self.limits.nearest(self.rows)
 
     @property
     def verdict(self) -> str:
         """Which k meets the limits, in words."""
-        if not self.limits:
-            compared = counted(len(self), "choice")
-            return f"{compared} compared. Set --max-risk or --max-loss to have the k named that meets it."
-        if (row := self.chosen) is not None:
-            return f"{_named(row)} meets the limits ({self.limits}) with the least loss: {_figures(row)}."
-        row = self.nearest or self.rows[-1]
-        missed = " and ".join(f"{what} is {by:.1f} points too high" for what, by in self.limits.missed(row).items())
-        why = ""
-        if row["unique"] > row["linked"] and "risk" in self.limits.missed(row):
-            why = " Columns that are released unchanged make records unique: drop, mask or coarsen them."
-        return f"No k meets the limits ({self.limits}). Nearest is {_named(row)} ({_figures(row)}): its {missed}.{why}"
+        return self.limits.verdict(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows, the limits, and the row that meets them or is nearest, ready for JSON."""
@@ -372,15 +320,3 @@ def _linked(masker: BlockMasker, rows: Matrix, published: Matrix) -> float:
     both = masker.space(np.concatenate([rows, after]))  # on one scale
     records = np.arange(len(rows))
     return masking_distance_linkage(both.rows(records), both.rows(records + len(rows)), records=_LINKED)
-
-
-def _is_number(given: Any) -> bool:
-    return isinstance(given, int | float | np.number) and not isinstance(given, bool)
-
-
-def _named(row: dict[str, Any]) -> str:
-    return f"k = {row['k']:,} with {row['method']}"
-
-
-def _figures(row: dict[str, Any]) -> str:
-    return f"loss {row['IL'] or 0.0:.2f} %, risk {row['risk']:.1f} %"

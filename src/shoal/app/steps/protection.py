@@ -8,9 +8,10 @@ from nicegui import events, ui
 from shoal.app.form import ENDINGS, METHODS, sentences
 from shoal.app.view import View
 from shoal.errors import PlanError, ShoalError
+from shoal.evidence.limits import Limits
 from shoal.plan import Plan
 
-_ACCENT, _INK, _QUIET = "#0b6b74", "#1d2329", "#9aa3ab"
+_ACCENT, _INK, _QUIET, _LIMIT = "#0b6b74", "#1d2329", "#9aa3ab", "#a8481c"
 _RULES = 10_000_000  # bytes of a file of rules
 
 
@@ -62,6 +63,11 @@ def _k(view: View) -> None:
         if found is None:
             view.action("Draw the risk-utility map", lambda: _begin(view, view.work.draw_map), main=False)
             ui.label("what every k would cost and risk").classes("text-secondary")
+        else:
+            most = {
+                name: ui.number(label, min=0, max=100).props("outlined dense clearable").style("width: 10rem")
+                for name, label in (("max_risk", "Risk at most (%)"), ("max_loss", "Loss at most (%)"))
+            }
     if found is None:
         number.on_value_change(lambda e: _set(view, "k", int(e.value or 0)))
         return
@@ -71,7 +77,21 @@ def _k(view: View) -> None:
     slider = ui.slider(min=0, max=len(sizes) - 1, step=1, value=_nearest(sizes, choices.k))
     slider.props('aria-label="Move along the map" snap markers')
     said = ui.label().props('role="status" aria-live="polite"')
+    meets = ui.label().props('role="status" aria-live="polite"')
     _table(found)
+
+    def limit() -> None:
+        try:
+            limits = Limits(**{name: each.value for name, each in most.items()})
+        except PlanError:
+            meets.set_text("Limits must be percentages from 0 to 100.")
+            return
+        chart.options["series"][0]["markLine"] = _limit_lines(limits)
+        chart.update()
+        meets.set_text(limits.verdict(found["rows"]) if limits else "")
+
+    for each in most.values():
+        each.on_value_change(limit)
 
     def move(k: int) -> None:
         _set(view, "k", k)
@@ -130,6 +150,18 @@ def _chart(found: dict[str, Any], k: int) -> dict[str, Any]:
                 "itemStyle": {"color": "transparent", "borderColor": _INK, "borderWidth": 2},
             },
         ],
+    }
+
+
+def _limit_lines(limits: Limits) -> dict[str, Any]:
+    """Draw limits as dashed lines."""
+    lines = [{"yAxis": limits.max_risk, "name": "risk limit"}, {"xAxis": limits.max_loss, "name": "loss limit"}]
+    return {
+        "symbol": "none",
+        "silent": True,
+        "lineStyle": {"color": _LIMIT, "type": "dashed"},
+        "label": {"formatter": "{b}", "position": "insideEndTop", "color": _LIMIT},
+        "data": [line for line in lines if None not in line.values()],
     }
 
 
