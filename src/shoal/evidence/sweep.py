@@ -25,6 +25,7 @@ from shoal.pipeline.loss import Losses
 from shoal.pipeline.masker import BlockMasker, in_order
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
+from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
 from shoal.text import counted
@@ -276,9 +277,8 @@ def _cuts(ready: _Ready, sizes: Sequence[int], progress: Progress) -> dict[int, 
 
 def _unchanged(ready: _Ready) -> Labels:
     """Return for each record the number of its combination of columns that are released unchanged and not sensitive."""
-    table, plan = ready.records.outline, ready.masker.plan
-    hidden = {*plan.changed, *plan.identifiers, *plan.confidential}
-    names = [name for name in table.names if name not in hidden]
+    table = ready.records.outline
+    names = [column.name for column in unchanged_columns(ready.masker.plan, table) if column.key]
     return classes(table, names) if names else np.zeros(len(table), dtype=np.int64)
 
 
