@@ -89,7 +89,8 @@ def test_a_sweep_is_a_command(folder, monkeypatch, sizes, methods, command):
     assert command in " ".join(line.split())
     assert CliRunner().invoke(app, shlex.split(line)[1:], catch_exceptions=False).exit_code == 0
     limits = {"max_risk": 12.5, "max_loss": None, "min_k": 4}
-    assert "--max-risk 12.5 --min-k 4" in " ".join(sweep_command(found.plan, sizes, methods, limits).split())
+    limited = shlex.split(sweep_command(found.plan, sizes, methods, limits).replace("\\\n", " "))
+    assert "--max-risk 12.5 --min-k 4" in " ".join(limited)
     assert sweep_command(found.plan.updated(blocks=[["income"], ["debt"]]), sizes, methods) is None
 
 
