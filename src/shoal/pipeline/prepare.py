@@ -411,8 +411,6 @@ def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker
     """
     if masker.records <= most:
         return masker
-    if masker.plan.scale is not None and masker.plan.scale.seams and not masker.plain:
-        raise PlanError([("scale.seams", "applies to numbers and dates only, on which a move can be weighed")])
     dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
     finest = masker.parts.finest
     sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
