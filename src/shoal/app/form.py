@@ -60,6 +60,8 @@ class Choices:
         Words in a CSV file that mean a missing value.
     levels
         Of ordinal attributes, in order, with commas between them; a level that has one itself stands in quotes.
+    missing_codes
+        Of attributes, with commas between them: values that stand for a missing value.
     edits, edits_file
         Rules, one a line; or the file that holds them.
     ending
@@ -77,6 +79,7 @@ class Choices:
     budget: str = ""
     missing: str = "error"
     missing_words: list[str] = field(default_factory=list)
+    missing_codes: dict[str, str] = field(default_factory=dict)
     blocks: str = ""
     strata: list[str] = field(default_factory=list)
     small_strata: str = "error"
@@ -93,6 +96,11 @@ class Choices:
     def of(cls, columns: list[dict[str, Any]], missing_words: list[str], ending: str) -> "Choices":
         """Begin with what is proposed for the columns of a file: see `shoal.pipeline.roles.Proposal`."""
         roles = {each["column"]: each["role"] for each in columns}
+        codes = {
+            each["column"]: [str(code) for code in each["missing_codes"] if not isinstance(code, str)]
+            for each in columns
+        }
+        gaps = [each["column"] for each in columns if each["missing"] or codes[each["column"]]]
         return cls(
             roles={name: role if role in ROLES else "publish" for name, role in roles.items()},
             types={each["column"]: each["type"] for each in columns},
@@ -100,7 +108,8 @@ class Choices:
             known_levels={each["column"]: each["levels"] for each in columns if each["levels"]},
             strata=[name for name, role in roles.items() if role == "strata"],
             weights=next((name for name, role in roles.items() if role == "weights"), ""),
-            missing="group" if any(each["missing"] and each["role"] == "quasi" for each in columns) else "error",
+            missing="group" if any(roles[name] == "quasi" for name in gaps) else "error",
+            missing_codes={name: ", ".join(each) for name, each in codes.items() if each},
             missing_words=missing_words,
             ending=ending if ending in ENDINGS else "csv",
         )
@@ -142,6 +151,11 @@ class Choices:
             "method": self.method,
             "budget": (self.budget.strip() or None) if self.method == "best" else None,
             "missing": self.missing,
+            "missing_codes": {
+                name: _levels(text)
+                for name, text in self.missing_codes.items()
+                if text.strip() and self.roles[name] in ("quasi", "confidential")
+            },
             "blocks": self.blocks or None,
             "strata": strata or None,
             "small_strata": self.small_strata if strata or edits else "error",

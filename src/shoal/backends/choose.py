@@ -17,6 +17,7 @@ from shoal.errors import PlanError
 from shoal.parallel import Progress
 from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
+from shoal.tables.declared_codes import table_without_codes
 from shoal.tables.unchanged import steady
 
 _SHARE = 0.75  # of the memory that is free, where nothing was said: others need some too
@@ -75,7 +76,7 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
     refuse_memory(plan)
     with steady([] if plan.input is None else [Path(plan.input)]) as refuse_changed:
         progress("read", 0, 1)
-        opened = table if isinstance(table, Table) else _opened(table, plan)
+        opened = table_without_codes(table if isinstance(table, Table) else _opened(table, plan), plan.missing_codes)
         memory = None if plan.scale is None else plan.scale.memory_bytes
         yield MemoryRecords(opened, progress, keep, memory, notes)
         refuse_changed()

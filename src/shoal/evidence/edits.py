@@ -12,6 +12,7 @@ from shoal.pipeline.resolve import with_attributes
 from shoal.pipeline.treatment import refuse_other_columns
 from shoal.plan import Plan
 from shoal.tables import open_table
+from shoal.tables.declared_codes import table_without_codes
 
 
 def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
@@ -49,7 +50,7 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     """
     k = {} if options.get("method") == "ms" else {"k": 2}  # which forms no groups
     plan = Plan(**{**k, **options, "edits": edits})
-    source = open_table(table, plan.csv)
+    source = table_without_codes(open_table(table, plan.csv), plan.missing_codes)
     read = rules_of(plan)
     refuse_other_columns(plan, source)
     plan = with_attributes(plan, source)

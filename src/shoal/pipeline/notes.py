@@ -1,6 +1,6 @@
 """Messages on a release: warnings to act on before publishing, and notes on what it preserves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,8 @@ def notes(
     for name, (before, after) in missing.items():
         if before or after:
             found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
-    if coded := [name for name in types if table.labels(name).missing]:
+    coded = [name for name in types if table.labels(name).missing or name in plan.missing_codes]
+    if coded := [*coded, *(name for name in plan.missing_codes if name not in types)]:
         found.append(f"codes declared to be missing count as missing, and are published as such: {', '.join(coded)}")
     if published := plan.roles["publish"]:
         found.append(warning(f"released unchanged and unprotected: {', '.join(published)}"))
@@ -76,6 +77,14 @@ def _on_types(plan: Plan, table: Table, types: Mapping[str, pa.DataType]) -> lis
             hint = f" ({how} keeps integers)" if pa.types.is_integer(stored) else ""
             changed.setdefault(f"now of type {kind}{hint}", []).append(name)
     return [f"{what}: {', '.join(names)}" for what, names in changed.items()]
+
+
+def on_unused_codes(plan: Plan, complete: Collection[str]) -> list[str]:
+    """Warn of declared missing-value codes that no record has; `complete` are attributes that no record misses."""
+    unused = [name for name in plan.missing_codes if name in complete]
+    if not unused:
+        return []
+    return [warning(f"No record has a --missing-code of {', '.join(unused)}. Check how the file writes them.")]
 
 
 def _on_edits(edits: Strategy) -> list[str]:

@@ -13,12 +13,14 @@ from shoal.edits.passes import basis_of, columns_of
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
+from shoal.pipeline.doubts import on_codes, whole_profile
+from shoal.pipeline.notes import on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
 from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
-from shoal.plan.conflicts import ONE_ATTRIBUTE, without_bounds
+from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes, without_bounds
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
@@ -85,6 +87,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     # With epsilon, nothing may be learned from the records here; what has no noise is refused by its name.
     doubts = refuse_untreated(plan, records) if plan.epsilon is None else []
     resolved = with_attributes(plan, records.outline)
+    if problems := [*misplaced_codes(resolved)]:
+        raise PlanError(problems)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)
     # Once without the records, so that what cannot be is refused before they are read.
@@ -94,11 +98,13 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     strategy = None
     if rules:
         resolved, strategy = with_rules(resolved, records.outline.names, rules)
-    summary = _summary(resolved, records, strategy, rules)
     inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
+    summary = _summary(resolved, records, strategy, rules, inferred)
     attributes = _described(resolved, records, summary, strategy, inferred)
     method = chosen(resolved, attributes, summary)
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
+    notes += on_unused_codes(resolved, {*resolved.used} - {*summary.with_gaps(resolved.used)})
+    doubts += on_codes(filter(None, summary.profiles.values()), () if plan.masked else resolved.masked)
     resolved = _with_method(resolved, attributes, summary, method.method)
     return Resolved(resolved, attributes, summary, rules, strategy, [*doubts, *notes])
 
@@ -187,21 +193,36 @@ def _refuse_aggregates(plan: Plan) -> None:
         raise PlanError(problems)
 
 
-def _summary(plan: ResolvedPlan, records: Records, strategy: Strategy | None, rules: Sequence[Rule]) -> Summary:
-    """Look at all records once."""
+def _summary(
+    plan: ResolvedPlan,
+    records: Records,
+    strategy: Strategy | None,
+    rules: Sequence[Rule],
+    inferred: Collection[str] = (),
+) -> Summary:
+    """Look at all records once; numbers whose type is `inferred` may be codes, and are looked at more closely."""
     types: dict[str, AttributeType] = {name: plan.types[name] for name in plan.used}
     if plan.weights is not None:
         types[plan.weights] = "continuous"
-    look = partial(_look, types=types, strategy=strategy, decimal=records.outline.decimal)
+    doubted = [name for name in plan.changed if name in inferred and plan.types[name] == "continuous"]
+    doubted = [] if plan.epsilon is not None else doubted  # no message may depend on the records
+    look = partial(_look, types=types, strategy=strategy, decimal=records.outline.decimal, doubted=doubted)
     names = list(dict.fromkeys([*types, *columns_of(rules)]))
     return records.fold(look, [name for name in names if name in records.outline.names], "scan")
 
 
 def _look(
-    piece: pa.Table, start: int | None, types: Mapping[str, AttributeType], strategy: Strategy | None, decimal: str
+    piece: pa.Table,
+    start: int | None,
+    types: Mapping[str, AttributeType],
+    strategy: Strategy | None,
+    decimal: str,
+    doubted: Sequence[str],
 ) -> Summary:
-    found = summarize(piece, types, start, decimal)
-    return found if strategy is None else Summary(found.columns, basis_of(strategy, piece))
+    table = Table(piece)
+    profiles = {name: whole_profile(table, name) for name in doubted}
+    edits = None if strategy is None else basis_of(strategy, piece)
+    return Summary(summarize(piece, types, start, decimal).columns, edits, profiles)
 
 
 def _described(

@@ -141,6 +141,7 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
     masked = [each for each in proposals if each.role == "quasi"]
     if not masked:
         raise PlanError([("quasi", "No column is proposed to be masked. Choose at least one with --quasi.")])
+    codes = codes_of(proposals)
     fields: dict[str, Any] = {
         "quasi": having["quasi"],
         "confidential": having["confidential"],
@@ -150,9 +151,20 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
         "strata": having["strata"] or None,
         "types": {each.column: each.type for each in masked if each.guessed and not each.levels},
         "levels": {each.column: list(each.levels) for each in masked if each.levels},
-        "missing": "group" if any(each.missing for each in masked) else "error",
+        "missing_codes": codes,
+        "missing": "group" if any(each.missing or each.column in codes for each in masked) else "error",
     }
     return Plan(**{"k": 5, **fields, **options})
+
+
+def codes_of(proposals: Iterable[Proposal]) -> dict[str, list[int | float]]:
+    """Return the missing-value codes of columns to mask and of sensitive ones; words are an option of CSV files."""
+    found = {
+        each.column: [code for code in each.missing_codes if not isinstance(code, str)]
+        for each in proposals
+        if each.role in ("quasi", "confidential")
+    }
+    return {name: codes for name, codes in found.items() if codes}
 
 
 def proposed_command(plan: Plan) -> str:

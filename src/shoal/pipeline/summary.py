@@ -17,6 +17,7 @@ from shoal.tables.arrow import Array
 from shoal.tables.attributes import NUMBERS, moments_of, plain_values, without_declared
 from shoal.tables.dtypes import is_number
 from shoal.tables.numbers import first_inexact, what_it_is
+from shoal.tables.profile import ColumnProfile
 
 MOST_CATEGORIES = 100_000
 
@@ -113,15 +114,23 @@ def _joined(one: tuple[Any, ...] | None, two: tuple[Any, ...] | None) -> tuple[A
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of the attributes of some records, and of what rules need to know of them, where there are any."""
+    """What is known of the attributes of some records, and of what rules need to know of them, where there are any.
+
+    Numbers whose type was not given have a profile; None if some are not whole.
+    """
 
     columns: Mapping[str, Column]
     edits: Basis | None = None
+    profiles: Mapping[str, ColumnProfile | None] = field(default_factory=dict)
 
     def __add__(self, other: "Summary") -> "Summary":
         columns = {name: column + other.columns[name] for name, column in self.columns.items()}
         edits = None if self.edits is None or other.edits is None else self.edits + other.edits
-        return Summary(columns, edits)
+        profiles = {
+            name: None if one is None or (two := other.profiles[name]) is None else one + two
+            for name, one in self.profiles.items()
+        }
+        return Summary(columns, edits, profiles)
 
     @property
     def records(self) -> int:

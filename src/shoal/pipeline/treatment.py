@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal.errors import DataError, PlanError, UntreatedColumns
 from shoal.pipeline.records import Records
-from shoal.pipeline.roles import Proposal, profiles_of, propose, propose_for
+from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose, propose_for
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.text import counted, listed, warning
@@ -90,7 +90,9 @@ def _options(plan: Plan, proposals: Sequence[Proposal]) -> dict[str, Any]:
         options["blocks"] = [*plan.given_blocks, found["quasi"]]
     if types := {each.column: _type(each) for each in masked if each.guessed}:
         options["types"] = {**plan.types, **types}
-    if plan.missing == "error" and any(each.missing for each in masked):
+    if codes := codes_of(proposals):
+        options["missing_codes"] = {**plan.missing_codes, **codes}
+    if plan.missing == "error" and any(each.missing or each.column in codes for each in masked):
         options["missing"] = "suppress" if plan.draws or plan.method == "mic1d" else "group"
     return options
 
@@ -123,7 +125,8 @@ def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "th
 
 def refuse_other_columns(plan: Plan, table: Table) -> None:
     """Report what the plan names and the table lacks, with the columns that the plan does not know."""
-    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "attribute_weights", "constraints")}
+    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "missing_codes")}
+    named |= {field: list(getattr(plan, field)) for field in ("attribute_weights", "constraints")}
     named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
     named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
     try:

@@ -15,7 +15,7 @@ from shoal.plan.options import options_of, read, tables_of, write
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = (
     *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
-    *("budget", "aggregate", "types", "levels", "missing", "csv"),
+    *("budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
 )
 
 

@@ -102,6 +102,8 @@ def _typed(plan: "Plan") -> Iterator[Problem]:
     for name in plan.types:
         if (plan.masked or plan.draws) and name not in {*plan.masked, *plan.confidential}:
             yield "types", f"names '{name}', which is neither masked nor sensitive."
+    if plan.masked or plan.draws:
+        yield from misplaced_codes(plan)
     if plan.l is None and plan.t is None and plan.method not in ("hybrid", "ms"):
         for field in ("types", "levels"):
             for name in getattr(plan, field):
@@ -114,6 +116,13 @@ def _typed(plan: "Plan") -> Iterator[Problem]:
             yield "levels", f"of '{name}' contain a level twice."
         if "" in levels:
             yield "levels", f"of '{name}' contain an empty level."
+
+
+def misplaced_codes(plan: "Plan") -> Iterator[Problem]:
+    """Missing-value codes of attributes whose values stay as they are."""
+    for name in plan.missing_codes:
+        if name not in {*plan.masked, *plan.confidential}:
+            yield "missing_codes", f"names '{name}', which is neither masked nor sensitive."
 
 
 def _weighted(plan: "Plan") -> Iterator[Problem]:
@@ -217,6 +226,7 @@ _NOT_PRIVATE = {
     ),
     "restore_variance": "would publish the variance without noise. Leave it out with --epsilon.",
     "missing": "must be 'error' with --epsilon: the number of missing values is secret too. Fill them beforehand.",
+    "missing_codes": "does not apply with --epsilon: the number of missing values is secret. Fill them beforehand.",
     "scale": "does not apply with --epsilon: record blocks would depend on the data.",
     "seed": "is refused with --epsilon: anyone who knows it can remove the noise.",
 }

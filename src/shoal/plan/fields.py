@@ -1,5 +1,6 @@
 """What a field of a plan is made of: the marker that describes it everywhere, and the types with several forms."""
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -118,6 +119,17 @@ def _refine(value: object) -> object:
     return seconds
 
 
+def _code(value: object) -> object:
+    """Take a text for the number that it spells; other spellings of a number, such as 09, stay texts."""
+    for kind in (int, float):
+        try:
+            if isinstance(value, str) and str(kind(value)) == value and math.isfinite(kind(value)):
+                return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
 def _path(value: object) -> object:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
@@ -162,6 +174,11 @@ Blocks = Annotated[
     Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
 ]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+MissingCodes = Annotated[
+    list[Annotated[int | float | str, BeforeValidator(_code)]],
+    Field(min_length=1),
+    BeforeValidator(lambda given: given if isinstance(given, list | tuple) else [given]),
+]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 # The same for all attributes, one for each of them, or a matrix.
 Alpha = Annotated[

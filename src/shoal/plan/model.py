@@ -42,6 +42,7 @@ from shoal.plan.fields import (
     Edits,
     Finite,
     GroupSize,
+    MissingCodes,
     Names,
     NamesOrRest,
     Natural,
@@ -248,6 +249,15 @@ class Plan(BaseModel):
         metavar="A=X,Y,...",
         example="size=S,M,L",
         title="Levels",
+    )
+    missing_codes: dict[str, MissingCodes] = option(
+        {},
+        "types and missing values",
+        "values of masked and sensitive attributes that stand for a missing value: read and published as missing",
+        "--missing-code",
+        metavar="A=X,Y,...",
+        example="income=999999,-9",
+        title="Missing-value codes",
     )
     attribute_weights: dict[str, PositiveFloat] = option(
         {},
@@ -558,6 +568,8 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = "must be two numbers, the lowest and the highest value, for example --bounds age=0,120."
         case "too_short" if field == "levels":
             what = "has no levels. List them in order, for example --levels size=S,M,L."
+        case "too_short" if field == "missing_codes":
+            what = "has no codes. List them, for example --missing-code income=999999,-9."
         case "too_short" if field == "edits":
             what = "has no rules. Leave it out, or add a rule with --edit."
         case "list_type" | "string_type" if field == "edits":

@@ -1,7 +1,7 @@
 """Where the records come from: a Parquet file, a folder of them, an Arrow file; read in pieces, again and again."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
 from shoal.tables.dataframes import check_names
+from shoal.tables.declared_codes import Codes, piece_without_codes
 from shoal.tables.files import kind_of, readable, refuse_csv_options, refuse_endless, undamaged
 from shoal.tables.storage import Kind
 
@@ -49,11 +50,13 @@ class ArrowSource:
     files: list[Path]
     schema: pa.Schema
     records: int
+    codes: Codes = field(default_factory=dict)  # that stand for missing values
 
     def pieces(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read some columns, so many records at a time, in the order of the file."""
         read = _parquet_batches if self.kind == "parquet" else _arrow_batches
-        return in_rows((batch for path in self.files for batch in read(path, names, rows)), rows)
+        batches = (batch for path in self.files for batch in read(path, names, rows))
+        return in_rows((piece_without_codes(batch, self.codes) for batch in batches), rows)
 
 
 def open_parquet(path: Path) -> ArrowSource:
@@ -121,16 +124,19 @@ def readable_kind(path: Path) -> Kind:
     return kind
 
 
-def open_source(path: Path, csv: Csv | None) -> Source:
-    """Open a table that is read in pieces; files of a folder must have the same columns and types."""
+def open_source(path: Path, csv: Csv | None, codes: Codes | None = None) -> Source:
+    """Open a table that is read in pieces; files of a folder must have the same columns and types.
+
+    `codes` are those that stand for missing values.
+    """
     from shoal.tables.csv.pieces import open_csv
 
     kind = readable_kind(path)
     if kind == "csv":
         with readable(path):
-            return open_csv(path, csv or Csv())
+            return replace(open_csv(path, csv or Csv()), codes=codes or {})
     refuse_csv_options(csv or Csv())
-    return open_parquet(path) if kind == "parquet" else open_arrow(path)
+    return replace(open_parquet(path) if kind == "parquet" else open_arrow(path), codes=codes or {})
 
 
 def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:

@@ -81,9 +81,13 @@ def _row(view: View, column: dict[str, Any]) -> None:
             ui.label(column["shape"]).style("font-family: monospace")
         with ui.element("td"):
             ui.label(f"{column['missing']:,}" if column["missing"] else "").classes("shoal-missing")
-            if column["missing_codes"]:
-                codes = ", ".join(map(str, column["missing_codes"]))
-                ui.label(f"codes: {codes}").classes("text-caption")
+            if name in choices.missing_codes:
+                codes = ui.input(
+                    "codes for missing",
+                    value=choices.missing_codes[name],
+                    on_change=lambda e: chosen(choices.missing_codes, e.value),
+                )
+                _named(codes, f"Missing-value codes of {name}", "min-width: 8rem")
         with ui.element("td"):
             role = ui.select(ROLES, value=choices.roles[name], on_change=lambda e: chosen(choices.roles, e.value))
             _named(role, f"Role of {name}", "min-width: 13rem")

@@ -128,7 +128,12 @@ def typed_source(source: Source, plan: Plan, kind: Kind, rows: int, progress: Pr
 
 def _spoken_of(plan: Plan) -> list[str]:
     """List the columns other than the masked ones whose values the plan or its rules look at."""
-    names = [*columns_of(rules_of(plan)), *(plan.strata or []), *([] if plan.weights is None else [plan.weights])]
+    names = [
+        *columns_of(rules_of(plan)),
+        *plan.missing_codes,
+        *(plan.strata or []),
+        *([] if plan.weights is None else [plan.weights]),
+    ]
     return names + (plan.confidential if plan.l is not None or plan.t is not None or plan.draws else [])
 
 

@@ -97,7 +97,7 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
     refuse_output(str(path), output, overwrite=True)
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     with contextlib.ExitStack() as stack, _in_plain_words(output), steady(files) as refuse_changed:
-        source = open_source(path, plan.csv)
+        source = open_source(path, plan.csv, plan.missing_codes)
         folder = stack.enter_context(work_folder(output, plan, source.files, rules_of(plan), resume))
         memory = _memory(plan, folder)
         rows = _piece(source, memory)

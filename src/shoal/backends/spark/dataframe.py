@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
+    NumericType,
     StructField,
     StructType,
 )
@@ -50,6 +51,7 @@ from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
+from shoal.tables.declared_codes import Codes, numbers_of
 from shoal.tables.text_values import one_chunk
 from shoal.text import counted, listed
 
@@ -86,11 +88,27 @@ def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> 
             progress("read", 0, 1)
             table = read(spark, plan)
         _refuse_twins(table)
+        table = _without_codes(table, plan.missing_codes)
         schema = to_arrow_schema(table.schema, timezone="UTC")
         backend = SparkBackend(table, Table(one_record(schema)), schema, progress, [*notes])
         yield backend
         if backend.published is not None:
             backend.published.keep(stack.pop_all())
+
+
+def _without_codes(table: DataFrame, codes: Codes) -> DataFrame:
+    """Make codes for missing values missing; of columns that are no numbers, codes are compared as text."""
+    if not codes:
+        return table
+    columns = []
+    for each in table.schema.fields:
+        values = column(each.name)
+        if each.name in codes and isinstance(each.dataType, NumericType):
+            is_code = values.cast("double").isin(numbers_of(each.name, codes[each.name]))
+        elif each.name in codes:
+            is_code = F.trim(values.cast("string")).isin([str(code) for code in codes[each.name]])
+        columns.append(F.when(~is_code, values).alias(each.name) if each.name in codes else values)
+    return table.select(columns)
 
 
 @dataclass

@@ -29,6 +29,7 @@ from shoal.tables.csv.rows import (
     refuse_stray_quotes,
 )
 from shoal.tables.dataframes import check_names, with_row_names
+from shoal.tables.declared_codes import Codes, blank, is_code
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
 from shoal.tables.table import Table
@@ -50,6 +51,7 @@ class CsvSource:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)  # of the columns that are not text
     kind: Kind = "csv"
     encoding: str = "utf-8"
+    codes: Codes = field(default_factory=dict)  # that stand for missing values
 
     @property
     def files(self) -> list[Path]:
@@ -77,7 +79,15 @@ class CsvSource:
         places = {name: i for i, name in enumerate(self.names)}
         parsed = self.parsed([places[name] for name in names], _PIECE)
         below = chain([next(parsed).slice(1)], parsed)
-        yield from in_rows((piece.rename_columns(list(names)) for piece in below), rows)
+        yield from in_rows((self._without_codes(piece.rename_columns(list(names))) for piece in below), rows)
+
+    def _without_codes(self, piece: pa.Table) -> pa.Table:
+        """Empty the cells whose values, or texts where a column has no type, are codes for a missing value."""
+        for name in {*self.codes} & {*piece.column_names}:
+            cells = one_chunk(piece.column(name))
+            known = blank(cells, is_code(self.typed(cells, name), name, self.codes[name]))
+            piece = piece.set_column(piece.column_names.index(name), name, known)
+        return piece
 
     def parsed(self, columns: Sequence[int], block: int) -> Iterator[pa.Table]:
         """Parse some columns block by block, header and all; the columns are named by their places."""

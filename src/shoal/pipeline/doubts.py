@@ -1,0 +1,44 @@
+"""Whole numbers that are masked as quantities, and may be codes: for a missing value, or for a category.
+
+Missing-value codes are conventions and no person's values, so a warning may name them.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.pipeline.missing_codes import missing_codes
+from shoal.pipeline.role_rules import Column, meanings_of, type_of
+from shoal.tables import Table
+from shoal.tables.attributes import without_declared
+from shoal.tables.profile import ColumnProfile, profile_column
+from shoal.text import counted, warning
+
+
+def whole_profile(table: Table, name: str) -> ColumnProfile | None:
+    """Profile a column of whole numbers; None where some are not, because profiles of such columns take long."""
+    values = without_declared(table, name)
+    if not pa.types.is_integer(values.type):
+        floats = values.drop_null().cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if not np.array_equal(floats, np.rint(floats)):
+            return None
+    return replace(profile_column(table, name), inferred="continuous")
+
+
+def on_codes(profiles: Iterable[ColumnProfile], default: Collection[str]) -> list[str]:
+    """Warn of probable codes, with the option that declares them; columns masked by `default` were named already."""
+    found: list[str] = []
+    for profile in profiles:
+        if codes := missing_codes(profile):
+            some = counted(sum(profile.codes[code] or (profile.counts or {}).get(code, 0) for code in codes), "record")
+            values = ",".join(map(str, codes))
+            text = f"'{profile.name}' has {some} at {' or '.join(map(str, codes))}, apart from all other values."
+            found.append(warning(f"{text} If this means missing, add --missing-code {profile.name}={values}."))
+        kind = type_of(Column(profile, meanings_of(profile)))[0]
+        is_code = kind == "nominal" or (kind == "ordinal" and profile.labels.values)
+        if is_code and profile.name not in default:
+            text = f"'{profile.name}' was averaged as a number, but looks like a code."
+            found.append(warning(f"{text} If it is one, add --type {profile.name}={kind}."))
+    return found
