@@ -201,7 +201,7 @@ class ColumnProfile:
     @property
     def variation(self) -> float:
         """The standard deviation of the numbers relative to their mean."""
-        variance = self.squares / self.numbers - self.mean**2 if self.numbers else 0.0
+        variance = self.squares / self.numbers - self.mean * self.mean if self.numbers else 0.0  # which never overflows
         return float(np.sqrt(max(variance, 0.0))) / abs(self.mean) if self.mean else 0.0
 
     @property
@@ -308,13 +308,15 @@ def _numbers(values: Array, times: NDArray[Any]) -> dict[str, Any]:
         return {}
     is_code = np.isin(floats, list(CODES))
     core = floats[~is_code]
+    with np.errstate(all="ignore"):  # the largest numbers have no finite sum
+        total, squares = float((floats * times).sum()), float((floats**2 * times).sum())
     return {
         "numbers": int(times.sum()),
         "whole": int(times[floats == np.rint(floats)].sum()),
         "low": float(floats.min()),
         "high": float(floats.max()),
-        "total": float((floats * times).sum()),
-        "squares": float((floats**2 * times).sum()),
+        "total": total,
+        "squares": squares,
         "codes": Counter(dict(zip(floats[is_code].tolist(), times[is_code].tolist(), strict=True))),
         "core_low": float(core.min()) if len(core) else None,
         "core_high": float(core.max()) if len(core) else None,
