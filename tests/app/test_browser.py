@@ -68,6 +68,8 @@ def test_from_upload_to_download(visitors, survey_file, tmp_path):
     for k in (6, 5, 4):
         page.keyboard.press("ArrowLeft")
         page.get_by_text(f"k = {k} loses").wait_for()
+    page.get_by_label("Risk at most (%)").fill("15")
+    page.get_by_text("k = 5 with mdav meets the limits (risk at most 15 %) with the least loss").wait_for()
     page.get_by_role("button", name="Protect", exact=True).click()
     page.get_by_role("heading", name="Before and after").wait_for()
     assert page.get_by_role("img").count() >= len(QUASI)

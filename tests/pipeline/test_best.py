@@ -124,10 +124,10 @@ def test_options_of_a_search_are_refused_on_categories_and_missing_values(option
     numbers = rng.normal(size=60)
     table = pa.table({"a": numbers, "town": rng.choice(["n", "s"], 60), "gap": [None, *numbers[1:]]})
     with pytest.raises(shoal.PlanError, match="applies to numbers and dates without missing values, but 'town' is"):
-        shoal.protect(table, k=5, quasi=["a", "town"], **option)
+        shoal.protect(table, k=5, quasi=["a", "town"], publish="rest", **option)
     if "scale" not in option:
         with pytest.raises(shoal.PlanError, match="but 'gap' has missing values"):
-            shoal.protect(table, k=5, quasi=["a", "gap"], missing="group", **option)
+            shoal.protect(table, k=5, quasi=["a", "gap"], publish="rest", missing="group", **option)
 
 
 def test_imputed_values_allow_a_search_but_no_bound():
@@ -187,7 +187,9 @@ def test_a_release_by_auto_never_loses_more_than_by_mdav(where):
     )
     where = {"quasi": list("abcd"), **where} if "blocks" not in where else where
     for k in (3, 40, 110):
-        found, mdav_found = (shoal.protect(table, k=k, method=method, **where) for method in ("auto", "mdav"))
+        found, mdav_found = (
+            shoal.protect(table, k=k, method=method, publish="rest", **where) for method in ("auto", "mdav")
+        )
         assert found.loss()["SSE"] <= mdav_found.loss()["SSE"] * (1 + 1e-9)
 
 
@@ -197,7 +199,7 @@ def test_auto_says_what_it_chose_and_why():
     release = shoal.protect(table, k=3)
     assert release.plan.method == "best"
     assert any(note.startswith("method 'best' was chosen: MDAV's groups, improved") for note in release.notes)
-    assert shoal.protect(table, k=3, quasi=["a"]).plan.method == "univariate"
+    assert shoal.protect(table, k=3, quasi=["a"], publish="rest").plan.method == "univariate"
 
 
 @pytest.mark.parametrize(

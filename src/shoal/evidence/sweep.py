@@ -168,7 +168,7 @@ def sweep(
     >>> people = {"age": [31, 72, 33, 70, 50, 52, 29, 68], "income": [20, 31, 22, 30, 45, 44, 19, 29]}
     >>> import pyarrow as pa
     >>> [(row["k"], row["groups"]) for row in shoal.sweep(pa.table(people), k=[2, 3, 4])]
-    [(2, 4), (3, 2), (4, 2)]
+    [(2, 3), (3, 2), (4, 2)]
     """
     sizes, methods = _asked_for(k, method)
     limits = Limits(max_risk, max_loss, min_k)

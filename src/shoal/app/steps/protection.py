@@ -63,11 +63,6 @@ def _k(view: View) -> None:
         if found is None:
             view.action("Draw the risk-utility map", lambda: _begin(view, view.work.draw_map), main=False)
             ui.label("what every k would cost and risk").classes("text-secondary")
-        else:
-            most = {
-                name: ui.number(label, min=0, max=100).props("outlined dense clearable").style("width: 10rem")
-                for name, label in (("max_risk", "Risk at most (%)"), ("max_loss", "Loss at most (%)"))
-            }
     if found is None:
         number.on_value_change(lambda e: _set(view, "k", int(e.value or 0)))
         return
@@ -77,7 +72,12 @@ def _k(view: View) -> None:
     slider = ui.slider(min=0, max=len(sizes) - 1, step=1, value=_nearest(sizes, choices.k))
     slider.props('aria-label="Move along the map" snap markers')
     said = ui.label().props('role="status" aria-live="polite"')
-    meets = ui.label().props('role="status" aria-live="polite"')
+    with ui.row().classes("items-center"):
+        most = {
+            name: ui.number(label, min=0, max=100).props("outlined dense clearable").style("width: 11rem")
+            for name, label in (("max_risk", "Risk at most (%)"), ("max_loss", "Loss at most (%)"))
+        }
+        meets = ui.label().props('role="status" aria-live="polite"')
     _table(found)
 
     def limit() -> None:
