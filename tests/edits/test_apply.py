@@ -341,7 +341,7 @@ def test_record_blocks_strata_and_several_methods_obey():
         {"weights": "age"},
     ):
         quasi = ["wages", "other", "costs"] if "weights" in options else ["wages", "other", "costs", "age"]
-        release = shoal.protect(table, k=4, quasi=quasi, edits=rules, publish=["region"], **options)
+        release = shoal.protect(table, k=4, quasi=quasi, edits=rules, publish="rest", **options)
         assert shoal.check(release.table, k=4, quasi=quasi, edits=rules)["records"] == 400
 
 

@@ -68,7 +68,7 @@ def test_no_confidential_attribute_parts_records(more):
         shoal.protect(
             table, k=3, quasi=["age"], confidential=["ill"], edits=["mine: if ill == 'yes' then age >= 0"], **more
         )
-    shoal.protect(table, k=3, quasi=["age"], edits=["if ill == 'yes' then age >= 0"])
+    shoal.protect(table, k=3, quasi=["age"], publish=["ill"], edits=["if ill == 'yes' then age >= 0"])
 
 
 def test_records_that_are_left_out_are_noted_whatever_left_them_out():
@@ -130,7 +130,7 @@ def test_hybrid_data_say_how_rules_are_kept():
 def test_what_hybrid_data_cannot_keep_is_said_before_anything_is_made(rule, options, sentence):
     with pytest.raises(shoal.PlanError) as error:
         shoal.protect(
-            hybrid_table(), edits=[rule], publish=["s"], **{"confidential": ["a", "b", "s"], **HYBRID, **options}
+            hybrid_table(), edits=[rule], publish="rest", **{"confidential": ["a", "b", "s"], **HYBRID, **options}
         )
     assert sentence in str(error.value)
 
@@ -148,7 +148,7 @@ def test_weighted_totals_and_sums_do_not_go_together():
     table = pa.table({"a": [1, 2, 3, 4], "b": [1, 1, 1, 1], "s": [2, 3, 4, 5], "w": [1.0, 2, 1, 2]})
     with pytest.raises(shoal.PlanError, match=r"preserve: cannot be kept with rule 'sum', which move"):
         shoal.protect(table, k=2, weights="w", preserve="weighted_mean", edits=["sum: a + b == s"])
-    shoal.protect(table, k=2, quasi=["a"], weights="w", preserve="weighted_mean", edits=["a <= 4"])
+    shoal.protect(table, k=2, quasi=["a"], publish="rest", weights="w", preserve="weighted_mean", edits=["a <= 4"])
 
 
 def test_sums_of_columns_of_32_bits():

@@ -76,7 +76,7 @@ def test_what_the_quasi_identifiers_add_up_to_is_refused_by_name(reference_file)
 def encoded(plan, table):
     """Return the masker, and the records as rows in the order of their values, with that order."""
     records = MemoryRecords(Table(table))
-    masker = prepare(resolve(plan, records), records).masker
+    masker = prepare(resolve(plan.updated(publish="rest"), records), records).masker
     rows = records.rows(masker)
     order = in_order(rows)
     return masker, rows[order], order
