@@ -162,7 +162,7 @@ def test_csv_files_with_rules_on_columns_that_are_not_masked(tmp_path, kind):
     assert release.blocking.blocks > 7
     written = pacsv.read_csv(tmp_path / "out.csv") if kind == "csv" else pq.read_table(tmp_path / "out.parquet")
     assert not any(broken_rules(written).values())
-    with pytest.raises(DataError, match=r"rule 'late' is broken by 365 records, first by 1;"):
+    with pytest.raises(DataError, match=r"rule 'late' is broken by 365 records, first by 1\."):
         protect_file(plan.updated(edits=["late: opened >= '2002-01-01'"]), overwrite=True)
 
 

@@ -235,9 +235,9 @@ def test_an_alpha_that_takes_too_much_is_explained_and_another_offered():
 @pytest.mark.parametrize("asked", [HYBRID, MS])
 def test_the_seed_decides_and_is_never_published(asked, tmp_path):
     table = people()
-    one, two = (shoal.protect(table, **asked, seed=123456789) for _ in range(2))
+    one, two = (shoal.protect(table, publish="rest", **asked, seed=123456789) for _ in range(2))
     assert one.table.equals(two.table)
-    fresh = [shoal.protect(table, **asked) for _ in range(2)]
+    fresh = [shoal.protect(table, publish="rest", **asked) for _ in range(2)]
     assert not fresh[0].table.equals(fresh[1].table)
     assert not fresh[0].table.equals(one.table)
     for number, (release, said) in enumerate(
@@ -259,7 +259,9 @@ def test_a_seed_that_is_used_once_more_gives_other_noise():
     masker, rows, _ = encoded(shoal.Plan(**MS, seed=7), people(seed=1))
     drawn.append(masker.hybrid.random_numbers(rows).random())
     assert len(set(drawn)) == 4
-    one, two = (shoal.protect(table, **{**MS, "alpha": alpha}, seed=7).table["income"] for alpha in (0.3, 0.6))
+    one, two = (
+        shoal.protect(table, publish="rest", **{**MS, "alpha": alpha}, seed=7).table["income"] for alpha in (0.3, 0.6)
+    )
     assert abs(np.corrcoef(one, two)[0, 1]) < 0.8
 
 
