@@ -130,6 +130,12 @@ def test_numbers_that_look_like_something_else_are_masked_with_a_warning():
     assert not any("was masked as a number" in note for note in named)
 
 
+def test_numbers_as_large_as_floats_hold_are_looked_at_without_a_warning(recwarn):
+    table = pa.table({"x": [1e300, -1e308, 1.7e308, 0.0] * 5, "y": ["a", "b"] * 10})
+    assert treatments(refused(table)) == {"x": "quasi", "y": "quasi"}
+    assert not recwarn.list
+
+
 def test_gaps_of_what_is_proposed_to_be_masked_are_part_of_the_proposal():
     ages = [None if i == 3 else age for i, age in enumerate(PEOPLE["age"].to_pylist())]
     table = PEOPLE.set_column(1, "age", pa.array(ages))
