@@ -11,7 +11,7 @@ from shoal.kernels.standardize import Matrix
 from shoal.kernels.standardize import standardize as scale
 from shoal.plan import AttributeType, Effort, Plan
 
-MANY = 50_000  # records
+MANY, VERY_MANY = 50_000, 200_000  # records
 FEW_ATTRIBUTES = 10  # of more, the neighbours of that many records are not found by a tree
 
 Labels = NDArray[np.int64]
@@ -125,9 +125,9 @@ def choose(
         return Choice("best", "a budget is given")
     if not n:
         return Choice("mdav", "the method for record blocks")
-    if n <= MANY or d <= FEW_ATTRIBUTES:
+    if n <= (VERY_MANY if d <= FEW_ATTRIBUTES else MANY):
         return Choice("best", "MDAV's groups, improved by a search")
-    return Choice("mdav", f"a search in more than {MANY:,} records of {d} attributes takes long")
+    return Choice("mdav", f"a search in {n:,} records of {d} attributes takes long; --budget allows it")
 
 
 def partition(
