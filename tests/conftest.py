@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,10 @@ PROCESSES = {"test_files", "test_formats", "test_no_network", "test_planted", "t
 # With pytest-xdist one process takes all tests of a group, begun in this order: first what takes longest. The tests of
 # a file are a group, since they share fixtures; those on Spark share one session, those with faults one process.
 GROUPS = ["spark", "kernels", "faults", "test_site", "test_browser", "partitioning", "test_examples", "test_wheel"]
+
+# Hybrid data of tests draw from a secret of their own.
+KEPT = tempfile.TemporaryDirectory()
+os.environ["SHOAL_SECRET"] = str(Path(KEPT.name) / "secret")
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

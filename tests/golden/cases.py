@@ -14,6 +14,9 @@ RULED = ["wages", "other", "costs"]
 # Where published values come out of linear algebra, or of logarithms: libraries round their last digits differently.
 ROUGH = {"ms", "geometric-mean"}
 
+# Columns that would give hybrid data away.
+DROPPED = {"identifiers": ["gaps"]}
+
 CASES: dict[str, dict] = {
     "mdav": {"method": "mdav", "quasi": NUMBERS},
     "vmdav": {"method": "vmdav", "quasi": NUMBERS, "gain": 1.1},
@@ -24,12 +27,18 @@ CASES: dict[str, dict] = {
     "best": {"method": "best", "quasi": NUMBERS, "budget": 2000, "seed": 7},
     "refined": {"method": "mdav", "quasi": NUMBERS, "refine": True, "budget": 1000, "seed": 7},
     "mic1d": {"method": "mic1d", "quasi": NUMBERS, "k": 20},
-    "hybrid": {"method": "hybrid", "quasi": ["height"], "confidential": ["income", "hours"], "k": 12, "seed": 7},
+    "hybrid": {
+        **{"method": "hybrid", "quasi": ["height"], "confidential": ["income", "hours"], "k": 12, "seed": 7},
+        **DROPPED,
+    },
     "hybrid-masked": {
         **{"method": "hybrid", "quasi": ["height", "age"], "confidential": ["income", "hours"]},
-        **{"k": 12, "seed": 7, "mask_quasi": True},
+        **{"k": 12, "seed": 7, "mask_quasi": True, **DROPPED},
     },
-    "ms": {"method": "ms", "quasi": ["height"], "confidential": ["income", "hours"], "alpha": 0.4, "seed": 7},
+    "ms": {
+        **{"method": "ms", "quasi": ["height"], "confidential": ["income", "hours"], "alpha": 0.4, "seed": 7},
+        **DROPPED,
+    },
     "mixed": {
         **{"method": "mdav", "quasi": ["income", "town", "grade", "born"], "types": {"grade": "ordinal"}},
         **{"levels": {"grade": ["low", "middle", "high"]}, "distance": "mdav-generic"},

@@ -118,9 +118,10 @@ def test_columns_that_are_harmless_alone_are_found_in_combination():
     assert "the combination of columns released unchanged" in found["headline"]["text"]
 
 
-def test_unchanged_columns_that_add_up_to_hybrid_data_are_the_headline(reference_file):
-    options = {"method": "hybrid", "k": 20, "confidential": ["PTOTVAL"], "seed": 1, "publish": "rest"}
-    release = shoal.protect(reference_file("census"), **options)
+def test_unchanged_columns_that_add_up_to_a_masked_one_are_the_headline_and_hybrid_data_are_refused(reference_file):
+    with pytest.raises(shoal.DataError, match=r"'PTOTVAL' follows from POTHVAL \+ PEARNVAL, released unchanged"):
+        shoal.protect(reference_file("census"), method="hybrid", k=20, confidential=["PTOTVAL"], publish="rest")
+    release = shoal.protect(reference_file("census"), k=20, quasi=["PTOTVAL"], publish="rest")
     [found] = release.risk()["file"]["determined"]
     assert found["formula"] == "POTHVAL + PEARNVAL"
     assert (found["column"], found["exact"], found["records"]) == ("PTOTVAL", 1080, 1080)

@@ -45,9 +45,9 @@ def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
         )
 
 
-def noise(X: Matrix, rng: Seed) -> Matrix:
+def noise(X: Matrix, rng: Seed | Matrix) -> Matrix:
     """Draw standard normal numbers for every value; a record's own come with it into whatever group it is in."""
-    return stream(rng).standard_normal(X.shape)
+    return rng if isinstance(rng, np.ndarray) else stream(rng).standard_normal(X.shape)
 
 
 def stream(rng: Seed) -> np.random.Generator:

@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     whole: bool = False
 
 
-def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> HybridResult:
+def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed | Matrix = None) -> HybridResult:
     """Replace the confidential attributes of each group by synthetic ones with the same means and covariances.
 
     R-microhybrid [1]_: X is regressed on Y in every group, and the residuals are replaced by synthetic ones of the same
@@ -45,7 +45,7 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
     with Y are kept exactly in every group, hence in the file (Lemma 1), however the groups were formed; groups of
     similar records, partitioned by X and Y, keep much else besides. One group of all records makes a synthetic file.
     Each group needs `least_k` records. The result does not depend on how groups are numbered. Anyone who knows the
-    seed can remove the noise, so it must not be published.
+    seed can remove the noise, so it must not be published; `rng` may be standard normal numbers too, one a value.
 
     Synthetic residuals are drawn once, and not regressed on X as in [1]_: residuals that are uncorrelated with the
     original ones are an equation for every pair of attributes, which can be solved for values that are whole numbers;
@@ -85,7 +85,7 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed = None) -> Hybri
     return HybridResult(values, labels, room, _mean_of_varying(left), unchanged, groups - int(labels.max()) - 1)
 
 
-def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
+def redraw(codes: Matrix, labels: Labels, rng: Seed | Matrix = None) -> Matrix:
     """Re-draw nominal and ordinal attributes within groups, so that the marginals of every group are kept exactly.
 
     In each group the values of an attribute are dealt out to the members again, every way being equally likely. Each
@@ -94,18 +94,18 @@ def redraw(codes: Matrix, labels: Labels, rng: Seed = None) -> Matrix:
     the others. What attributes have in common from group to group is kept, and similar records, which groups are made
     of, leave little beyond. As with numbers, neither the values of a group nor how often they occur are hidden:
     l-diversity and t-closeness look after these. NaN, a missing value, is dealt out like a value. A member may be dealt
-    its own value again: a rule against this would reveal what it is not.
+    its own value again: a rule against this would reveal what it is not. `rng` may be random numbers, one a value.
 
     References
     ----------
     J. Domingo-Ferrer and Ú. González-Nicolás, "Hybrid microdata using microaggregation", Information Sciences 180
     (2010) 2834-2844, for hybrid data that are not numbers.
     """
-    generator = stream(rng)
+    drawn = rng if isinstance(rng, np.ndarray) else stream(rng).random(codes.shape)
     members = np.argsort(labels, kind="stable")
     dealt = np.empty_like(codes)
     for j in range(codes.shape[1]):
-        dealt[members, j] = codes[np.lexsort((generator.random(len(codes)), labels)), j]
+        dealt[members, j] = codes[np.lexsort((drawn[:, j], labels)), j]
     return dealt
 
 

@@ -1,12 +1,9 @@
 """Hybrid data: the confidential attributes of a block of records made anew."""
 
-import hashlib
-import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +24,7 @@ from shoal.pipeline.hybrid_edits import sums_of, with_exact_sums
 from shoal.pipeline.hybrid_noise import drift_of, moved_in_file, noisy, regression_of, standardized
 from shoal.pipeline.hybrid_notes import (
     on_little_freedom,
+    on_negative,
     on_own_values,
     on_preserved,
     on_unchanged,
@@ -34,8 +32,9 @@ from shoal.pipeline.hybrid_notes import (
 )
 from shoal.pipeline.hybrid_parts import Labels, Made, Parts, in_names, matrix_of, parts_of, xy
 from shoal.pipeline.hybrid_sums import HybridSums, sums_of_block
+from shoal.pipeline.keeper import derived, keepers_secret, normal, record_bits, uniform
 from shoal.pipeline.moments import Extent
-from shoal.pipeline.notes import on_rules, on_seed
+from shoal.pipeline.notes import on_rules, on_secret
 from shoal.pipeline.verify_hybrid import Claim, all_equal, failures_in
 from shoal.plan import Plan
 from shoal.tables import Table
@@ -43,8 +42,6 @@ from shoal.tables.attributes import Attribute, Codes
 
 _SUBDOMAINS, _SHARE, _LEAST = 5, 0.1, 20  # random subdomains that are compared, their share of the records, the least
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
-# What does not change the random numbers of a seed: where records come from and go to, and what else is released.
-_ELSEWHERE = {"seed", "input", "output", "csv", "engine", "scale", "publish"}
 
 
 class HybridBlock(NamedTuple):
@@ -62,10 +59,10 @@ class Hybrid:
     Attributes
     ----------
     secret
-        All random numbers come from it and from the records that they are drawn for: they depend neither on where the
-        records are nor on their order, and a block that is masked twice publishes the same. None once all is published.
-    seeded
-        Whether it came from the plan's seed, not from the operating system.
+        All random numbers come from it and from the values of the records that they are drawn for: the same data give
+        the same values wherever they are, in any order, format and division into blocks. None once all is published.
+    origin
+        Where it came from: the plan's seed, the keeper's file, or such a file that was made just now.
     sums
         Equalities that hybrid data keep.
     units
@@ -74,8 +71,8 @@ class Hybrid:
         What the noise of Muralidhar-Sarathy needs to know of all records, as far as they were looked at.
     """
 
-    secret: int | None = field(repr=False)
-    seeded: bool
+    secret: bytes | None = field(repr=False)
+    origin: Literal["seed", "keeper", "new"]
     sums: list[Comparison]
     units: Mapping[str, Scale]
     regression: Regression | None = field(default=None, repr=False)
@@ -86,15 +83,20 @@ class Hybrid:
         return replace(self, secret=None, mixture=None)
 
     def regressed(self, found: Gram, attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> "Hybrid":
-        """Return the same with a regression, from what `products_of` adds up to over all records."""
-        return replace(self, regression=regression_of(found, parts_of(attributes, plan), plan, scales))
+        """Return the same with a regression, from what `products_of` adds up to over all records.
 
-    def noise_of(self, rows: Matrix, attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> Gram:
+        Noise that two mixtures share can be solved for: it depends on all that the mixture does.
+        """
+        regression = regression_of(found, parts_of(attributes, plan), plan, scales)
+        mixture = repr((found.records, found.products)).encode(), regression.own.astype("<f8").tobytes()
+        return replace(self, regression=regression, secret=derived(self._secret, *mixture))
+
+    def noise_of(self, attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> Gram:
         """Add up what the noise of some records is made from; they are in the order of their values."""
         if self.regression is None:
             raise ValueError("the regression comes first")
         parts = parts_of(attributes, plan)
-        return gram(self.regression.columns(*standardized(parts, scales), self._drawn(rows, parts)))
+        return gram(self.regression.columns(*standardized(parts, scales), self.drawn(attributes, parts)[0]))
 
     def mixed(self, found: Gram) -> "Hybrid":
         """Return the same with the mixture, from what `noise_of` adds up to over all records."""
@@ -105,19 +107,21 @@ class Hybrid:
         except ValueError as error:
             raise DataError(str(error)) from None
 
-    def _drawn(self, rows: Matrix, parts: Parts) -> Matrix:
-        return self.random_numbers(rows).standard_normal((len(rows), len(parts.synthetic)))
-
-    def random_numbers(self, rows: Matrix) -> np.random.Generator:
-        """Start the random numbers of some records, which are in the order of their values."""
+    @property
+    def _secret(self) -> bytes:
         if self.secret is None:
             raise ValueError("the secret of a release is kept nowhere")
-        data = hashlib.sha256(np.ascontiguousarray(rows + 0.0, dtype="<f8").tobytes())
-        return np.random.default_rng([self.secret, int.from_bytes(data.digest(), "big")])
+        return self.secret
+
+    def drawn(self, attributes: list[Attribute], parts: Parts) -> tuple[Matrix, Matrix]:
+        """Draw for records, in the order of their values: normal numbers for new values, others to deal by."""
+        records = np.column_stack([each.codes for each in sorted(attributes, key=lambda each: each.name)])
+        p = len(parts.synthetic)
+        bits = record_bits(self._secret, records, p + len(parts.dealt))
+        return normal(bits[:, :p]), uniform(bits[:, p:])
 
     def publish(
         self,
-        rows: Matrix,
         attributes: list[Attribute],
         homes: Sequence[Labels],
         labels: Labels,
@@ -129,10 +133,9 @@ class Hybrid:
 
         Parameters
         ----------
-        rows
-            The records in the order of their values.
         attributes
-            All that the plan uses, quasi-identifiers and confidential ones, with the codes of these records.
+            All that the plan uses, quasi-identifiers and confidential ones, with the codes of these records, which are
+            in the order of their values.
         homes, labels
             Records that may share a group, and the groups.
         plan, scales
@@ -141,18 +144,18 @@ class Hybrid:
             How many there are in all blocks.
         """
         parts = parts_of(attributes, plan)
-        streams = [self.random_numbers(rows[home]) for home in homes]
+        noise, deal = self.drawn(attributes, parts)
         if self.mixture is None:
-            made = _synthetic(parts, homes, labels, streams)
+            made = _synthetic(parts, homes, labels, noise)
         else:
-            made = noisy(self.mixture, parts, scales, self.units, self._drawn(rows, parts), records)
+            made = noisy(self.mixture, parts, scales, self.units, noise, records)
         rules = [_rule(attribute, plan) for attribute in parts.synthetic]
         kept = np.empty(made.values.shape)
         for j, rule in enumerate(rules):
             kept[:, j] = kept_to(rule, made.values[:, j]) + 0.0  # what was rounded to -0 is 0
         codes = with_exact_sums(self.sums, _named(parts.synthetic, kept), _by_name(parts.others))
         if parts.dealt:
-            codes |= _named(parts.dealt, _dealt(parts, homes, made.labels, streams))
+            codes |= _named(parts.dealt, redraw(matrix_of(parts.dealt), made.labels, deal))
         if plan.mask_quasi:
             space = partial(space_of, parts.quasi, plan, scales)
             averages = representatives(parts.quasi, space, [made.labels], plan, None)
@@ -196,7 +199,8 @@ class Hybrid:
             *on_little_freedom(parts, sums, plan),
             *on_rules(sums.costs(parts, plan)),
             *on_own_values(parts, sums),
-            on_seed(self.seeded),
+            *on_negative(parts, sums),
+            on_secret(self.origin),
         ]
 
     def nothing(self, attributes: list[Attribute], plan: Plan) -> HybridSums:
@@ -224,7 +228,7 @@ class Hybrid:
 
 
 def hybrid_of(plan: Plan, attributes: list[Attribute], rules: Sequence[Edit], extents: Mapping[str, Extent]) -> Hybrid:
-    """Draw the secret of a release, and refuse what the attributes do not allow the plan to ask for.
+    """Take the secret of a release, and refuse what the attributes do not allow the plan to ask for.
 
     Parameters
     ----------
@@ -242,21 +246,14 @@ def hybrid_of(plan: Plan, attributes: list[Attribute], rules: Sequence[Edit], ex
     for name, extent in extents.items():
         low, high = (float(np.ldexp(end, -extent.exponent)) for end in (extent.low, extent.high))
         units[name] = Scale(low, high - low, extent.exponent)
-    return Hybrid(secret_of(plan), plan.seed is not None, sums_of(rules, plan), units)
+    secret, created = (_of_seed(plan.seed), False) if plan.seed is not None else keepers_secret()
+    origin: Literal["seed", "keeper", "new"] = "seed" if plan.seed is not None else "new" if created else "keeper"
+    return Hybrid(secret, origin, sums_of(rules, plan), units)
 
 
-def secret_of(plan: Plan) -> int:
-    """Return the secret of a plan with a seed, a fresh one of the operating system for others.
-
-    It depends on the plan as well: a seed that is used once more, for another alpha or attribute, gives other noise, or
-    else the difference of two releases would be free of it.
-    """
-    if plan.seed is None:
-        return secrets.randbits(256)
-    # What is left at its default plays no part: an option that plans will have one day changes no release of today.
-    options = plan.model_dump(exclude_defaults=True, exclude=_ELSEWHERE)
-    asked = hashlib.sha256(json.dumps([plan.seed, options], sort_keys=True, default=str).encode())
-    return int.from_bytes(asked.digest(), "big")
+def _of_seed(seed: int) -> bytes:
+    """Return the secret of a seed."""
+    return derived(b"seed", str(seed).encode())
 
 
 def claim_of(parts: Parts, labels: Labels, plan: Plan) -> Claim:
@@ -304,15 +301,15 @@ def _refuse(parts: Parts, plan: Plan) -> None:
         raise PlanError(problems)
 
 
-def _synthetic(parts: Parts, homes: Sequence[Labels], given: Labels, streams: Sequence[np.random.Generator]) -> Made:
+def _synthetic(parts: Parts, homes: Sequence[Labels], given: Labels, noise: Matrix) -> Made:
     """R-microhybrid: IPSO in each group of records that are alike in quasi-identifiers and confidential attributes."""
     X, Y = xy(parts)
     values, unchanged, labels = X.copy(), np.zeros(X.shape, dtype=bool), given.copy()
     room, left = np.ones(len(X)), np.zeros(X.shape[1])
     fused = groups = 0
-    for rows, stream in zip(homes, streams, strict=True) if parts.synthetic else ():
+    for rows in homes if parts.synthetic else ():
         try:  # home by home: a group that must grow stays within its stratum
-            result = microhybrid(X[rows], Y[rows], given[rows], stream)
+            result = microhybrid(X[rows], Y[rows], given[rows], noise[rows])
         except ValueError as error:
             raise DataError(in_names(error, parts)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups
@@ -322,14 +319,6 @@ def _synthetic(parts: Parts, homes: Sequence[Labels], given: Labels, streams: Se
         fused += result.fused
     equal = [all_equal(each.codes, labels) for each in (*parts.synthetic, *parts.dealt)]
     return Made(values, unchanged, labels, room, left, equal, fused)
-
-
-def _dealt(parts: Parts, homes: Sequence[Labels], labels: Labels, streams: Sequence[np.random.Generator]) -> Matrix:
-    """Deal categories out anew within groups."""
-    codes = matrix_of(parts.dealt)
-    for rows, stream in zip(homes, streams, strict=True):
-        codes[rows] = redraw(codes[rows], labels[rows], stream)
-    return codes
 
 
 def _rule(attribute: Attribute, plan: Plan) -> Rule:

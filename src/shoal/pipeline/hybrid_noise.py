@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix, Scale, refuse_exponents
@@ -34,14 +35,23 @@ def regression_of(found: Gram, parts: Parts, plan: Plan, scales: Scales) -> Regr
     """Regress X on Y once all records were looked at; refuse an alpha that leaves no room for noise."""
     own = [scales[each.name] for each in parts.synthetic]
     deviation, exponents = np.array([each.spread for each in own]), np.array([each.exponent for each in own], np.int32)
-    alpha = plan.alpha
-    if isinstance(alpha, dict):
-        alpha = [alpha[attribute.name] for attribute in parts.synthetic]
     try:
         refuse_exponents(exponents, "X")
-        return regress(found, len(parts.others), alpha if alpha is not None else 0.0, deviation, exponents)
+        return regress(found, len(parts.others), _alpha(plan, parts), deviation, exponents)
     except ValueError as error:
         raise DataError(in_names(error, parts)) from None
+
+
+def _alpha(plan: Plan, parts: Parts) -> ArrayLike:
+    """Return alpha for attributes in their order, which lists need not be in."""
+    alpha = plan.alpha if plan.alpha is not None else 0.0
+    if isinstance(alpha, float):
+        return alpha
+    if isinstance(alpha, dict):
+        return [alpha[attribute.name] for attribute in parts.synthetic]
+    at = [plan.confidential.index(attribute.name) for attribute in parts.synthetic]
+    given = np.asarray(alpha)
+    return given[at] if given.ndim == 1 else given[np.ix_(at, at)]
 
 
 def noisy(mixture: Mixture, parts: Parts, scales: Scales, units: Scales, drawn: Matrix, records: int) -> Made:

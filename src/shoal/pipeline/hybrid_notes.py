@@ -94,6 +94,20 @@ def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
     return found
 
 
+def on_negative(parts: Parts, sums: HybridSums) -> list[str]:
+    """Count negative values of attributes that had none."""
+    return [
+        warning(
+            f"'{attribute.name}' is negative in {counted(count, 'record')}, and never was in the original. Add "
+            f"--constraint {attribute.name}=non-negative."
+        )
+        for j, attribute in enumerate(parts.synthetic)
+        if attribute.type == "continuous"
+        and (count := int(sums.added["negative"][j]))
+        and not sums.added["broken"][0][j]
+    ]
+
+
 def refuse_broken(parts: Parts, sums: HybridSums, plan: Plan) -> None:
     """Refuse a constraint that the original values do not keep to."""
     for j, attribute in enumerate(parts.synthetic):

@@ -36,13 +36,14 @@ class Made(NamedTuple):
 
 
 def parts_of(attributes: list[Attribute], plan: Plan) -> Parts:
-    """Tell apart what is made anew, what is dealt out, and what stays."""
+    """Tell apart what is made anew, what is dealt out, and what stays; in the order of names, however a plan lists."""
     quasi = [attribute for attribute in attributes if attribute.name in plan.masked]
-    confidential = [attribute for attribute in attributes if attribute.name in plan.confidential]
+    named = sorted(attributes, key=lambda attribute: attribute.name)
+    confidential = [attribute for attribute in named if attribute.name in plan.confidential]
     return Parts(
         synthetic=[attribute for attribute in confidential if attribute.type in NUMBERS],
         dealt=[attribute for attribute in confidential if attribute.type not in NUMBERS],
-        others=[] if plan.mask_quasi else [attribute for attribute in quasi if attribute.type in NUMBERS],
+        others=[] if plan.mask_quasi else [each for each in named if each.name in plan.masked and each.type in NUMBERS],
         quasi=quasi,
     )
 

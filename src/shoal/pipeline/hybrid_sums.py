@@ -29,10 +29,11 @@ class HybridSums:
     added
         Sums. ``records``, ``groups`` and ``fused`` groups; of each confidential attribute, the groups whose members all
         have the same value (``alike``) and their records (``alike_records``); of each confidential number, values that
-        are ``unchanged`` or, once rounded, their ``own``, originals that break a constraint (``broken``), values that
-        constraints ``moved``, and the share of variance that quasi-identifiers leave, times records (``left``); records
-        with little room to change (``tight``); and ``products`` of 1, the values, by how much constraints moved them,
-        and the quasi-identifiers; and `drift`, see `shoal.pipeline.hybrid_noise.drift_of`.
+        are ``unchanged``, or once rounded their ``own``, or now ``negative``, originals that break a constraint
+        (``broken``), values that constraints ``moved``, and the share of variance that quasi-identifiers leave, times
+        records (``left``); records with little room to change (``tight``); and ``products`` of 1, the values, by how
+        much constraints moved them, and the quasi-identifiers; and `drift`, see
+        `shoal.pipeline.hybrid_noise.drift_of`.
     most
         Largest numbers: of a group's records, ``smallest`` with its sign changed; ``shift``, by how much constraints
         moved the mean of a group.
@@ -59,7 +60,7 @@ class HybridSums:
         added = {
             **dict.fromkeys(("records", "groups", "fused", "tight"), one),
             **dict.fromkeys(("alike", "alike_records"), np.zeros(p + d)),
-            **dict.fromkeys(("unchanged", "own", "moved", "left"), each),
+            **dict.fromkeys(("unchanged", "own", "negative", "moved", "left"), each),
             "broken": np.zeros((2, p)),
             "products": np.zeros((1 + 2 * p + q, 1 + 2 * p + q)),
             "drift": np.zeros((p, 1 + p + q)),
@@ -179,6 +180,7 @@ def sums_of_block(
         "alike_records": [each.sum() for each in made.equal],
         "unchanged": [(made.unchanged[:, j] & ~made.equal[j]).sum() for j in range(len(parts.synthetic))],
         "own": [each.sum() for each in own],
+        "negative": [(read[each.name] < 0).sum() for each in parts.synthetic],
         "moved": (kept != made.values).sum(axis=0),
         "left": made.left * len(made.labels),
         "broken": [[breaking(rule, each.codes) for each in parts.synthetic] for rule in ("non-negative", "integer")],

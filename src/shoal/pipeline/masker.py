@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -150,9 +149,7 @@ class BlockMasker:
 
     def _noise_of(self, hybrid: "Hybrid", rows: Matrix) -> "Gram":
         """Add up what the noise of a block is made from."""
-        ordered = rows[in_order(rows)]
-        pieces = np.split(ordered, self._cuts(len(ordered)))
-        return reduce(add, (hybrid.noise_of(piece, self.of(piece), self.plan, self.scales) for piece in pieces))
+        return hybrid.noise_of(self.of(rows[in_order(rows)]), self.plan, self.scales)
 
     # Encoding
 
@@ -324,18 +321,17 @@ class BlockMasker:
         return repair_seams(X, self.plan.k, labels.ravel().astype(np.int64), rows[:, -3].astype(np.int64))[:, None]
 
     def _made_anew(self, hybrid: "Hybrid", rows: Matrix, labels: Labels) -> "HybridBlock":
-        return hybrid.publish(
-            rows, self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales, self.records
-        )
+        return hybrid.publish(self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales, self.records)
 
     def _cuts(self, records: int) -> NDArray[np.int64]:
         """Say where a block is cut that has so many more records than asked for because they lie in one place.
 
         Of n records, where at most m are asked for, n div m pieces are made: the record in place r of the order of
-        values belongs to piece r (n div m) div n.
+        values belongs to piece r (n div m) div n. 'ms' forms no groups, and tells equal records apart by their places.
         """
-        size = None if self.plan.scale is None or self.blocks is None else self.plan.scale.block_size
-        pieces = 1 if size is None or self.beside else max(1, records // size)
+        whole = self.blocks is None or self.beside or self.plan.method == "ms"
+        size = None if whole or self.plan.scale is None else self.plan.scale.block_size
+        pieces = 1 if size is None else max(1, records // size)
         return -(-np.arange(1, pieces) * records // pieces)
 
     @property

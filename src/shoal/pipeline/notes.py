@@ -198,14 +198,19 @@ def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
     ]
 
 
-def on_seed(given: bool) -> str:
-    """Explain why the plan of a release holds no seed."""
-    if given:
+def on_secret(origin: str) -> str:
+    """Explain where random numbers came from, and what must stay secret."""
+    if origin == "seed":
         return warning(
             "Keep the seed secret, and choose one that cannot be guessed: anyone who has it can remove the noise. "
             "It is not in the plan of the release, which gives other values without it."
         )
+    if origin == "new":
+        return warning(
+            "This run created the keeper's secret (the file that SHOAL_SECRET names, else .config/shoal/secret in the "
+            "home directory). Keep it: with another secret, a second release of the same data is a second sample."
+        )
     return (
-        "the random numbers came from a fresh secret that no release holds, because anyone who had it could remove the "
-        "noise; the plan gives other values each time"
+        "the random numbers came from the keeper's secret, which no release holds, because anyone who had it could "
+        "remove the noise; the same data and plan give the same values again"
     )

@@ -19,7 +19,7 @@ from shoal.errors import CheckFailed
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.sensitive import Sensitive
-from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk
+from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
@@ -245,7 +245,9 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    return replace(found, distinct=distinct, closeness=closeness, file=file_risk(database, columns, known))
+    file = file_risk(database, columns, known)
+    refuse_given_away(file, promise.plan)
+    return replace(found, distinct=distinct, closeness=closeness, file=file)
 
 
 def _keys(promise: Promise, block: Sequence[str]) -> str:

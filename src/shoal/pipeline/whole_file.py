@@ -150,6 +150,20 @@ def file_risk(database: Database, columns: Columns, counted_already: Sizes | Non
     return found
 
 
+def refuse_given_away(found: Finding, plan: Plan) -> None:
+    """Refuse hybrid data of which the original can be computed, in most records, from columns released unchanged."""
+    given_away = [each for each in found["determined"] if each["column"] in plan.confidential and plan.draws]
+    records = found["everything"]["real_k"] * found["everything"]["groups"] if given_away else 0
+    problems = [
+        f"the original '{each['column']}' follows from {each['formula'] or listed(each['by'])}, released unchanged, in "
+        f"{counted(each['exact'], 'record')}. Drop one with --identifiers, or add it to --confidential."
+        for each in given_away
+        if 2 * each["exact"] > records
+    ]
+    if problems:
+        raise DataError("\n".join(problems))
+
+
 def _exposed(sizes: Sizes, k: int) -> dict[str, Any]:
     """Describe how well records hide in some columns."""
     below = sum(size * count for size, count in sizes.items() if size < k)

@@ -381,7 +381,7 @@ class Plan(BaseModel):
     seed: Natural | None = option(
         None,
         "method",
-        "seed of the random numbers; if left out, 0 for `best`, and fresh and secret for `hybrid` and `ms`",
+        "seed of the random numbers; if left out, 0 for `best`, and the keeper's secret for `hybrid` and `ms`",
     )
     engine: Literal["memory", "file", "spark"] | None = option(
         None, "scale", "where the work is done; chosen by size and memory if left out", public=True

@@ -139,8 +139,8 @@ def on_repeating(plan: Plan) -> str:
         )
     if plan.draws:
         return (
-            "Random numbers were drawn. Their seed is in no file and not in this report, because anyone who has it can "
-            "remove the noise; the plan gives other values each time."
+            "Random numbers came from a secret that is in no published file and not in this report, because anyone who "
+            "has it can remove the noise; with it, the same plan and table give the same values again."
         )
     if (plan.method == "best" or plan.refine is not False) and plan.effort.seconds is not None:
         return "The search had a time budget: the same plan may find other groups. No secret seed is involved."

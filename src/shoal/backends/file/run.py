@@ -199,7 +199,7 @@ class FileBackend(FileRecords):
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         scale = {**asked, "block_size": self.block_size(masker)}
         plan = masker.plan.decided(scale=Scale(**scale))
-        masker = self._with_secret(replace(masker, plan=plan))
+        masker = replace(masker, plan=plan)
         if not self.folder.state.get("sorted"):
             self._sort(masker)
         with contextlib.ExitStack() as files:
@@ -239,14 +239,6 @@ class FileBackend(FileRecords):
             blocking=blocking,
         )
         return self.published
-
-    def _with_secret(self, masker: BlockMasker) -> BlockMasker:
-        """Let a run that resumes draw the random numbers that it drew before; the folder is private."""
-        if masker.hybrid is None:
-            return masker
-        if "secret" not in self.folder.state:
-            self.folder.note(secret=masker.hybrid.secret)
-        return replace(masker, hybrid=replace(masker.hybrid, secret=self.folder.state["secret"]))
 
     def _at_seams(self, blocked: Masking) -> BlockMasker:
         """Put records into groups, and those of groups that lie near each other together."""
