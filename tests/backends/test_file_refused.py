@@ -39,7 +39,6 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"scale": {"seams": True}}, PlanError, "scale.seams: seams = true is not available on engine 'file'"),
         (
             {"method": "mic1d", "scale": None},
             PlanError,

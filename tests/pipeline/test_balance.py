@@ -90,7 +90,7 @@ def test_an_education_counts_as_much_as_an_income():
     ("options", "match"),
     [
         ({"distance": "balanced", "standardize": "minmax"}, "does not go with --standardize minmax"),
-        ({"distance": "balanced", "quasi": ["age"]}, "all attributes in distances are numbers"),
+        ({"distance": "balanced", "quasi": ["age"], "publish": ["town"]}, "all attributes in distances are numbers"),
         ({"distance": "mdav-generic", "method": "mic1d"}, "does not apply to method 'mic1d'"),
     ],
 )
