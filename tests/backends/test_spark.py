@@ -144,7 +144,7 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
 
 def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
     df = spark.createDataFrame(pa.table({"a": [1.0, None, 3.0], "b": [[1], [2], [3]], "c": [1.0, 2.0, 3.0]}))
-    with pytest.raises(DataError, match="column 'a' misses"):
+    with pytest.raises(DataError, match="'a' has missing values"):
         shoal.spark.protect(df, k=2, quasi="a", publish="rest")
     with pytest.raises(DataError, match="column 'b' is nested"):
         shoal.spark.protect(df, k=2, quasi="b", publish="rest")

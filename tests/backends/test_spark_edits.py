@@ -38,7 +38,7 @@ def test_the_release_is_that_of_the_file_backend_and_breaks_no_rule(spark, tmp_p
 
 def test_originals_that_break_rules_are_refused_or_kept(spark):
     df = spark.createDataFrame(spoiled(firms(800)))
-    with pytest.raises(DataError, match="rule 'sum' is broken by 2 records; rule 'capped' is broken by 1 record; put"):
+    with pytest.raises(DataError, match="rule 'sum' is broken by 2 records; rule 'capped' is broken by 1 record"):
         shoal.spark.protect(df, PLAN)
     excluded = shoal.spark.protect(df, PLAN, edits_original="exclude")
     assert (excluded.suppressed, excluded.table.count()) == (3, 797)
