@@ -113,7 +113,7 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "broken rules left out": ({"broken": True}, {"quasi": RULED, "edits": [SUM], "edits_original": "exclude"}),
     "hybrid": ({}, {**HYBRID, "quasi": ["age", "town"], "confidential": ["income", "debt", "ill", "since"]}),
     "hybrid, no quasi-identifiers": ({}, {**HYBRID, "confidential": ["income", "debt"]}),
-    "hybrid, masked": ({}, {**HYBRID, **MIXED, "confidential": ["wages", "debt", "ill"], "mask_quasi": True}),
+    "hybrid, masked": ({}, {**HYBRID, **MIXED, "confidential": ["debt", "ill"], "mask_quasi": True}),
     "hybrid with strata": (
         {"gaps": 0.02},
         {**HYBRID, "quasi": ["age"], "confidential": ["income"], "strata": ["region"], "missing": "suppress"},
@@ -131,7 +131,7 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "seams, gaps left out": ({"gaps": 0.05}, {"quasi": NUMBERS, "scale": SEAMS, "missing": "suppress"}),
     "seams and strata": ({}, {**STRATA, "scale": SEAMS, "restore_variance": True}),
     "seams and rules": ({}, {"quasi": RULED, "scale": SEAMS, "edits": [SUM, CAPPED]}),
-    "noise": ({}, {**NOISY, "confidential": ["income", "wages", "since"]}),
+    "noise": ({}, {**NOISY, "confidential": ["income", "debt", "since"]}),
     "noise in one block": ({}, {**NOISY, "confidential": ["income", "debt"], "scale": {"block_size": 1000}}),
     "noise, gaps left out": ({"gaps": 0.02}, {**NOISY, "confidential": ["income"], "missing": "suppress"}),
     "noise, alpha of each": ({}, {**NOISY, "confidential": ["income", "debt"], "alpha": {"income": 0.2, "debt": 0.6}}),
