@@ -179,7 +179,7 @@ def test_a_token_opens_one_session(visitors, served):
 def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
     for who, column in (("ann", "wages"), ("bob", "acres")):
         values = np.arange(40) + (100 if who == "bob" else 0)
-        pq.write_table(pa.table({column: values, "age": values % 7}), tmp_path / f"{who}.parquet")
+        pq.write_table(pa.table({column: values * 2.5, "age": values % 7}), tmp_path / f"{who}.parquet")
     ann, bob = visitors(), visitors()
     upload(ann, tmp_path / "ann.parquet")
     ann.get_by_role("button", name="Next: protection").click()
