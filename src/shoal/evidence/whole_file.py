@@ -1,4 +1,4 @@
-"""The risk of a whole file that lies in memory, whoever masked it: for `check` and `assess`."""
+"""Risk of a whole masked file in memory, for `check` and `assess`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -36,7 +36,7 @@ class Made(NamedTuple):
 
 
 def parts_of(attributes: list[Attribute], plan: Plan) -> Parts:
-    """Tell apart what is made anew, what is dealt out, and what stays; in the order of names, however a plan lists."""
+    """Sort attributes by name into synthetic, dealt and unchanged ones, whatever their order in the plan."""
     quasi = [attribute for attribute in attributes if attribute.name in plan.masked]
     named = sorted(attributes, key=lambda attribute: attribute.name)
     confidential = [attribute for attribute in named if attribute.name in plan.confidential]

@@ -44,7 +44,7 @@ def _unusable(why: str) -> str:
 
 
 def _path() -> Path:
-    """Say where the secret is kept."""
+    """Path of the file that keeps the secret."""
     if named := os.environ.get(_VARIABLE):
         return Path(named)
     settings = os.environ.get("XDG_CONFIG_HOME")

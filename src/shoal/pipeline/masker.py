@@ -142,7 +142,7 @@ class BlockMasker:
         return None if self.hybrid is None or sums is None else self.hybrid.summary(self.attributes, sums, self.plan)
 
     def with_noise(self, fold: "Callable[[Callable[[Matrix], Gram]], Gram]") -> "BlockMasker":
-        """Give the noise of Muralidhar-Sarathy its covariances; `fold` looks at the rows of each block and adds up."""
+        """Return the masker with the mixture of Muralidhar-Sarathy; `fold` adds up over the rows of each block."""
         if self.hybrid is None or self.hybrid.regression is None:
             return self
         return replace(self, hybrid=self.hybrid.mixed(fold(partial(self._noise_of, self.hybrid))))

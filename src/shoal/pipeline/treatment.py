@@ -71,7 +71,7 @@ def _doubtful(records: Records, names: list[str]) -> list[str]:
 
 
 def _has_fractions(piece: pa.Table, start: int | None) -> NDArray[np.bool_]:
-    """Tell which columns hold other numbers than whole ones; pieces add up by 'or'."""
+    """Whether each column has fractions; pieces merge by logical or."""
     columns = [piece.column(name).drop_null().to_numpy() for name in piece.column_names]
     return np.array([bool((values != np.rint(values)).any()) for values in columns])
 

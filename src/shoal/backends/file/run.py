@@ -503,7 +503,7 @@ class FilePublished:
             self._kept = None
 
     def _place(self, target: Path, overwrite: bool, verified: Verified) -> None:
-        """Give the private file its name; a run that is killed meanwhile may replace, when resumed, what is its own."""
+        """Rename the private file; a run killed meanwhile may replace its own file when resumed."""
         folder = self.backend.folder
         plan, manifest = folder.partial(plan_beside(target)), folder.partial(manifest_beside(target))
         self._describe(target, self.partial, plan, manifest, verified)
