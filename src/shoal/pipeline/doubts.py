@@ -11,20 +11,37 @@ import pyarrow as pa
 
 from shoal.pipeline.missing_codes import missing_codes
 from shoal.pipeline.role_rules import Column, meanings_of, type_of
+from shoal.pipeline.role_words import meanings
+from shoal.pipeline.roles import propose
 from shoal.tables import Table
 from shoal.tables.attributes import without_declared
 from shoal.tables.profile import ColumnProfile, profile_column
 from shoal.text import counted, warning
 
+_DOUBTED = {"identifier": "an identifier", "weights": "survey weights", "strata": "strata", "publish": "a constant"}
+_WEIGHTS = {"survey weight", "weight"}
 
-def whole_profile(table: Table, name: str) -> ColumnProfile | None:
-    """Profile a column of whole numbers; None where some are not, because profiles of such columns take long."""
+
+def doubtful_profile(table: Table, name: str) -> ColumnProfile | None:
+    """Profile whole numbers, and what is named like a weight; others are measurements, and would take long."""
     values = without_declared(table, name)
-    if not pa.types.is_integer(values.type):
+    if not pa.types.is_integer(values.type) and not _WEIGHTS & {*meanings(name)}:
         floats = values.drop_null().cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         if not np.array_equal(floats, np.rint(floats)):
             return None
     return replace(profile_column(table, name), inferred="continuous")
+
+
+def on_default(profiles: Iterable[ColumnProfile]) -> list[str]:
+    """Warn of numbers that are masked because nothing else was asked for, and do not look like measurements."""
+    found: list[str] = []
+    for each in propose([*profiles]):
+        code = "a code" if each.type in ("nominal", "ordinal") else ""
+        if looks := _DOUBTED.get(each.role, code):
+            why = "" if looks == code else f" ({each.reason})"
+            text = f"'{each.column}' was masked as a number, but looks like {looks}{why}. Name its role, or --quasi."
+            found.append(warning(text))
+    return found
 
 
 def on_codes(profiles: Iterable[ColumnProfile], default: Collection[str]) -> list[str]:

@@ -13,7 +13,7 @@ from shoal.edits.passes import basis_of, columns_of
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
-from shoal.pipeline.doubts import on_codes, whole_profile
+from shoal.pipeline.doubts import doubtful_profile, on_codes, on_default
 from shoal.pipeline.notes import on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
@@ -85,7 +85,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     rules = rules_of(plan)
     refuse_other_columns(plan, records.outline)
     # With epsilon, nothing may be learned from the records here; what has no noise is refused by its name.
-    doubts = refuse_untreated(plan, records) if plan.epsilon is None else []
+    if plan.epsilon is None:
+        refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
     if problems := [*misplaced_codes(resolved)]:
         raise PlanError(problems)
@@ -104,7 +105,9 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     method = chosen(resolved, attributes, summary)
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
     notes += on_unused_codes(resolved, {*resolved.used} - {*summary.with_gaps(resolved.used)})
-    doubts += on_codes(filter(None, summary.profiles.values()), () if plan.masked else resolved.masked)
+    profiles = [profile for profile in summary.profiles.values() if profile is not None]
+    by_default = () if plan.masked or plan.draws else resolved.masked
+    doubts = [*(on_default(profiles) if by_default else []), *on_codes(profiles, by_default)]
     resolved = _with_method(resolved, attributes, summary, method.method)
     return Resolved(resolved, attributes, summary, rules, strategy, [*doubts, *notes])
 
@@ -220,7 +223,7 @@ def _look(
     doubted: Sequence[str],
 ) -> Summary:
     table = Table(piece)
-    profiles = {name: whole_profile(table, name) for name in doubted}
+    profiles = {name: doubtful_profile(table, name) for name in doubted}
     edits = None if strategy is None else basis_of(strategy, piece)
     return Summary(summarize(piece, types, start, decimal).columns, edits, profiles)
 

@@ -7,23 +7,16 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
 from shoal.errors import DataError, PlanError, UntreatedColumns
 from shoal.pipeline.records import Records
-from shoal.pipeline.role_words import meanings
-from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose, propose_for
+from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose_for
 from shoal.plan import Plan
 from shoal.tables import Table
-from shoal.text import counted, listed, warning
-
-_DOUBTED = {"identifier": "an identifier", "weights": "survey weights", "strata": "strata", "publish": "a constant"}
+from shoal.text import counted, listed
 
 
-def refuse_untreated(plan: Plan, records: Records) -> list[str]:
-    """Refuse a plan that leaves columns without a treatment; return warnings on what is masked only by default.
+def refuse_untreated(plan: Plan, records: Records) -> None:
+    """Refuse a plan that leaves columns without a treatment.
 
     Raises
     ------
@@ -35,8 +28,7 @@ def refuse_untreated(plan: Plan, records: Records) -> list[str]:
     named = {*plan.named, *default}
     untreated = [] if plan.publish == "rest" else [name for name in table.names if name not in named]
     if not untreated:
-        doubtful = _doubtful(records, default)
-        return _doubts(propose(profiles_of(records, doubtful))) if doubtful else []
+        return
     proposals = [each for each in _proposals(records) if each.column in {*untreated, *default}]
     options = _options(plan, proposals)
     some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
@@ -58,34 +50,6 @@ def _is_odd(table: Table, name: str) -> bool:
     except DataError:
         return True
     return False
-
-
-def _doubtful(records: Records, names: list[str]) -> list[str]:
-    """Leave out plain measurements, which need no closer look: decimals under a name without a meaning of its own."""
-    stored = {name: records.outline.column(name).type for name in names}
-    floats = [name for name in names if pa.types.is_floating(stored[name]) and not meanings(name)]
-    if not floats:
-        return names
-    fractions = records.fold(_has_fractions, floats, "scan")
-    return [name for name in names if name not in floats or not fractions[floats.index(name)]]
-
-
-def _has_fractions(piece: pa.Table, start: int | None) -> NDArray[np.bool_]:
-    """Whether each column has fractions; pieces merge by logical or."""
-    columns = [piece.column(name).drop_null().to_numpy() for name in piece.column_names]
-    return np.array([bool((values != np.rint(values)).any()) for values in columns])
-
-
-def _doubts(proposals: Sequence[Proposal]) -> list[str]:
-    """Warn of numbers that are masked by default, and do not look like measurements."""
-    found: list[str] = []
-    for each in proposals:
-        code = "a code" if each.type in ("nominal", "ordinal") else ""
-        if looks := _DOUBTED.get(each.role, code):
-            why = "" if looks == code else f" ({each.reason})"
-            text = f"'{each.column}' was masked as a number, but looks like {looks}{why}. Name its role, or --quasi."
-            found.append(warning(text))
-    return found
 
 
 def _row(proposal: Proposal) -> dict[str, str]:
