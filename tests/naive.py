@@ -242,15 +242,22 @@ def inside_deviations(original: np.ndarray, masked: np.ndarray) -> float:
     return 100 * inside / (n * d * 10)
 
 
-def diversity(classes: list[int], values: list[int]) -> tuple[int, float]:
-    """Distinct and entropy l (Machanavajjhala et al. 2007), of the worst class."""
-    distinct, entropy = [], []
-    for c in set(classes):
-        members = [v for v, label in zip(values, classes, strict=True) if label == c]
-        shares = [members.count(v) / len(members) for v in set(members)]
-        distinct.append(len(shares))
-        entropy.append(math.exp(-sum(p * math.log(p) for p in shares)))
-    return min(distinct), min(entropy)
+def diversity_of(members: list, form: str, c: float) -> float:
+    """The largest l for which a class is l-diverse (Machanavajjhala et al. 2007); None is a missing value."""
+    r = sorted(Counter(v for v in members if v is not None).values(), reverse=True)
+    if form == "entropy":
+        return math.exp(-math.fsum(x / sum(r) * math.log(x / sum(r)) for x in r)) if r else 0.0
+    if form == "recursive":
+        return max((l for l in range(1, len(r) + 1) if r[0] < c * sum(r[l - 1 :])), default=0)  # noqa: E741
+    return len(r)
+
+
+def diversity(classes: list[int], values: list, c: float) -> dict[str, float]:
+    """The least l of a class in each form, and the classes in which one value has more than 80 %."""
+    members = [[v for v, label in zip(values, classes, strict=True) if label == each] for each in set(classes)]
+    found = {form: min(diversity_of(m, form, c) for m in members) for form in ("distinct", "entropy", "recursive")}
+    known = [[v for v in m if v is not None] for m in members]
+    return {**found, "dominated": sum(any(5 * m.count(v) > 4 * len(m) for v in m) for m in known)}
 
 
 def closeness(classes: list[int], values: list[int], ordered: bool) -> float:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import naive
 import shoal
 from shoal.pipeline import prepare
 
@@ -100,6 +101,11 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "weighted totals": ({}, {"quasi": NUMBERS, "weights": "weight", "preserve": "weighted_mean"}),
     "weights, variances restored": ({}, {"quasi": NUMBERS, "weights": "weight", "restore_variance": True}),
     "l-diversity": ({}, {"quasi": NUMBERS, "confidential": ["ill"], "l": 2}),
+    "entropy l-diversity": ({}, {"quasi": NUMBERS, "confidential": ["ill"], "l": 2.5, "l_form": "entropy"}),
+    "recursive l-diversity": (
+        {},
+        {"quasi": NUMBERS, "confidential": ["ill"], "l": 3, "l_form": "recursive", "c": 2},
+    ),
     "t-closeness": ({}, {"quasi": NUMBERS, "confidential": ["debt", "ill"], "t": 0.4}),
     "l, t and strata": ({}, {**STRATA, "confidential": ["debt"], "l": 2, "t": 0.45}),
     "a sum": ({}, {"quasi": RULED, "edits": [SUM]}),
@@ -259,6 +265,8 @@ def test_plain_sql_counts_the_promises_again(name, released):
             for secret in plan.confidential if plan.l else []:
                 values = f"SELECT count(DISTINCT {secret}) n FROM masked GROUP BY {keys}"
                 assert database.sql(f"SELECT min(n) FROM ({values})").fetchall()[0][0] >= plan.l
+                for (members,) in database.sql(f"SELECT list({secret}) FROM masked GROUP BY {keys}").fetchall():
+                    assert naive.diversity_of(members, plan.l_form, plan.c or 2) >= plan.l - 1e-9
             for secret in plan.confidential if plan.t else []:
                 assert furthest(database, keys, secret, ordered=secret == "debt") <= plan.t + 1e-12
         if plan.edits and plan.edits_original != "keep":

@@ -1,6 +1,7 @@
 """l-diversity and t-closeness: the groups are those of the naive version, and satisfy what was asked."""
 
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive
 from shoal.errors import DataError
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
+from shoal.kernels.l_diversity import FORMS, LDiversity
 from shoal.measures import l_diversity, t_closeness
 from shoal.partitioning.diversity import Secret, diverse, merge_until, satisfied, t_first
 from shoal.partitioning.mdav import mdav_mixed
@@ -52,7 +55,9 @@ def secrets_of(draw: st.DrawFn, n: int, most: int = 3) -> list[Secret]:
     found = []
     for a in range(draw(st.integers(1, most))):
         codes = rng.integers(0, draw(st.sampled_from([1, 2, 3, 8, 1000])), n)
-        found.append(Secret(f"secret {a}", np.unique(codes, return_inverse=True)[1], draw(st.booleans())))
+        codes = np.unique(codes, return_inverse=True)[1]
+        known = int(codes.max()) if draw(st.booleans()) else None  # then the last value is a missing one
+        found.append(Secret(f"secret {a}", codes, draw(st.booleans()), known))
     return found
 
 
@@ -101,16 +106,24 @@ def naive_distance_from_file(codes: list[int], file: list[int], ordered: bool) -
     return sum((abs(sum(r[: i + 1])) for i in range(len(r))), Fraction(0)) / max(len(different) - 1, 1)
 
 
-def naive_fault(members: list[int], secrets: list[Secret], l: int | None, t: float | None) -> tuple[int, Fraction]:  # noqa: E741
-    """The values that a group lacks and its distance from the file; (0, 0) if it satisfies what is asked."""
-    lacking, distance = 0, Fraction(0)
+def known_values(secret: Secret, members: list[int]) -> list[int | None]:
+    codes = [int(secret.codes[i]) for i in members]
+    return [None if secret.known is not None and code >= secret.known else code for code in codes]
+
+
+def naive_fault(members: list[int], secrets: list[Secret], l: LDiversity | None, t: float | None) -> int:  # noqa: E741
+    """Twice the values that a group lacks plus its distance from the file, in units; 0 if it is as asked."""
+    lacking, distance = 0.0, Fraction(0)
     for secret in secrets:
-        codes = [int(secret.codes[i]) for i in members]
         if l is not None:
-            lacking = max(lacking, l - len(set(codes)))
+            found = naive.diversity_of(known_values(secret, members), FORMS[l.form], l.c)
+            lacking = max(lacking, l.l - found)
         if t is not None:
+            codes = [int(secret.codes[i]) for i in members]
             distance = max(distance, naive_distance_from_file(codes, secret.codes.tolist(), secret.ordered))
-    return (0, Fraction(0)) if lacking == 0 and (t is None or distance <= t) else (lacking, distance)
+    if lacking <= 1e-9 and (t is None or distance <= t):
+        return 0
+    return round(2 * lacking * 10**12) + round(distance * 10**12)
 
 
 def naive_labels(groups: list[list[int]]) -> list[int]:
@@ -123,7 +136,7 @@ def naive_merge(space, groups, secrets, l, t) -> tuple[list[list[int]], bool]:  
     groups, tied = sorted(map(sorted, groups), key=min), False
     while len(groups) > 1:
         faults = [naive_fault(members, secrets, l, t) for members in groups]
-        if max(faults) == (0, 0):
+        if max(faults) == 0:
             break
         worst = faults.index(max(faults))
         centres = [naive_average(space, members) for members in groups]
@@ -192,10 +205,20 @@ def groups_of(labels: np.ndarray) -> list[list[int]]:
     return [np.flatnonzero(labels == g).tolist() for g in np.unique(labels)]
 
 
-def asked(draw: st.DrawFn, secrets: list[Secret]) -> tuple[int | None, float | None]:
-    fewest = min(len(set(secret.codes.tolist())) for secret in secrets)
-    l = draw(st.none() | st.integers(1, fewest))  # noqa: E741
-    return l, draw(st.none() | st.sampled_from(CLOSE))
+@st.composite
+def forms(draw: st.DrawFn, secrets: list[Secret] | None = None) -> LDiversity | None:
+    """An l in one of the three forms; one that a group of all records reaches, if these are known."""
+    form, c = draw(st.integers(0, 2)), draw(st.sampled_from([0.5, 1.0, 2.0, 3.0]))
+    everyone = [known_values(secret, range(len(secret.codes))) for secret in secrets or []]
+    most = min((naive.diversity_of(values, FORMS[form], c) for values in everyone), default=5)
+    if most < 1 or draw(st.booleans()):
+        return None
+    l = draw(st.floats(1, most) if FORMS[form] == "entropy" else st.integers(1, int(most)))  # noqa: E741
+    return LDiversity(float(l), form, c)
+
+
+def asked(draw: st.DrawFn, secrets: list[Secret]) -> tuple[LDiversity | None, float | None]:
+    return draw(forms(secrets)), draw(st.none() | st.sampled_from(CLOSE))
 
 
 @settings(max_examples=80)
@@ -203,8 +226,8 @@ def asked(draw: st.DrawFn, secrets: list[Secret]) -> tuple[int | None, float | N
 def test_a_group_is_satisfied_if_it_is_by_definition(data):
     n = data.draw(st.integers(1, 40))
     secrets, labels = data.draw(secrets_of(n)), data.draw(partitions(n))
-    l, t = data.draw(st.none() | st.integers(1, 5)), data.draw(st.none() | st.sampled_from(CLOSE))  # noqa: E741
-    expected = [naive_fault(members, secrets, l, t) == (0, 0) for members in groups_of(labels)]
+    l, t = data.draw(forms()), data.draw(st.none() | st.sampled_from(CLOSE))  # noqa: E741
+    expected = [naive_fault(members, secrets, l, t) == 0 for members in groups_of(labels)]
     assert satisfied(labels, secrets, l, t).tolist() == expected
 
 
@@ -213,17 +236,18 @@ def test_what_is_satisfied_is_what_the_measures_report_to_the_bit(data):
     n = data.draw(st.integers(2, 200))
     (secret,), labels = data.draw(secrets_of(n, most=1)), data.draw(partitions(n))
     t = t_closeness(labels, secret.codes, ordered=secret.ordered)
-    l = l_diversity(labels, secret.codes)["distinct"]  # noqa: E741
-    assert satisfied(labels, [secret], l, t).all()
-    assert not satisfied(labels, [secret], l + 1, t).all()
+    missing = secret.codes >= (n if secret.known is None else secret.known)
+    for form, found in enumerate(l_diversity(labels, secret.codes, missing)[name] for name in FORMS):
+        assert satisfied(labels, [secret], LDiversity(found, form), t).all()
+        assert not satisfied(labels, [secret], LDiversity(found + 1e-6, form), t).all()
     assert not satisfied(labels, [secret], None, np.nextafter(t, -1.0)).all()
 
 
 def test_values_that_do_not_occur_in_the_file_do_not_count():
     labels, codes = np.array([0, 0, 1, 1]), np.array([0, 5, 5, 9])
     t = t_closeness(labels, codes)
-    assert satisfied(labels, [Secret("a", codes, True)], 2, t).tolist() == [True, True]
-    assert not satisfied(labels, [Secret("a", codes, True)], 2, t - 1e-9).all()
+    assert satisfied(labels, [Secret("a", codes, True)], LDiversity(2.0), t).tolist() == [True, True]
+    assert not satisfied(labels, [Secret("a", codes, True)], LDiversity(2.0), t - 1e-9).all()
 
 
 @settings(max_examples=80)
@@ -332,7 +356,8 @@ def test_merging_does_not_depend_on_the_numbers_of_the_groups():
     labels = mdav_mixed(space, 3)
     renumbered = rng.permutation(100)[labels]
     assert np.array_equal(
-        merge_until(space, labels, [secret], 2, 0.2), merge_until(space, renumbered, [secret], 2, 0.2)
+        merge_until(space, labels, [secret], LDiversity(2.0), 0.2),
+        merge_until(space, renumbered, [secret], LDiversity(2.0), 0.2),
     )
 
 
@@ -351,14 +376,15 @@ def test_a_constant_attribute_leaves_the_groups_as_they_are():
     rng = np.random.default_rng(0)
     space, secret = plain(rng.normal(size=(50, 2))), Secret("a", np.zeros(50, np.int64), True)
     labels = mdav_mixed(space, 4)
-    assert groups_alike(merge_until(space, labels, [secret], 1, 0.0), labels)
+    assert groups_alike(merge_until(space, labels, [secret], LDiversity(1.0), 0.0), labels)
 
 
 def test_one_group_and_one_record_stay():
     one = np.zeros(3, np.int64)
     secret = Secret("a", np.array([0, 1, 1]), True)
-    assert diverse(plain(np.ones((3, 1))), 3, one, [secret], 2, 0.0).tolist() == [0, 0, 0]
-    assert diverse(plain(np.ones((1, 1))), 1, one[:1], [Secret("a", one[:1], True)], 1, 0.0).tolist() == [0]
+    assert diverse(plain(np.ones((3, 1))), 3, one, [secret], LDiversity(2.0), 0.0).tolist() == [0, 0, 0]
+    alone = Secret("a", one[:1], True)
+    assert diverse(plain(np.ones((1, 1))), 1, one[:1], [alone], LDiversity(1.0), 0.0).tolist() == [0]
 
 
 def test_strata_are_compared_with_the_whole_file():
@@ -366,7 +392,7 @@ def test_strata_are_compared_with_the_whole_file():
     codes, stratum = rng.integers(0, 10, 400), np.arange(400) < 200
     space, labels = plain(rng.normal(size=(200, 2))), np.repeat(np.arange(50), 4)
     secret, whole = Secret("a", codes[stratum], True), np.bincount(codes)
-    found = diverse(space, 4, labels, [secret], 3, 0.15, [whole])
+    found = diverse(space, 4, labels, [secret], LDiversity(3.0), 0.15, [whole])
     assert found.max() > 0
     in_file = np.concatenate([found, np.full(200, -1)])
     for g in range(found.max() + 1):
@@ -375,12 +401,35 @@ def test_strata_are_compared_with_the_whole_file():
         assert naive_distance_from_file(members, codes.tolist(), True) <= 0.15
 
 
-def test_too_few_values_are_refused_by_name_and_count():
-    secrets = [Secret("fine", np.arange(6), True), Secret("illness", np.array([0, 1, 0, 1, 0, 1]), False)]
-    with pytest.raises(DataError, match="'illness' has 2 different values, fewer than l = 3: ask for a smaller l"):
-        diverse(plain(np.ones((6, 1))), 2, np.array([0, 0, 0, 1, 1, 1]), secrets, 3, None)
-    with pytest.raises(DataError, match="'illness' has 2 different values in a stratum, fewer than l = 3"):
-        diverse(plain(np.ones((6, 1))), 6, np.zeros(6, np.int64), secrets[1:], 3, None, [np.array([5, 4, 3])])
+IMPOSSIBLE = {
+    "'illness' has 2 different values in the file, below l = 3. Use -l 2 or less": LDiversity(3.0),
+    "'illness' has an entropy l of 1.89 in the file, below l = 1.9. Use -l 1.88 or less": LDiversity(1.9, 1),
+    "'illness' is recursive (c, l)-diverse up to l = 2 for c = 3 in the file, below l = 3.": LDiversity(3.0, 2, 3.0),
+    "up to l = 1 for c = 2 in the file, below l = 2. Leave out -l, or remove it": LDiversity(2.0, 2, 2.0),
+}
+
+
+@pytest.mark.parametrize("message", IMPOSSIBLE)
+def test_an_l_that_the_file_does_not_reach_is_refused_with_the_largest_that_it_does(message):
+    secrets = [Secret("fine", np.arange(6), True), Secret("illness", np.array([0, 1, 0, 1, 0, 0]), False)]
+    with pytest.raises(DataError, match=re.escape(message)):
+        diverse(plain(np.ones((6, 1))), 2, np.array([0, 0, 0, 1, 1, 1]), secrets, IMPOSSIBLE[message], None)
+
+
+def test_an_l_that_a_stratum_does_not_reach_is_refused():
+    secret = Secret("illness", np.array([0, 1, 0, 1, 0, 1]), False)
+    with pytest.raises(
+        DataError, match=r"'illness' has 2 different values in a stratum .* below l = 3. .* merge strata"
+    ):
+        diverse(
+            plain(np.ones((6, 1))), 6, np.zeros(6, np.int64), [secret], LDiversity(3.0), None, [np.array([5, 4, 3])]
+        )
+
+
+def test_a_missing_value_is_no_value():
+    labels, codes = np.array([0, 0, 1, 1]), np.array([0, 2, 0, 1])
+    assert satisfied(labels, [Secret("a", codes, False)], LDiversity(2.0), None).tolist() == [True, True]
+    assert satisfied(labels, [Secret("a", codes, False, 2)], LDiversity(2.0), None).tolist() == [False, True]
 
 
 def test_a_stratum_unlike_the_file_is_refused():

@@ -283,7 +283,7 @@ def test_promises_on_confidential_attributes_are_measured_again(tmp_path):
     assert any("0.0100" in failure for failure in failures(path, manifest=manifest))
     sick = pa.array(["none"] * 96)
     pa.csv.write_csv(pa.csv.read_csv(path).set_column(4, "sick", sick), path)
-    assert any("'sick' has 1 value in some group, where l = 2" in each for each in failures(path, manifest=manifest))
+    assert any("'sick' has l = 1 in some group, where l = 2" in each for each in failures(path, manifest=manifest))
 
 
 def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive
 import shoal
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES
 from shoal.pipeline import prepare
@@ -354,14 +355,41 @@ def test_zero_has_no_sign_for_diversity():
         shoal.protect(table, k=2, quasi=["a"], confidential=["c"], l=2)
 
 
-def test_codes_declared_missing_are_one_value_for_diversity():
-    table = pa.table({"a": np.arange(20.0), "ill": [1.0, 2, 98, 99] * 5})
+def test_codes_declared_missing_are_no_value_for_diversity():
+    table = pa.table({"a": np.arange(20.0), "ill": [1.0, 98, 2, 99] * 5})
     field = with_labels(table.schema.field(1), Labels(missing=((98.0, 99.0),)))
     table = pa.table(table.columns, schema=pa.schema([table.schema.field(0), field]))
-    release = shoal.protect(table, k=2, quasi=["a"], confidential=["ill"], l=3)
+    release = shoal.protect(table, k=2, quasi=["a"], confidential=["ill"], l=2)
     for group in range(release.groups.max() + 1):
-        found = np.array(table["ill"].to_pylist())[release.groups == group]
-        assert len({min(value, 98) for value in found}) >= 3
+        assert {1.0, 2.0} <= {*np.array(table["ill"].to_pylist())[release.groups == group]}
+    with pytest.raises(shoal.DataError, match="'ill' has 2 different values in the file, below l = 3"):
+        shoal.protect(table, k=2, quasi=["a"], confidential=["ill"], l=3)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"l": 2}, {"l": 2.2, "l_form": "entropy"}, {"l": 3, "l_form": "recursive", "c": 3}]
+)
+def test_every_group_is_diverse_in_the_form_asked_for_and_verified_again(asked, tmp_path):
+    rng = np.random.default_rng(4)
+    ill = pa.array(rng.choice(["a", "b", "c", "d"], 300, p=[0.6, 0.2, 0.1, 0.1]), mask=rng.random(300) < 0.2)
+    table = pa.table({"x": rng.normal(size=300), "y": rng.normal(size=300), "ill": ill})
+    release = shoal.protect(table, k=3, quasi=["x", "y"], confidential=["ill"], **asked)
+    for group in range(release.groups.max() + 1):
+        members = ill.filter(pa.array(release.groups == group)).to_pylist()
+        assert len(members) >= 3
+        found = naive.diversity_of(members, asked.get("l_form", "distinct"), asked.get("c", 2))
+        assert found >= asked["l"] - 1e-9
+    release.save(tmp_path / "out.csv")
+    shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.csv.manifest.json")
+
+
+def test_groups_that_one_value_dominates_are_counted():
+    table = pa.table(
+        {"x": np.repeat([0.0, 50, 100], 6), "ill": ["flu"] * 5 + ["cold"] + ["flu", "cold"] * 3 + [None] * 6}
+    )
+    release = shoal.protect(table, k=6, quasi=["x"], confidential=["ill"])
+    assert release.risk()["dominated_groups"] == {"ill": 1}
+    assert any("more than 80 % of a group, where it can be guessed: ill in 1 group." in each for each in release.notes)
 
 
 def test_categories_keep_their_order():

@@ -366,12 +366,16 @@ def _risk(risk: dict[str, Any]) -> Table:
 
 def _diversity(diversity: dict[str, Any]) -> Table:
     table = _without_lines(3)
-    for header in ("Confidential, among records published alike", "l distinct", "l entropy", "t", "taken as"):
-        table.add_column(header, justify="left" if header.startswith("C") else "right")
+    table.add_column("Confidential")
+    for header in ("l distinct", "l entropy", "l recursive", "dominated", "t", "taken as"):
+        table.add_column(header, justify="right")
     for name, row in diversity.items():
-        kind = "ordered" if row["ordered"] else "nominal"
-        table.add_row(Text(name), f"{row['distinct']:.0f}", f"{row['entropy']:.2f}", f"{row['t']:.3f}", kind)
-    text = "l: values that a group has at least (higher is safer). t: how far a group is from all (lower is safer)."
+        forms = f"{row['distinct']:.0f}", f"{row['entropy']:.2f}", f"{row['recursive']:.0f}", f"{row['dominated']:,}"
+        table.add_row(Text(name), *forms, f"{row['t']:.3f}", "ordered" if row["ordered"] else "nominal")
+    text = (
+        "Among records published alike. l: values that a group has at least, recursive with c = 2 (higher is safer). "
+        "dominated: groups in which one value has more than 80 %. t: how far a group is from all (lower is safer)."
+    )
     table.caption = Text(text, "dim", justify="left")
     return table
 

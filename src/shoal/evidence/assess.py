@@ -165,11 +165,13 @@ def _matrix(columns: list[Codes]) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((0, 0))
 
 
-def _confidential(after: Table, rows: NDArray[np.int64], plan: Plan) -> dict[str, tuple[NDArray[np.int64], bool]]:
+def _confidential(
+    after: Table, rows: NDArray[np.int64], plan: Plan
+) -> dict[str, tuple[NDArray[np.int64], NDArray[np.bool_], bool]]:
     found = {}
     for name in plan.confidential:
-        codes, ordered = confidential_codes(after, name, plan.types.get(name), plan.levels.get(name))
-        found[name] = (codes[rows], ordered)
+        codes, missing, ordered = confidential_codes(after, name, plan.types.get(name), plan.levels.get(name))
+        found[name] = (codes[rows], missing[rows], ordered)
     return found
 
 

@@ -13,11 +13,12 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from shoal.errors import FileError, ShoalError
+from shoal.kernels.l_diversity import FORMS
 from shoal.pipeline.classes import class_sizes, classes
 from shoal.pipeline.counting import added_sizes
-from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, diverse, sha256_of
+from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, measured, sha256_of
 from shoal.pipeline.sensitive import confidential_codes
-from shoal.pipeline.verify import too_small
+from shoal.pipeline.verify import too_small, undiverse
 from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
 from shoal.text import counted, listed
@@ -190,13 +191,15 @@ def _undiverse(table: Table, block: Block) -> Iterator[str]:
         if alike is None or said.attribute not in table.names:
             yield f"diversity cannot be measured without '{said.attribute}'"
             continue
-        codes, _ = confidential_codes(table, said.attribute)
-        found = diverse(said.attribute, alike, codes, said.order, (said.l, said.t))
-        values = counted(found.distinct, "value")
-        if said.l is not None and found.distinct < said.l:
-            yield f"'{said.attribute}' has {values} in some group, where l = {said.l} were promised"
-        elif found.distinct != said.distinct:
-            yield f"'{said.attribute}' has {values} in some group, where the manifest says {said.distinct:,}"
+        codes, missing, _ = confidential_codes(table, said.attribute)
+        found = measured(said, alike, codes, missing)
+        least, claims = found.model_dump(include={*FORMS}), said.model_dump(include={*FORMS}, exclude_none=True)
+        failures = [*undiverse(said.attribute, least, said.l, said.l_form)]
+        for form, claim in claims.items():
+            if not failures and abs(least[form] - claim) > _ROUNDING:
+                what = f"{form} l = {least[form]:.6g} in some group, where the manifest says {claim:.6g}"
+                failures.append(f"'{said.attribute}' has {what}")
+        yield from failures
         yield from _unlike(found, said)
 
 

@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from shoal.kernels.encoded import MODE, EncodedMatrix
+from shoal.kernels.l_diversity import SLACK, LDiversity, diversity_of, known_counts
 from shoal.kernels.mdav import pack_remaining, scan_mixed
 from shoal.kernels.mixed_average import Tally, average_record, count_record, settle, take_away, tally_all
 from shoal.kernels.packed_records import copy_point, offer, sort_heap
@@ -14,7 +15,7 @@ from shoal.kernels.simd import LANES, mixed_distances
 from shoal.kernels.t_closeness import ordered_distances
 from shoal.kernels.types import Floats, Integers
 
-# Groups as far from the file are ties, whatever rounding says: distances are compared in units of this size.
+# Groups as far from what is asked are ties, whatever rounding says: distances are compared in units of this size.
 UNIT = 1e-12
 
 
@@ -24,6 +25,7 @@ class Attributes(NamedTuple):
     codes: Integers  # (attributes, records): the rank of the value among all different ones in the file
     below: Integers  # how many records of the file have a value up to each, one attribute after the other
     first: Integers  # (attributes + 1,): where each begins in `below`
+    known: Integers  # (attributes,): how many values are known; ranks from there on are missing values
     ordered: NDArray[np.bool_]
 
 
@@ -39,17 +41,6 @@ class Parts(NamedTuple):
     shares: Integers  # the pool of each share
     left: Integers  # how many records of that pool the part has still to give
     extra: Integers  # (parts,): how many records more than there are groups it has
-
-
-@njit(cache=True, nogil=True)
-def different_values(start: Integers, code: Integers) -> Integers:
-    """Return for each class how many different values it has; arguments as for `ordered_distances`."""
-    different = np.zeros(start.shape[0] - 1, np.int64)
-    for c in range(different.shape[0]):
-        for i in range(start[c], start[c + 1]):
-            if i == start[c] or code[i] != code[i - 1]:
-                different[c] += 1
-    return different
 
 
 @njit(cache=True, nogil=True)
@@ -82,24 +73,25 @@ def distances_from_file(start: Integers, code: Integers, below: Integers, ordere
 
 
 @njit(cache=True, nogil=True)
-def _severity(attributes: Attributes, members: Integers, least: int, t: float) -> float:
+def _severity(attributes: Attributes, members: Integers, wanted: LDiversity, t: float) -> float:
     """Return how far a group is from what is asked: by the values it lacks, then by its distance; -1 if it satisfies.
 
-    Asked are at least `least` different values of every attribute, if that is not 0, and a distance from the file of at
-    most t, if that is finite.
+    Asked are a diversity of every attribute, if its l is not 0, and a distance from the file of at most t, if that is
+    finite.
     """
-    lacking, distance = 0, 0.0
+    lacking, distance = 0.0, 0.0
     start = np.array([0, members.shape[0]])
     for a in range(attributes.codes.shape[0]):
         code = np.sort(attributes.codes[a][members])
-        if least > 0:
-            lacking = max(lacking, least - different_values(start, code)[0])
+        if wanted.l > 0:
+            found = diversity_of(known_counts(code, attributes.known[a]), wanted.form, wanted.c)
+            lacking = max(lacking, wanted.l - found)
         if t < np.inf:
             below = attributes.below[attributes.first[a] : attributes.first[a + 1]]
             distance = max(distance, distances_from_file(start, code, below, attributes.ordered[a])[0])
-    if lacking == 0 and distance <= t:
+    if lacking <= SLACK and distance <= t:
         return -1.0
-    return lacking * 2 / UNIT + round(distance / UNIT)
+    return np.rint(lacking * 2 / UNIT) + round(distance / UNIT)
 
 
 @njit(cache=True, nogil=True)
@@ -146,7 +138,7 @@ def merge_groups(
     attributes: Attributes,
     order: Integers,
     start: Integers,
-    least: int,
+    wanted: LDiversity,
     t: float,
     watch: Integers,
 ) -> Integers:
@@ -161,7 +153,7 @@ def merge_groups(
     for g in range(groups):
         members = order[start[g] : start[g + 1]]
         _centre(space, tally, members, centre[g])
-        severity[g] = _severity(attributes, members, least, t)
+        severity[g] = _severity(attributes, members, wanted, t)
     home = np.arange(groups)
     gone = np.full(groups, -1)  # the group that one was merged into, -1 if it is still there
     following, last = np.full(groups, -1), np.arange(groups)
@@ -191,7 +183,7 @@ def merge_groups(
                 size += 1
             part = following[part]
         _centre(space, tally, gathered[:size], centre[low])
-        severity[low] = _severity(attributes, gathered[:size], least, t)
+        severity[low] = _severity(attributes, gathered[:size], wanted, t)
         for g in (low, high):
             block, lane = place[g] // LANES, place[g] % LANES
             blocks[block, 0, lane] = 0.0 if g == low else np.nan

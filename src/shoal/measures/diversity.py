@@ -5,27 +5,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.l_diversity import FORMS, C, diversities, dominated
 from shoal.kernels.t_closeness import ordered_distances
 
 
-def l_diversity(classes: NDArray[np.int64], column_codes: NDArray[Any]) -> dict[str, float]:
-    """How many values a confidential attribute has in the class that is worst.
+def l_diversity(
+    classes: NDArray[np.int64],
+    values: NDArray[Any],
+    missing: NDArray[np.bool_] | None = None,
+    c: float = C,
+) -> dict[str, float]:
+    """How many values a confidential attribute has in the class that is worst, in three forms.
 
-    Distinct l is the least number of different values in a class; entropy l is the least
-    ``exp(-sum over values s of p(s) ln p(s))``, with p(s) the share of s in the class: as many values, all equally
-    frequent, would be as uncertain. pyCANON reports its whole part.
+    With r_1 >= ... >= r_m how often the m different values occur in a class of n records:
 
-    Returns ``distinct`` (int) and ``entropy``.
+    - distinct l is m;
+    - entropy l is ``exp(-sum over i of r_i/n ln(r_i/n))``: as many values, all equally frequent, would be as uncertain.
+      pyCANON reports its whole part;
+    - recursive l is the largest l for which ``r_1 < c (r_l + ... + r_m)``, and 0 if there is none: the most frequent
+      value is not too frequent, even if an intruder can rule out l - 2 others. sdcMicro has c = 2.
+
+    A missing value is no value: only records whose value is known count. A class without any has diversity 0.
+
+    Returns ``distinct`` (int), ``entropy`` and ``recursive`` (int) of the worst class, and ``dominated`` (int), how
+    many classes there are in which one value has more than 80 % of the records.
 
     References
     ----------
     Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007), l-diversity: privacy beyond k-anonymity, ACM TKDD 1.
     """
-    groups, label, size = _numbered(classes)
-    of, _, count = _cells(label, _codes(column_codes)[1])
-    share = count / size[of]
-    entropy = np.bincount(of, -share * np.log(share), groups)
-    return {"distinct": int(np.bincount(of, minlength=groups).min()), "entropy": float(np.exp(max(entropy.min(), 0.0)))}
+    _, label, size = _numbered(classes)
+    known, codes = _codes(values)
+    if missing is not None:
+        codes = np.where(missing, known, codes)
+    in_classes = codes[np.lexsort((codes, label))]
+    start = np.concatenate([[0], np.cumsum(size)])
+    worst = {form: float(diversities(start, in_classes, known, i, c).min()) for i, form in enumerate(FORMS)}
+    return {
+        "distinct": int(worst["distinct"]),
+        "entropy": worst["entropy"],
+        "recursive": int(worst["recursive"]),
+        "dominated": int(dominated(start, in_classes, known)),
+    }
 
 
 def t_closeness(classes: NDArray[np.int64], values: NDArray[Any], ordered: bool = True) -> float:

@@ -70,16 +70,21 @@ def _affordable(d: int, distinct: int, subsets: int) -> int:
 
 
 def diversity_book(
-    classes: NDArray[np.int64], confidential: Mapping[str, tuple[NDArray[np.int64], bool]]
+    classes: NDArray[np.int64], confidential: Mapping[str, tuple[NDArray[np.int64], NDArray[np.bool_], bool]]
 ) -> dict[str, dict[str, Any]]:
     """Measure what each confidential attribute gives away among records that are published alike.
 
-    For each attribute ``distinct`` and ``entropy`` l (`l_diversity`), ``t`` (`t_closeness`) and whether it was taken as
-    ``ordered``.
+    Each has codes, which of them are missing values, and whether they have an order. For each attribute ``distinct``,
+    ``entropy`` and ``recursive`` l with the number of ``dominated`` classes (`l_diversity`), ``t`` (`t_closeness`) and
+    whether it was taken as ``ordered``.
     """
     return {
-        name: {**l_diversity(classes, codes), "t": t_closeness(classes, codes, ordered=ordered), "ordered": ordered}
-        for name, (codes, ordered) in confidential.items()
+        name: {
+            **l_diversity(classes, codes, missing),
+            "t": t_closeness(classes, codes, ordered=ordered),
+            "ordered": ordered,
+        }
+        for name, (codes, missing, ordered) in confidential.items()
     }
 
 

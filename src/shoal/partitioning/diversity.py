@@ -1,7 +1,7 @@
 """l-diversity and t-closeness: groups in which the confidential attributes give little away."""
 
 from collections.abc import Sequence
-from math import ceil, inf
+from math import ceil, floor, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +11,13 @@ from shoal.errors import DataError
 from shoal.kernels.diversity import (
     Attributes,
     Parts,
-    different_values,
     distances_from_file,
     groups_across,
     merge_groups,
     squared_error,
 )
 from shoal.kernels.encoded import EncodedMatrix
+from shoal.kernels.l_diversity import FORMS, SLACK, LDiversity, diversities, diversity_of
 from shoal.partitioning.mdav import space_within_range
 from shoal.partitioning.methods import Labels, Watch, by_first_record
 from shoal.text import counted
@@ -30,21 +30,23 @@ class Secret(NamedTuple):
     """A confidential attribute."""
 
     name: str
-    codes: NDArray[np.int64]  # (n,): the number of each record's value, 0, 1, ... in their order; missing is a value
+    codes: NDArray[np.int64]  # (n,): the number of each record's value, 0, 1, ... in their order
     ordered: bool  # distances between values are differences in rank (numbers, ordinal); otherwise all are the same
+    known: int | None = None  # how many values there are, if a higher code is a missing value: one for t, none for l
 
 
 def satisfied(
     labels: Labels,
     secrets: Sequence[Secret],
-    l: int | None,  # noqa: E741
+    l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which groups are l-diverse [1]_ and t-close [2]_ in every confidential attribute.
 
-    A group needs l different values, and a distribution at most t from that in the whole file: the earth mover's
-    distance, computed as `shoal.measures.t_closeness` does, to the bit. `whole` counts for each attribute the records
+    A group needs l values, counted as its form has it (`shoal.measures.l_diversity`), and a distribution at most t from
+    that in the whole file: the earth mover's distance, computed as `shoal.measures.t_closeness` does, to the bit.
+    `whole` counts for each attribute the records
     of the whole file with value 0, 1, ...; without it, the records are the whole file. Labels have no gaps.
 
     References
@@ -60,7 +62,7 @@ def satisfied(
         code = attributes.codes[a]
         in_groups = code[np.lexsort((code, labels))]
         if l is not None:
-            fine &= different_values(start, in_groups) >= l
+            fine &= diversities(start, in_groups, attributes.known[a], l.form, l.c) >= l.l - SLACK
         if t is not None:
             below = attributes.below[attributes.first[a] : attributes.first[a + 1]]
             fine &= distances_from_file(start, in_groups, below, attributes.ordered[a]) <= t
@@ -71,7 +73,7 @@ def merge_until(
     space: EncodedMatrix,
     labels: Labels,
     secrets: Sequence[Secret],
-    l: int | None,  # noqa: E741
+    l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
     watch: Watch | None = None,
@@ -97,7 +99,7 @@ def merge_until(
         _attributes(secrets, whole),
         np.argsort(labels, kind="stable"),
         _starts(labels),
-        0 if l is None else l,
+        LDiversity(0.0) if l is None else l,
         inf if t is None else t,
         np.zeros(2, np.int64) if watch is None else watch,
     )
@@ -109,7 +111,7 @@ def t_first(
     k: int,
     secret: Secret,
     t: float,
-    l: int | None = None,  # noqa: E741
+    l: LDiversity | None = None,  # noqa: E741
     whole: Frequencies | None = None,
     watch: Watch | None = None,
 ) -> Labels:
@@ -149,7 +151,7 @@ def diverse(
     k: int,
     labels: Labels,
     secrets: Sequence[Secret],
-    l: int | None,  # noqa: E741
+    l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
     watch: Watch | None = None,
@@ -169,23 +171,40 @@ def diverse(
     return min(found, key=lambda partition: _error(space, partition)) if len(found) > 1 else found[0]
 
 
+def refuse_impossible(
+    name: str,
+    counts: Frequencies,
+    l: LDiversity,  # noqa: E741
+    stratum: bool = False,
+) -> None:
+    """Refuse an l that not even one group of all records reaches, whose known values occur so often."""
+    most = diversity_of(np.sort(counts[counts > 0]), l.form, l.c)
+    if most >= l.l - SLACK:
+        return
+    form, where = FORMS[l.form], "a stratum or record block" if stratum else "the file"
+    what = {
+        "distinct": f"has {counted(int(most), 'different value')}",
+        "entropy": f"has an entropy l of {most:.4g}",
+        "recursive": f"is recursive (c, l)-diverse up to l = {most:g} for c = {l.c:g}",
+    }[form]
+    largest = floor(100 * most) / 100 if form == "entropy" else int(most)
+    smaller = f"Use -l {largest:g} or less" if largest > 1 else "Leave out -l"
+    others = f"{', merge strata' if stratum else ''}, or remove it from --confidential"
+    raise DataError(f"'{name}' {what} in {where}, below l = {l.l:g}. {smaller}{others}.")
+
+
 def _check(
     secrets: Sequence[Secret],
-    l: int | None,  # noqa: E741
+    l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None,
 ) -> None:
     """Refuse what not even one group of all records satisfies."""
     for a, secret in enumerate(secrets):
         everything = np.zeros(len(secret.codes), np.int64)
-        different = len(np.unique(secret.codes))
-        if l is not None and different < l:
-            stratum = whole is not None and np.count_nonzero(whole[a]) > different
-            raise DataError(
-                f"the confidential attribute '{secret.name}' has {counted(different, 'different value')}"
-                f"{' in a stratum' if stratum else ''}, fewer than l = {l}: "
-                f"ask for a smaller l{', merge strata' if stratum else ''} or do not name it as confidential"
-            )
+        if l is not None:
+            stratum = whole is not None and len(secret.codes) < whole[a].sum()
+            refuse_impossible(secret.name, np.bincount(secret.codes)[: secret.known], l, stratum)
         if t is not None and not satisfied(everything, [secret], None, t, None if whole is None else [whole[a]])[0]:
             raise DataError(
                 f"the confidential attribute '{secret.name}' is distributed so differently in a stratum that even one "
@@ -196,14 +215,16 @@ def _check(
 
 def _attributes(secrets: Sequence[Secret], whole: Sequence[Frequencies] | None) -> Attributes:
     """Put the attributes into arrays, their values numbered by rank among those that occur in the file."""
-    codes, below = [], []
+    codes, below, known = [], [], []
     for a, secret in enumerate(secrets):
         frequency = np.bincount(secret.codes) if whole is None else np.asarray(whole[a])
         rank = np.cumsum(frequency > 0) - 1
         codes.append(rank[secret.codes])
         below.append(np.cumsum(frequency[frequency > 0]))
+        known.append(np.count_nonzero(frequency[: secret.known]))
     first = np.cumsum([0, *map(len, below)])
-    return Attributes(np.array(codes), np.concatenate(below), first, np.array([secret.ordered for secret in secrets]))
+    ordered = np.array([secret.ordered for secret in secrets])
+    return Attributes(np.array(codes), np.concatenate(below), first, np.array(known, np.int64), ordered)
 
 
 def _parts(codes: NDArray[np.int64], k: int, t: float) -> Parts:

@@ -13,10 +13,13 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import Annotated, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from shoal import __version__, measures
 from shoal.errors import FileError
+from shoal.kernels.l_diversity import FORMS, C
 from shoal.kernels.types import Integers
 from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.sensitive import Sensitive
@@ -73,8 +76,12 @@ class Diverse(_Part):
     attribute: str
     order: Order  # what values are in order by: levels are in no manifest
     distinct: Count  # in the worst group
+    entropy: float | None = None
+    recursive: Count | None = None
     closeness: float  # of the worst group to the file
-    l: int | None = None  # noqa: E741 - the literature's own name
+    l: int | float | None = None  # noqa: E741 - the literature's own name
+    l_form: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float | None = None
     t: float | None = None
 
 
@@ -218,10 +225,9 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
         Diverse(
             attribute=each.name,
             order=_order(each),
-            distinct=found.distinct[each.name],
+            **found.diversity[each.name],
             closeness=found.closeness[each.name],
-            l=plan.l,
-            t=plan.t,
+            **plan.model_dump(include={"l", "l_form", "c", "t"}),
         )
         for each in promise.sensitive
     ]
@@ -259,10 +265,8 @@ def counted_block(table: Table, names: list[str]) -> Block:
     return Block(attributes=names, groups=len(sizes), smallest=smallest, largest=largest)
 
 
-def diverse(
-    name: str, alike: Integers, codes: Integers, order: Order, asked: tuple[int | None, float | None]
-) -> Diverse:
-    """Measure what groups of records that are published alike give away of an attribute, with l and t as asked for."""
-    distinct = int(measures.l_diversity(alike, codes)["distinct"])
-    closeness = measures.t_closeness(alike, codes, ordered=order != "none")
-    return Diverse(attribute=name, order=order, distinct=distinct, closeness=closeness, l=asked[0], t=asked[1])
+def measured(said: Diverse, alike: Integers, codes: Integers, missing: NDArray[np.bool_]) -> Diverse:
+    """Measure again what groups of records that are published alike give away of an attribute."""
+    found = measures.l_diversity(alike, codes, missing, said.c or C)
+    closeness = measures.t_closeness(alike, codes, ordered=said.order != "none")
+    return said.model_copy(update={**{form: found[form] for form in FORMS}, "closeness": closeness})

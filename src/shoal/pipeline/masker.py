@@ -20,7 +20,7 @@ from shoal.parallel import Task
 from shoal.partitioning.diversity import Secret
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
-from shoal.pipeline.partition import Confidential, grouped
+from shoal.pipeline.partition import Confidential, grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
 from shoal.plan import Plan
@@ -357,7 +357,7 @@ class BlockMasker:
                 plan,
                 Confidential(
                     [each._replace(codes=each.codes[home]) for each in secrets],
-                    self.plan.l,
+                    l_diversity_of(self.plan),
                     self.plan.t,
                     [each.counts for each in self.sensitive],
                 ),
@@ -370,7 +370,7 @@ class BlockMasker:
     def _secrets(self, rows: Matrix) -> list[Secret]:
         first = len(self.attributes) + (self.plan.weights is not None)
         return [
-            Secret(each.name, rows[:, first + j].astype(np.int64), each.ordered)
+            Secret(each.name, rows[:, first + j].astype(np.int64), each.ordered, len(each.values))
             for j, each in enumerate(self.sensitive)
         ]
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal.aggregation import aggregate
 from shoal.errors import DataError
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
+from shoal.kernels.l_diversity import FORMS, LDiversity
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Watch
@@ -29,9 +30,17 @@ class Confidential(NamedTuple):
     """What groups must not give away: the confidential attributes, and how far they are to be protected."""
 
     secrets: list[Secret]
-    l: int | None  # noqa: E741 - the literature's own name
+    l: LDiversity | None  # noqa: E741 - the literature's own name
     t: float | None
     whole: list[NDArray[np.int64]]  # how often each value of a secret occurs in the whole file
+
+
+def l_diversity_of(plan: Plan) -> LDiversity | None:
+    """Return the l-diversity that a plan asks for."""
+    if plan.l is None:
+        return None
+    usual = LDiversity(float(plan.l), FORMS.index(plan.l_form))
+    return usual if plan.c is None else usual._replace(c=plan.c)
 
 
 def grouped(

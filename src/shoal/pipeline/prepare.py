@@ -18,9 +18,11 @@ from shoal.edits.passes import Broken, columns_of, edits_of, excused_by
 from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
+from shoal.partitioning.diversity import refuse_impossible
 from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
+from shoal.pipeline.partition import l_diversity_of
 from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, tally
 from shoal.pipeline.records import Encoder, Records, Seen
 from shoal.pipeline.rescale import Restoring
@@ -129,6 +131,9 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     notes += masker.parts.notes
     if plan.l is not None or plan.t is not None:
         masker = replace(masker, sensitive=[_sensitive(masker, name, records) for name in plan.confidential])
+    if (wanted := l_diversity_of(plan)) is not None:
+        for each in masker.sensitive:
+            refuse_impossible(each.name, each.counts[: len(each.values)], wanted)
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
     if plan.method == "ms":

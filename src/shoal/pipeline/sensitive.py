@@ -123,8 +123,9 @@ def sensitive_of(
 
 def confidential_codes(
     table: Table, name: str, type_: AttributeType | None = None, levels: Sequence[Level] | None = None
-) -> tuple[Integers, bool]:
-    """Return the number of each value of a sensitive attribute in a whole table, and whether they have an order."""
+) -> tuple[Integers, NDArray[np.bool_], bool]:
+    """Return the numbers of a sensitive attribute's values, which are missing, and whether they have an order."""
     found = Frequencies.of(sensitive_values(table, name, type_, levels))
     sensitive = sensitive_of(found, name, table.column(name).type, type_, levels)
-    return sensitive.codes(table), sensitive.ordered
+    codes = sensitive.codes(table)
+    return codes, codes >= len(sensitive.values), sensitive.ordered

@@ -16,6 +16,7 @@ from shoal.aggregation import Rescaling
 from shoal.edits.expressions import attributes_of
 from shoal.edits.passes import Broken, Edits
 from shoal.errors import CheckFailed
+from shoal.kernels.l_diversity import DOMINANT, FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.sensitive import Sensitive
@@ -135,8 +136,11 @@ class Verified:
         The same for each attribute block without strata.
     file
         The risk of the whole file: see `shoal.pipeline.whole_file.file_risk`.
-    distinct, closeness
-        For each sensitive attribute, how many values the worst group has, and how far its distribution is off.
+    diversity, closeness
+        For each sensitive attribute, the worst group's diversity in each form of `shoal.measures.l_diversity`, and how
+        far the distribution of the worst group is off.
+    dominated
+        For each confidential attribute, how many groups there are in which one value has more than 80 % of the records.
     """
 
     blocks: list[Sizes]
@@ -144,8 +148,9 @@ class Verified:
     strata: Sizes | None = None
     apart: list[Sizes] = field(default_factory=list)
     file: dict[str, Any] = field(default_factory=dict)
-    distinct: dict[str, int] = field(default_factory=dict)
+    diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
+    dominated: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -236,7 +241,7 @@ def verify(
         blocks.append(sizes)
         failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
     found = _counts(database, promise, blocks)
-    distinct, closeness = _diversity(database, promise, failures)
+    diversity, closeness = _diversity(database, promise, failures)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
         failures += promise.edits.failures(broken())
@@ -247,7 +252,7 @@ def verify(
     known = found.together if [*columns.masked] == promise.plan.masked else None
     file = file_risk(database, columns, known)
     refuse_given_away(file, promise.plan)
-    return replace(found, distinct=distinct, closeness=closeness, file=file)
+    return replace(found, diversity=diversity, closeness=closeness, dominated=_dominated(database, promise), file=file)
 
 
 def _keys(promise: Promise, block: Sequence[str]) -> str:
@@ -399,33 +404,56 @@ def _counts(database: Database, promise: Promise, blocks: list[Sizes]) -> Verifi
     return Verified(blocks, together, with_strata, apart)
 
 
-def _diversity(database: Database, promise: Promise, failures: list[str]) -> tuple[dict[str, int], dict[str, float]]:
+def _diversity(
+    database: Database, promise: Promise, failures: list[str]
+) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
     """Measure what the groups give away of sensitive attributes, and report what is more than promised."""
     plan = promise.plan
-    distinct: dict[str, int] = {}
+    diversity: dict[str, dict[str, Any]] = {}
     closeness: dict[str, float] = {}
     names = [name for block in promise.blocks for name in block]
     for i, each in enumerate(promise.sensitive):
         query = f"SELECT {database.collect}(q{i}) AS q FROM pairs GROUP BY {_keys(promise, names)}"  # noqa: S608
-        least, worst = len(each.counts), 0.0
+        least, worst = dict.fromkeys(FORMS, math.inf), 0.0
         for batch in database.each(query):
             column: Any = batch.column(0)
             starts = column.offsets.to_numpy().astype(np.int64)
             codes = column.values.to_numpy(zero_copy_only=False).astype(np.int64)
             group = np.repeat(np.arange(len(column)), np.diff(starts))
             codes = codes[starts[0] : starts[-1]]
-            least = min(least, int(l_diversity(group, codes)["distinct"]))
+            found = l_diversity(group, codes, codes >= len(each.values), plan.c or C)
+            least = {form: min(least[form], found[form]) for form in FORMS}
             worst = max(worst, closeness_to(group, codes, each.counts, ordered=each.ordered))
-        distinct[each.name], closeness[each.name] = least, worst
-        if plan.l is not None and least < plan.l:
-            failures.append(
-                f"'{each.name}' has {counted(least, 'value')} in some group, where l = {plan.l} were promised"
-            )
+        diversity[each.name], closeness[each.name] = least, worst
+        failures += undiverse(each.name, least, plan.l, plan.l_form)
         if plan.t is not None and worst > plan.t:
             failures.append(
                 f"'{each.name}' is {worst:.4f} from its distribution in some group, where t = {plan.t} was promised"
             )
-    return distinct, closeness
+    return diversity, closeness
+
+
+def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[str]:  # noqa: E741
+    """Yield a sentence if an attribute is less diverse in the worst group than promised."""
+    if l is not None and least[form] < l - SLACK:
+        kind = "" if form == "distinct" else f"{form} "
+        yield f"'{name}' has {kind}l = {least[form]:.6g} in some group, where l = {l:g} was promised"
+
+
+def _dominated(database: Database, promise: Promise) -> dict[str, int]:
+    """Count for each confidential attribute the groups in which one value has more than 80 % of the known ones."""
+    unchanged = {each.name for each in promise.unchanged}
+    names = [name for block in promise.blocks for name in block]
+    found = {}
+    for name in promise.plan.confidential if names else []:
+        if name in unchanged:
+            value, keys = promise.key(name), _keys(promise, names)
+            known = f"FROM pairs WHERE {value} IS NOT NULL GROUP BY {value}, {keys}"
+            values = f"SELECT count(*) AS n, {keys} {known}"
+            groups = f"SELECT max(n) AS most, sum(n) AS n FROM ({values}) AS v GROUP BY {keys}"  # noqa: S608
+            rows = database.rows(f"SELECT count(*) FROM ({groups}) AS g WHERE most > {DOMINANT} * n")  # noqa: S608
+            found[name] = int(rows[0][0])
+    return found
 
 
 def _unexcused(database: Database, promise: Promise) -> Iterator[str]:

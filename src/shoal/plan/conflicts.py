@@ -141,6 +141,14 @@ def _weighted(plan: "Plan") -> Iterator[Problem]:
 
 
 def _diverse(plan: "Plan") -> Iterator[Problem]:
+    if plan.l is None and plan.l_form != "distinct":
+        yield "l_form", "does not apply without l-diversity. Add -l."
+    if isinstance(plan.l, float) and plan.l_form != "entropy":
+        yield "l", "must be a whole number, at least 2. Fractions apply only with --l-form entropy."
+    if plan.c is None and plan.l_form == "recursive":
+        yield "c", "Set c, for example --c 3: recursive l-diversity needs it."
+    if plan.c is not None and plan.l_form != "recursive":
+        yield "c", "does not apply without recursive l-diversity. Add --l-form recursive."
     for field in ("l", "t"):
         if getattr(plan, field) is None:
             continue

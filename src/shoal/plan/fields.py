@@ -88,6 +88,17 @@ def _whole(value: object) -> object:
     return value.__index__() if hasattr(value, "__index__") else value
 
 
+def _values(value: object) -> object:
+    """Accept a number of values, which may be a fraction if it is that of an entropy."""
+    try:
+        number = float(str(_whole(value)))
+    except ValueError:
+        number = 0.0
+    if not 1 < number < float("inf"):
+        raise ValueError("must be a number of values, at least 2 (with --l-form entropy any number above 1).")
+    return int(number) if number.is_integer() else number
+
+
 def _budget(value: object) -> object:
     """Accept a number of steps, or a time with its unit; both more than nothing."""
     steps = _whole(value)
@@ -158,6 +169,7 @@ NamesOrRest = Annotated[
 Natural = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 Positive = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 AtLeastTwo = Annotated[int, Field(ge=2), BeforeValidator(_whole)]
+NumberOfValues = Annotated[int | float, BeforeValidator(_values)]
 if TYPE_CHECKING:
     # Method 'ms' alone has no k, and forms no groups: whatever reads k as a number has a plan with one.
     GroupSize = int

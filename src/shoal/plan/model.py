@@ -34,7 +34,6 @@ from shoal.plan.conflicts import Problem, contradictions
 from shoal.plan.fields import (
     FILES,
     Alpha,
-    AtLeastTwo,
     Blocks,
     Budget,
     Character,
@@ -46,6 +45,7 @@ from shoal.plan.fields import (
     Names,
     NamesOrRest,
     Natural,
+    NumberOfValues,
     PathText,
     Positive,
     PositiveFloat,
@@ -331,8 +331,21 @@ class Plan(BaseModel):
     weights: str | None = option(
         None, "roles", "the attribute with the survey weights", metavar="A", public=True, title="Survey weights"
     )
-    l: AtLeastTwo | None = option(  # noqa: E741 - the literature's own name
+    l: NumberOfValues | None = option(  # noqa: E741 - the literature's own name
         None, "protection", "l-diversity: minimum number of different sensitive values in a group", "-l", public=True
+    )
+    l_form: Literal["distinct", "entropy", "recursive"] = option(
+        "distinct",
+        "protection",
+        "how `l` counts: different values (`distinct`), equally frequent ones of the same entropy (`entropy`), or "
+        "those beside the most frequent (`recursive`)",
+        public=True,
+    )
+    c: PositiveFloat | None = option(
+        None,
+        "protection",
+        "with `l_form` recursive: the most frequent value must be rarer than `c` times the l-th and all rarer ones",
+        public=True,
     )
     t: Annotated[float, Field(gt=0, le=1)] | None = option(
         None,
