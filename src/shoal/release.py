@@ -101,8 +101,8 @@ def protect(
             notes=by_severity(
                 [
                     *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
-                    *on_dominated(verified.dominated),
                     *published.notes,
+                    *on_dominated(verified.dominated),
                     *on_change(published.losses.summary(published.sums)["attributes"]),
                     *on_repair(published.own, published.misread),
                     *resolved.notes,

@@ -366,9 +366,7 @@ def test_codes_declared_missing_are_no_value_for_diversity():
         shoal.protect(table, k=2, quasi=["a"], confidential=["ill"], l=3)
 
 
-@pytest.mark.parametrize(
-    "asked", [{"l": 2}, {"l": 2.2, "l_form": "entropy"}, {"l": 3, "l_form": "recursive", "c": 3}]
-)
+@pytest.mark.parametrize("asked", [{"l": 2}, {"l": 2.2, "l_form": "entropy"}, {"l": 3, "l_form": "recursive", "c": 3}])
 def test_every_group_is_diverse_in_the_form_asked_for_and_verified_again(asked, tmp_path):
     rng = np.random.default_rng(4)
     ill = pa.array(rng.choice(["a", "b", "c", "d"], 300, p=[0.6, 0.2, 0.1, 0.1]), mask=rng.random(300) < 0.2)

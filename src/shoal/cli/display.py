@@ -367,7 +367,7 @@ def _risk(risk: dict[str, Any]) -> Table:
 def _diversity(diversity: dict[str, Any]) -> Table:
     table = _without_lines(3)
     table.add_column("Confidential")
-    for header in ("l distinct", "l entropy", "l recursive", "dominated", "t", "taken as"):
+    for header in ("l distinct", "entropy", "recursive", "dominated", "t", "taken as"):
         table.add_column(header, justify="right")
     for name, row in diversity.items():
         forms = f"{row['distinct']:.0f}", f"{row['entropy']:.2f}", f"{row['recursive']:.0f}", f"{row['dominated']:,}"
