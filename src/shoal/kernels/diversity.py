@@ -91,7 +91,7 @@ def _severity(attributes: Attributes, members: Integers, wanted: LDiversity, t: 
             distance = max(distance, distances_from_file(start, code, below, attributes.ordered[a])[0])
     if lacking <= SLACK and distance <= t:
         return -1.0
-    return np.rint(lacking * 2 / UNIT) + round(distance / UNIT)
+    return float(np.rint(lacking * 2 / UNIT)) + round(distance / UNIT)
 
 
 @njit(cache=True, nogil=True)
