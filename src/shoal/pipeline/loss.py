@@ -160,10 +160,6 @@ class Losses:
         before, after = self._named(sums)["gaps"]
         return {each.name: (int(before[j]), int(after[j])) for j, each in enumerate(self.attributes)}
 
-    def used(self, sums: Sums) -> dict[str, NDArray[np.bool_]]:
-        """Return which levels or categories of each attribute are published."""
-        return {self.attributes[j].name: after > 0 for j, (_, after) in self._levels(self._named(sums)).items()}
-
     def correlations(self, sums: Sums, *, after: bool = False) -> Matrix:
         """Return Pearson's correlations of the numbers, before or after masking."""
         return _correlations(self._named(sums)["pairs"][int(after)])

@@ -27,7 +27,7 @@ from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, ta
 from shoal.pipeline.records import Encoder, Records, Seen
 from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
-from shoal.pipeline.sensitive import Frequencies, Sensitive, sensitive_of, sensitive_values
+from shoal.pipeline.sensitive import Frequencies, Sensitive, frequencies, sensitive_of
 from shoal.pipeline.summary import Summary
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
@@ -374,7 +374,7 @@ def _sensitive(masker: BlockMasker, name: str, records: Records) -> Sensitive:
 
     def look(piece: pa.Table, start: int | None) -> Frequencies:
         keep = masker.encode(piece)[:, -1] >= 0
-        return Frequencies.of(sensitive_values(Table(piece), name, type_, levels).filter(pa.array(keep)))
+        return frequencies(Table(piece), name, type_, levels, keep)
 
     names = list(dict.fromkeys([*masker.names, name]))
     return sensitive_of(records.fold(look, names, "scan"), name, records.outline.column(name).type, type_, levels)

@@ -15,6 +15,7 @@ from shoal.pipeline.verify import Promise, Verified, too_small
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.atomic import refuse_unwritable, written_together
 from shoal.tables.dtypes import is_read_by_value, is_text, same_type
+from shoal.tables.levels import InUse
 from shoal.tables.storage import STATISTICS, Kind, stored, stored_type, unkept
 
 
@@ -63,7 +64,9 @@ def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promis
         types = {name: type_ for name, type_ in types.items() if not is_text(type_)}
     if kind in ("csv", "xml", "excel"):
         types = {name: type_ for name, type_ in types.items() if not is_read_by_value(masked[name])}
-    failures = [*_other(written, held), *wrong_types(written, types)]
+    in_use = InUse()
+    in_use.see(written.to_arrow())
+    failures = [*_other(written, held), *wrong_types(written, types), *in_use.failures()]
     for block in promise.blocks if written.names == held.names else []:
         names = [*block, *promise.strata]
         failures += too_small(added_sizes(class_sizes(written, names)), names, promise.plan.k)

@@ -51,7 +51,7 @@ class Sensitive:
     name, type, levels
         As the plan has them.
     values
-        The values that occur, sorted.
+        The values that occur, sorted; those of an ordinal attribute in the order of its levels.
     counts
         How many records have each value; the last count is that of missing values, if there are any.
     ordered
@@ -76,21 +76,36 @@ class Sensitive:
 
     def codes(self, table: Table) -> Integers:
         """Return the number of each record's value."""
-        places = pc.index_in(sensitive_values(table, self.name, self.type, self.levels), value_set=self.values)
+        values = plain_values(_column(table, self.name)).cast(self.values.type)
+        places = pc.index_in(values, value_set=self.values)
         return np.asarray(places.fill_null(len(self.values)).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def sensitive_values(table: Table, name: str, type_: AttributeType | None, levels: Sequence[Level] | None) -> Array:
-    """Return the values of a sensitive attribute; of an ordinal one, the places of its levels."""
+def _column(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     if not has_categories(inner(column.type)):
         raise DataError(
             f"column '{name}' is of type {column.type}; a confidential attribute must be text, numbers or dates"
         )
-    type_ = _ordinal_if_ordered(column.type, type_)
-    if type_ is None or type_ in CATEGORIES or type_ == "continuous":
-        return plain_values(column)
-    return pa.array(encode(table, name, type_, levels).codes, from_pandas=True)
+    return column
+
+
+def frequencies(
+    table: Table,
+    name: str,
+    type_: AttributeType | None,
+    levels: Sequence[Level] | None,
+    keep: NDArray[np.bool_] | None = None,
+) -> Frequencies:
+    """Count the values of a sensitive attribute in some records; of an ordinal one, all levels come first, in order."""
+    column = _column(table, name)
+    values = plain_values(column)
+    found = Frequencies.of(values if keep is None else values.filter(pa.array(keep)))
+    kind = _ordinal_if_ordered(column.type, type_)
+    if kind not in ("ordinal", "date", "datetime") or column.null_count == len(column):
+        return found
+    order = encode(table, name, kind, levels).levels
+    return found if order is None else Frequencies(order, np.zeros(len(order), np.int64)) + found
 
 
 def _ordinal_if_ordered(kind: pa.DataType, type_: AttributeType | None) -> AttributeType | None:
@@ -102,19 +117,21 @@ def sensitive_of(
 ) -> Sensitive:
     """Describe a sensitive attribute whose values are numbered, by how often they occur in all records."""
     kind = _ordinal_if_ordered(stored, type_)
-    values = found.values.drop_null()
-    order = pc.sort_indices(values)
-    counts = found.counts[found.values.is_valid().to_numpy(zero_copy_only=False)]
     missing = found.counts[found.values.is_null().to_numpy(zero_copy_only=False)]
+    there = found.values.is_valid().to_numpy(zero_copy_only=False) & (found.counts > 0)
+    values, counts = found.values.filter(pa.array(there)), found.counts[there]
+    if kind != "ordinal" or (levels is None and not isinstance(stored, pa.DictionaryType)):
+        order = pc.sort_indices(values)
+        values, counts = values.take(order), counts[order.to_numpy(zero_copy_only=False)]
     ordered = kind not in CATEGORIES and (
         kind is not None or is_number(values.type) or pa.types.is_temporal(values.type)
     )
-    counts = np.concatenate([counts[order.to_numpy(zero_copy_only=False)], missing])
+    counts = np.concatenate([counts, missing])
     return Sensitive(
         name,
         type_,
         levels,
-        values.take(order),
+        values,
         counts.astype(np.int64),
         ordered and not len(missing),
         kind == "ordinal",
@@ -125,7 +142,7 @@ def confidential_codes(
     table: Table, name: str, type_: AttributeType | None = None, levels: Sequence[Level] | None = None
 ) -> tuple[Integers, NDArray[np.bool_], bool]:
     """Return the numbers of a sensitive attribute's values, which are missing, and whether they have an order."""
-    found = Frequencies.of(sensitive_values(table, name, type_, levels))
+    found = frequencies(table, name, type_, levels)
     sensitive = sensitive_of(found, name, table.column(name).type, type_, levels)
     codes = sensitive.codes(table)
     return codes, codes >= len(sensitive.values), sensitive.ordered

@@ -46,6 +46,11 @@ class Attribute:
         """Which records miss the value."""
         return np.isnan(self.codes)
 
+    @property
+    def order(self) -> Any:
+        """The levels or categories in the order that a categorical column lists them."""
+        return self.levels if self.type == "ordinal" or self.dictionary is None else self.dictionary
+
     def decode(self, codes: Codes, *, whole: bool = False) -> Array:
         """Convert numbers to a column of the type that is published (see `published_type`); NaN is a missing value."""
         if self.levels is not None:
@@ -73,14 +78,9 @@ class Attribute:
         places: Any = pa.array(np.where(missing, 0, codes).astype(np.int64), mask=missing)
         if not isinstance(self.stored, pa.DictionaryType):
             return levels.take(places).cast(self.stored)
-        if self.type == "ordinal":  # all levels are part of what the attribute is, used or not
-            return pa.DictionaryArray.from_arrays(
-                places.cast(self.stored.index_type), levels, ordered=self.stored.ordered
-            )
         # A category that no published record has goes, like every other trace of it; the others keep their order.
         published = levels.take(places)
-        own = levels if self.dictionary is None else self.dictionary
-        used = own.filter(pc.is_in(own, value_set=published.drop_null()))
+        used = self.order.filter(pc.is_in(self.order, value_set=published.drop_null()))
         indices = pc.index_in(published, value_set=used).cast(self.stored.index_type)
         return pa.DictionaryArray.from_arrays(indices, used, ordered=self.stored.ordered)
 

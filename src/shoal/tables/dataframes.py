@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.dtypes import is_text
-from shoal.tables.levels import keep_in_arrow, keep_in_pandas, keep_in_polars
+from shoal.tables.levels import keep_in_arrow, used_in_arrow, used_in_pandas, used_in_polars
 from shoal.tables.stat.labels import labels_of, with_labels
 from shoal.tables.text_values import decoded, one_chunk
 
@@ -124,7 +124,7 @@ def to_arrow(native: Any) -> pa.Table:
     if is_pandas_dataframe(native):
         try:
             table = pa.Table.from_pandas(native, preserve_index=False)
-            return table.replace_schema_metadata(_forget(table.schema.metadata, set(), same_records=True))
+            return table.replace_schema_metadata(_forget(table.schema.metadata, set()))
         except (pa.ArrowException, TypeError):
             pass  # one of the columns will explain what is wrong
     return pa.table({name: column_of(native, name) for name in native.columns})
@@ -140,8 +140,6 @@ def rebuild(
         return _rebuild_arrow(native, replace, drop, keep)
     if is_pandas_dataframe(native):
         return _rebuild_pandas(native, replace, drop, keep)
-    if keep is not None and nw.dependencies.is_polars_dataframe(native):
-        native, keep = keep_in_polars(native, keep), None
     frame = nw.from_native(native, eager_only=True)
     if keep is not None:
         frame = frame.filter(keep.tolist())
@@ -153,8 +151,17 @@ def rebuild(
     return frame[[name for name in frame.columns if name not in drop]].to_native()
 
 
+def only_used(native: Any) -> Any:
+    """Return a dataframe of its own with the categories, value labels and notes of its records, and no others."""
+    if isinstance(native, pa.Table):
+        return used_in_arrow(native)
+    if is_pandas_dataframe(native):
+        return used_in_pandas(native.copy())
+    return used_in_polars(native) if nw.dependencies.is_polars_dataframe(native) else native
+
+
 def _in_own_levels(new: nw.Series[Any], old: nw.dtypes.DType) -> nw.Series[Any]:
-    """Cast categories to the dtype that they had: an Enum keeps its list of levels, which Arrow does not carry."""
+    """Cast categories to the dtype that they had: an Enum keeps the order of its levels."""
     return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
 
 
@@ -165,44 +172,46 @@ def _rebuild_arrow(
         table = keep_in_arrow(table, keep)
     for name, values in replace.items():
         at = table.column_names.index(name)
-        table = table.set_column(at, _masked_field(table.schema.field(at)).with_type(values.type), values)
-    metadata = _forget(table.schema.metadata, {*replace, *drop}, same_records=keep is None)
+        table = table.set_column(at, masked_field(table.schema.field(at)).with_type(values.type), values)
+    metadata = _forget(table.schema.metadata, {*replace, *drop})
     return table.drop_columns(list(drop)).replace_schema_metadata(metadata)
 
 
-def _masked_field(field: "pa.Field[Any]") -> "pa.Field[Any]":
+def masked_field(field: "pa.Field[Any]") -> "pa.Field[Any]":
     """Forget which codes were declared to be missing: they are so now, and an average may be one of those numbers."""
     labels = labels_of(field)
     return with_labels(field, dataclasses.replace(labels, missing=())) if labels.missing else field
 
 
-def _forget(metadata: dict[bytes, bytes] | None, names: set[str], *, same_records: bool) -> dict[bytes, bytes] | None:
-    """Take columns out of what pandas noted on their types, on which it would insist when reading, and free notes.
+def _forget(metadata: dict[bytes, bytes] | None, names: set[str]) -> dict[bytes, bytes]:
+    """Keep Shoal's own metadata, and of what pandas noted what it needs to read the columns that are as they were.
 
-    The free notes, `attrs` in pandas, may hold anything, the original's records included.
+    All else may hold anything, the original's records included.
     """
-    if not metadata:
-        return metadata
-    rest = {key: value for key, value in metadata.items() if key not in (b"pandas", b"PANDAS_ATTRS")}
+    metadata = metadata or {}
+    own = {key: value for key, value in metadata.items() if key.startswith(b"shoal.")}
     try:
         notes = json.loads(metadata[b"pandas"])
-        notes["columns"] = [column for column in notes["columns"] if column["field_name"] not in names]
-        # the name of a column, or the description of a range that does not fit when records are gone
-        notes["index_columns"] = [
-            index
-            for index in notes["index_columns"]
-            if (index not in names if isinstance(index, str) else same_records)
-        ]
-        notes.pop("attributes", None)
+        known = {name: notes[name] for name in ("creator", "pandas_version") if name in notes}
+        known["columns"] = [_named(column) for column in notes["columns"] if column["field_name"] not in names]
+        known["column_indexes"] = [_named(column) for column in notes["column_indexes"]]
+        # by name: the description of a range counts the records of the original
+        by_name = [index for index in notes["index_columns"] if isinstance(index, str)]
+        known["index_columns"] = [index for index in by_name if index not in names]
     except (KeyError, TypeError, ValueError):
-        return rest or None  # nothing of pandas, or nothing that pandas would understand
-    return {**rest, b"pandas": json.dumps(notes).encode()}
+        return own  # nothing of pandas, or nothing that pandas would understand
+    return {**own, b"pandas": json.dumps(known).encode()}
+
+
+def _named(column: dict[str, Any]) -> dict[str, Any]:
+    """Return the names and types that pandas noted of a column, without how many categories it had."""
+    return {**{key: column[key] for key in ("name", "field_name", "pandas_type", "numpy_type")}, "metadata": None}
 
 
 def _rebuild_pandas(
     frame: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None
 ) -> Any:
-    rest = (frame if keep is None else keep_in_pandas(frame, keep)).drop(columns=list(drop)).copy()
+    rest = (frame if keep is None else frame.loc[keep]).drop(columns=list(drop)).copy()
     for name, values in replace.items():
         new = values.to_pandas(types_mapper=_family(frame, name))
         dtype = frame[name].dtype

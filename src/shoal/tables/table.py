@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
-from shoal.tables.dataframes import column_of, rebuild, to_arrow
+from shoal.tables.dataframes import column_of, only_used, rebuild, to_arrow
 from shoal.tables.dtypes import has_text
 from shoal.tables.equality import same_values
 from shoal.tables.numbers import numeric_names, to_matrix
@@ -103,8 +103,8 @@ class Table:
     ) -> "Table":
         """Return the table as it will be published; what is neither replaced nor dropped stays exactly as it is.
 
-        Where records are left out, unused levels of categories go with them. Metadata of Arrow's
-        schema stays, but for what pandas noted on columns that are gone and the free notes of pandas (`attrs`).
+        Categories and value labels that no published record has go, and so does metadata that is not Shoal's own, the
+        notes of pandas (`attrs`) included.
         """
         arrays = {
             name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in replace.items()
@@ -113,7 +113,7 @@ class Table:
         spelling = {name: text for name, text in self.spelling.items() if name not in gone}
         if keep is not None:
             spelling = {name: text.filter(pa.array(keep)) for name, text in spelling.items()}
-        return Table(rebuild(self.native, arrays, drop, keep), self.dialect, spelling)
+        return Table(only_used(rebuild(self.native, arrays, drop, keep)), self.dialect, spelling)
 
     def to_arrow(self) -> pa.Table:
         """Return the whole table as a PyArrow table; an index of pandas is no column and stays behind."""

@@ -19,8 +19,10 @@ from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.csv.writing import csv_lines, refuse_misread, with_word
-from shoal.tables.dataframes import rebuild
+from shoal.tables.dataframes import masked_field, rebuild
 from shoal.tables.dtypes import has_text, inner
+from shoal.tables.levels import InUse, has_levels, keep_in_arrow, used_in_arrow
+from shoal.tables.stat.labels import labels_of, with_labels
 from shoal.tables.storage import Kind, plain_dictionaries
 from shoal.tables.stream_reading import Source
 from shoal.tables.text_values import decoded, one_chunk
@@ -31,8 +33,7 @@ Write = Callable[[pa.Table], None]
 def published_schema(source: Source, masker: BlockMasker) -> pa.Schema:
     """Give the columns that are published: identifiers are gone, masked attributes have their types."""
     masked: dict[str, Array] = {name: pa.array([], type_) for name, type_ in masker.types.items()}
-    schema: pa.Schema = rebuild(source.schema.empty_table(), masked, masker.plan.identifiers).schema
-    return schema
+    return used_in_arrow(rebuild(source.schema.empty_table(), masked, masker.plan.identifiers)).schema
 
 
 def originals(source: Source, kind: Kind, names: list[str], rows: int) -> Iterator[pa.Table]:
@@ -48,32 +49,79 @@ def release_pieces(
     masker: BlockMasker,
     rescaled: Mapping[str, Rescaling],
     schema: pa.Schema,
-    used: Mapping[str, NDArray[np.bool_]],
 ) -> Iterator[pa.Table]:
     """Put what is published in the place of what was there, piece by piece.
 
     Parameters
     ----------
     pieces, published
-        The columns that stay, or are replaced; and the codes that are published, with which records are left in.
-    masker, rescaled, schema
+        The columns of the schema, of which some are replaced; and the codes that are published, with which records are
+        left in.
+    masker, rescaled
         Of the release.
-    used
-        Which levels or categories are published at all: others are no part of a dictionary.
+    schema
+        Of the columns that are wanted.
     """
     for piece, (codes, there) in zip(pieces, published, strict=True):
         if not there.any():
             continue
-        piece = piece if there.all() else piece.filter(pa.array(there))
+        piece = piece if there.all() else keep_in_arrow(piece, there)
         columns = masker.decode(codes, rescaled)
-        for attribute in masker.changed:
-            if attribute.type != "ordinal" and isinstance(attribute.stored, pa.DictionaryType):
-                levels = attribute.levels.filter(pa.array(used[attribute.name]))  # type: ignore[union-attr]
-                if attribute.dictionary is not None:  # in the order that the column has them
-                    levels = attribute.dictionary.filter(pc.is_in(attribute.dictionary, value_set=levels))
-                columns[attribute.name] = _in_one_dictionary(columns[attribute.name], levels)
-        names = schema.names
-        yield pa.table({name: columns.get(name, one_chunk(piece.column(name))) for name in names})
+        arrays = [columns.get(name, one_chunk(piece.column(name))) for name in schema.names]
+        fields = [field.with_type(array.type) for field, array in zip(schema, arrays, strict=True)]
+        yield pa.table(arrays, schema=pa.schema(fields))
+
+
+def write_release(
+    path: Path,
+    kind: Kind,
+    dialect: Dialect,
+    source: Source,
+    masker: BlockMasker,
+    pieces: Callable[[pa.Schema], Iterator[pa.Table]],
+) -> None:
+    """Write a release to a private file.
+
+    Parameters
+    ----------
+    path, kind, dialect
+        The file.
+    source, masker
+        Where the records come from, and how they were masked.
+    pieces
+        Returns columns of the release. Those that list values beside those of their records, as categories and value
+        labels do, are looked at twice, because a file has its lists before its records.
+    """
+    schema = published_schema(source, masker)
+    masked = masker.plan.changed
+    if kind == "csv":
+        with _written(path, kind, schema, masked, dialect) as write:
+            for piece in pieces(schema):
+                write(piece)
+        return
+    noted = {name: source.schema.field(name) for name in schema.names}
+    labels = {name: labels_of(masked_field(field) if name in masked else field) for name, field in noted.items()}
+    schema = pa.schema([with_labels(field, labels[field.name]) for field in schema]).with_metadata(schema.metadata)
+    in_use = InUse()
+    if listed := [field for field in schema if has_levels(field)]:
+        for piece in pieces(pa.schema(listed)):
+            in_use.see(piece)
+    fields = [with_labels(field, in_use.labels(field.name) or labels[field.name]) for field in schema]
+    orders = {each.name: each.order for each in masker.changed}
+    with _written(path, kind, pa.schema(fields).with_metadata(schema.metadata), masked, dialect) as write:
+        for piece in pieces(schema):
+            write(_in_use_alone(piece, in_use, orders))
+
+
+def _in_use_alone(piece: pa.Table, in_use: InUse, orders: Mapping[str, Array]) -> pa.Table:
+    """Leave nothing in a piece that no record has; all pieces of a column have the same dictionary."""
+    alone = used_in_arrow(piece)
+    for at, name in enumerate(piece.column_names):
+        column = one_chunk(piece.column(at))
+        if isinstance(column, pa.DictionaryArray):
+            levels = in_use.levels(name, orders.get(name))
+            alone = alone.set_column(at, alone.schema.field(at), _in_one_dictionary(column, levels))
+    return alone
 
 
 def _in_one_dictionary(column: Array, levels: Array) -> Array:
@@ -84,7 +132,7 @@ def _in_one_dictionary(column: Array, levels: Array) -> Array:
 
 
 @contextmanager
-def written(path: Path, kind: Kind, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Iterator[Write]:
+def _written(path: Path, kind: Kind, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Iterator[Write]:
     """Give what writes pieces of a release to a private file, which is complete afterwards."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         if kind == "parquet":

@@ -24,7 +24,7 @@ from shoal.backends.choose import free_memory
 from shoal.backends.database import DuckPairs
 from shoal.backends.file.blocks import Masked, Masking
 from shoal.backends.file.checkpoint import WorkFolder, was_placing, work_folder
-from shoal.backends.file.output import originals, published_schema, release_pieces, written
+from shoal.backends.file.output import originals, release_pieces, write_release
 from shoal.backends.file.records import FileRecords, typed_source
 from shoal.backends.file.sorting import in_file_order, sort_by_block
 from shoal.backends.file.spill import Spill
@@ -214,7 +214,7 @@ class FileBackend(FileRecords):
             rescaled, sums = self._restored(masking, masked, prepared)
             blocking = None if len(masker.sizes) == 1 else Blocking.of(masker.sizes, cost)
             partial_file = self.folder.partial(self.output)
-            self._write(partial_file, masking, rescaled, sums)
+            self._write(partial_file, masking, rescaled)
         missing = masking.losses.missing(sums)
         # Blocks of hybrid data are made from confidential attributes too, and those at seams from groups: records that
         # are alike may lie apart.
@@ -330,21 +330,21 @@ class FileBackend(FileRecords):
         rescaled = restoring.rescalings(masking.fold(restoring.look, self.rows))
         return rescaled, masking.fold(partial(masking.measure, rescaled=rescaled), self.rows)
 
-    def _write(self, path: Path, masking: Masking, rescaled: dict[str, Rescaling], sums: Sums) -> None:
+    def _write(self, path: Path, masking: Masking, rescaled: dict[str, Rescaling]) -> None:
         """Write the release in the order of the original."""
         masker = masking.masker
-        schema = published_schema(self.source, masker)
-        with (
-            Spill(self._spill("block_of", masker), 1, np.int32) as block_of,
-            written(path, self.kind, schema, masker.plan.changed, self.dialect) as write,
-        ):
-            pieces = originals(self.source, self.kind, schema.names, self.rows)
-            published = in_file_order(masking.published, block_of, masking.starts, self.rows)
-            done = 0
-            for piece in release_pieces(pieces, published, masker, rescaled, schema, masking.losses.used(sums)):
-                write(piece)
-                done += len(piece)
-                self.progress("write", done, masker.records)
+        with Spill(self._spill("block_of", masker), 1, np.int32) as block_of:
+
+            def pieces(schema: pa.Schema) -> Iterator[pa.Table]:
+                found = originals(self.source, self.kind, schema.names, self.rows)
+                published = in_file_order(masking.published, block_of, masking.starts, self.rows)
+                done = 0
+                for piece in release_pieces(found, published, masker, rescaled, schema):
+                    yield piece
+                    done += len(piece)
+                    self.progress("write", done, masker.records)
+
+            write_release(path, self.kind, self.dialect, self.source, masker, pieces)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.dtypes import has_text, is_text
 from shoal.tables.equality import same_values
+from shoal.tables.levels import InUse
 from shoal.tables.storage import Kind, plain_dictionaries, stored_type
 from shoal.tables.stream_reading import Source, open_source
 from shoal.tables.text_values import one_chunk, render
@@ -138,7 +139,9 @@ class FilePairs:
         unchanged = {each.name for each in self.promise.unchanged}
         looked_at = [name for name in self._names if name in self._compared() | unchanged]
         originally = [name for name in self.source.schema.names if name in self._compared()]
+        in_use = InUse()
         for start, one, two, release in self._side_by_side(path):
+            in_use.see(two)
             for name in self._names:
                 if name not in changed and not self._same(one.column(name), two.column(name)):
                     self.changed[name] = f"column '{name}' was to stay as it is, and has changed"
@@ -148,6 +151,7 @@ class FilePairs:
             yield pairs.of(original, published, start, cells)
             self.broken = pairs.broken
             self.progress("verify", start + len(one), self.masker.records)
+        self.changed |= {text: text for text in in_use.failures()}
 
     def _compared(self) -> set[str]:
         """Name the columns of which the original is looked at beside what is published."""

@@ -87,7 +87,10 @@ class Cut:
 
 
 def published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
-    """List the columns of the release: as they were, but for changed ones, which get the promised type."""
+    """List the columns of the release: as they were, but for changed ones, which get the promised type.
+
+    Their metadata, which may list categories, is left out.
+    """
     stored = {attribute.name: attribute.stored for attribute in masker.attributes}
     fields = []
     for each in df.schema.fields:
@@ -96,7 +99,7 @@ def published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
             same = kind == stored[each.name]
             fields.append(StructField(each.name, each.dataType if same else from_arrow_type(kind), nullable=True))
         elif each.name not in masker.plan.identifiers:
-            fields.append(each)
+            fields.append(StructField(each.name, each.dataType, each.nullable))
     return fields
 
 

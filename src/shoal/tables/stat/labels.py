@@ -12,7 +12,7 @@ So they are not taken for numbers, and filters, Parquet and Arrow files keep the
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from shoal.errors import DataError
 from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import is_number, is_text
 from shoal.tables.stat.dates import Package, arrow_numbers, type_moment
+from shoal.tables.text_values import decoded
 
 Code: TypeAlias = float | str
 Measure = Literal["nominal", "ordinal", "scale"]
@@ -122,6 +123,38 @@ def user_missing(column: Array, labels: Labels) -> NDArray[np.bool_]:
             if not isinstance(low, str) and not isinstance(high, str):
                 found |= (numbers >= low) & (numbers <= high)
     return found
+
+
+def used_labels(labels: Labels, column: Array) -> Labels:
+    """Return the labels of values that a column has, and the missing ranges in which it has one."""
+    values = decoded(column)
+    if is_text(values.type):
+        codes: set[Any] = set(values.drop_null().unique().to_pylist())
+        in_use = [low in codes for low, _ in labels.missing]
+    else:
+        numbers = arrow_numbers(values)
+        codes = {*np.unique(numbers).tolist(), *(chr(byte) for byte in np.unique(letters_of(numbers)) if byte)}
+        in_use = [_is_within(numbers, low, high) for low, high in labels.missing]
+    return replace(
+        labels,
+        values={code: text for code, text in labels.values.items() if code in codes},
+        missing=tuple(each for each, used in zip(labels.missing, in_use, strict=True) if used),
+    )
+
+
+def _is_within(numbers: NDArray[np.float64], low: Code, high: Code) -> bool:
+    if isinstance(low, str) or isinstance(high, str):
+        return False
+    return bool(((numbers >= low) & (numbers <= high)).any())
+
+
+def joined_labels(labels: Labels, one: Labels, two: Labels) -> Labels:
+    """Return what is in use in one or the other piece of a column with these labels."""
+    return replace(
+        labels,
+        values={code: text for code, text in labels.values.items() if code in {*one.values, *two.values}},
+        missing=tuple(each for each in labels.missing if each in {*one.missing, *two.missing}),
+    )
 
 
 def tagged(values: Iterable[Any]) -> NDArray[np.float64]:

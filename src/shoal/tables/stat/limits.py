@@ -25,6 +25,7 @@ from shoal.tables.stat.labels import (
     labels_of,
     letters_of,
     tagged,
+    used_labels,
     with_file_label,
     with_labels,
 )
@@ -206,7 +207,9 @@ def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, L
         return _coded(column, final, labels)
     values = decoded(column)
     if pa.types.is_boolean(values.type):
-        return values.cast(final), replace(labels, values=labels.values or {0.0: "false", 1.0: "true"})
+        numbers = values.cast(final)
+        words = replace(labels, values=labels.values or {0.0: "false", 1.0: "true"})
+        return numbers, used_labels(words, numbers)
     if is_text(values.type):
         return _text(values, kind), labels
     moment = type_moment(final)
