@@ -172,7 +172,7 @@ class Pairs:
         start
             How many records there are before these, where that is known.
         cells
-            Columns as they are written in a text file, which tells 1.5 from 1.50.
+            Columns as they are written in a text file, which tells 1.5 from 1.50, or what stands for each text.
         """
         promise, plan = self.promise, self.promise.plan
         columns: dict[str, Array] = {}

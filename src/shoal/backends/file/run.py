@@ -24,6 +24,7 @@ from shoal.backends.choose import free_memory
 from shoal.backends.database import DuckPairs
 from shoal.backends.file.blocks import Masked, Masking
 from shoal.backends.file.checkpoint import WorkFolder, was_placing, work_folder
+from shoal.backends.file.free_memory import return_free_memory
 from shoal.backends.file.output import originals, release_pieces, write_release
 from shoal.backends.file.records import FileRecords, typed_source
 from shoal.backends.file.sorting import in_file_order, sort_by_block
@@ -202,6 +203,7 @@ class FileBackend(FileRecords):
         masker = replace(masker, plan=plan)
         if not self.folder.state.get("sorted"):
             self._sort(masker)
+        return_free_memory()
         with contextlib.ExitStack() as files:
             masking = self._masking(masker, files)
             masker = masker.with_noise(lambda look: masking.fold_blocks(look, self.progress))
@@ -332,6 +334,7 @@ class FileBackend(FileRecords):
 
     def _write(self, path: Path, masking: Masking, rescaled: dict[str, Rescaling]) -> None:
         """Write the release in the order of the original."""
+        return_free_memory()
         masker = masking.masker
         with Spill(self._spill("block_of", masker), 1, np.int32) as block_of:
 
@@ -443,9 +446,7 @@ class FilePublished:
     def verify(self) -> Verified:
         """Verify the private file against the original, both read again."""
         backend = self.backend
-        pairs = FilePairs(
-            backend.source, self.promise, self.masker, backend.kind, backend.dialect, backend.rows, backend.progress
-        )
+        pairs = self._pairs()
         failures = pairs.wrong_schema(self.partial)
         database = DuckPairs(partial(pairs.batches, self.partial), backend.database_memory, backend.folder.temporary)
         found = verify(database, self.promise, lambda: pairs.broken, pairs.failures, failures)
@@ -453,6 +454,14 @@ class FilePublished:
             self._before = self._exposed()
         backend.refuse_changed()
         return found
+
+    def _pairs(self) -> FilePairs:
+        """Read the original and the release side by side: each has half of what a piece may take."""
+        backend = self.backend
+        rows = max(1, backend.rows // 2)
+        return FilePairs(
+            backend.source, self.promise, self.masker, backend.kind, backend.dialect, rows, backend.progress
+        )
 
     def _exposed(self) -> dict[str, float]:
         """Count the original combinations of quasi-identifiers by DuckDB."""
@@ -525,9 +534,7 @@ class FilePublished:
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking: both files are read again."""
         backend = self.backend
-        pairs = FilePairs(
-            backend.source, self.promise, self.masker, backend.kind, backend.dialect, backend.rows, backend.progress
-        )
+        pairs = self._pairs()
         found = None
         for rows, codes in pairs.encoded(self.partial):
             seen = look(rows, codes)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from shoal.backends.file.free_memory import return_free_memory
 from shoal.backends.file.output import originals, published_schema
 from shoal.edits.passes import Broken, columns_of
 from shoal.kernels.standardize import Matrix
@@ -16,6 +17,7 @@ from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
+from shoal.tables.csv.writing import with_word
 from shoal.tables.dtypes import has_text, is_text
 from shoal.tables.equality import same_values
 from shoal.tables.levels import InUse
@@ -134,6 +136,7 @@ class FilePairs:
 
     def batches(self, path: Path) -> Iterator[pa.RecordBatch]:
         """Return the pairs of all records."""
+        return_free_memory()
         self.changed, pairs = {}, Pairs(self.promise)
         changed = {attribute.name for attribute in self.promise.attributes}
         unchanged = {each.name for each in self.promise.unchanged}
@@ -145,13 +148,28 @@ class FilePairs:
             for name in self._names:
                 if name not in changed and not self._same(one.column(name), two.column(name)):
                     self.changed[name] = f"column '{name}' was to stay as it is, and has changed"
-            cells = {name: one_chunk(two.column(name)) for name in self._names} if self.kind == "csv" else None
             original = Table(self._typed(one, self.source, [name for name in originally if name in one.column_names]))
             published = Table(self._typed(two, release, looked_at))
+            cells = self._keys(two, published) if self.kind == "csv" else None
             yield pairs.of(original, published, start, cells)
             self.broken = pairs.broken
             self.progress("verify", start + len(one), self.masker.records)
         self.changed |= {text: text for text in in_use.failures()}
+
+    def _keys(self, release: pa.Table, published: Table) -> dict[str, Array]:
+        """Return columns that tell cells of a CSV file apart: numbers, which take less memory than text, by their bits.
+
+        Numbers must be written as `render` writes them, so that there is one text for each.
+        """
+        cells = {name: one_chunk(release.column(name)) for name in self._names}
+        for name in (attribute.name for attribute in self.promise.attributes):
+            column = published.column(name)
+            if column.type == pa.float64() or pa.types.is_integer(column.type):
+                text = render(with_word(column, name, self.dialect), self.dialect.decimal)
+                if not text.equals(cells[name].cast(pa.large_string())):
+                    self.changed[name] = f"column '{name}' has numbers that are not written as promised"
+                cells[name] = column if pa.types.is_integer(column.type) else column.view(pa.int64())
+        return cells
 
     def _compared(self) -> set[str]:
         """Name the columns of which the original is looked at beside what is published."""

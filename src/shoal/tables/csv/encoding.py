@@ -17,7 +17,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x19\x1b-\x1f]")
-_BLOCK = 1 << 24
+_BLOCK = 1 << 20
 
 
 def find_encoding(path: Path, given: str | None = None) -> str:

@@ -36,7 +36,7 @@ from shoal.tables.table import Table
 from shoal.tables.text_values import as_type, find_decimal, infer, one_chunk, without_words
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
-_PIECE = 1 << 24  # bytes that are parsed at a time
+_PIECE = 1 << 18  # bytes that are parsed at a time; Arrow reads up to 32 times as many ahead
 _ROWS = 1 << 18  # records whose types are found at a time
 
 
@@ -119,7 +119,8 @@ class CsvSource:
             refuse_ragged(ragged, self.path, width)
             return
         for piece in self.parsed(columns, 8 * block):  # a record is longer than a block
-            yield piece.slice(done)
+            if piece.num_rows > done:
+                yield piece.slice(done)
             done = max(0, done - piece.num_rows)
 
 
@@ -134,7 +135,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     width = len(header_of(io.TextIOWrapper(io.BytesIO(head), encoding="utf-8", newline=""), dialect, path))
     records = max(1, path.stat().st_size * max(1, head.count(b"\n") - 1) // len(head))
     source = CsvSource(path, dialect, [""] * width, records, encoding=encoding)
-    parsed = source.parsed(range(width), _HEAD)
+    parsed = source.parsed(range(width), _PIECE)
     first = next(parsed)
     names = with_row_names([column[0].as_py() or "" for column in first.columns])
     check_names(names, f"'{path}'")

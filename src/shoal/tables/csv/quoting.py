@@ -20,15 +20,21 @@ def in_records(
     blocks: Iterable[bytes], delimiter: str, quote: str, escape: str | None
 ) -> Iterator[tuple[bytes, StrayQuote | None]]:
     """Cut the text of a file between records; each piece comes with its first stray quote."""
-    carried = b""
+    waiting, enough = [b""], 0
     for block in blocks:
-        carried += block
-        piece = carried[: carried.rfind(b"\n") + 1]
+        waiting.append(block)
+        if sum(map(len, waiting)) < enough:
+            continue
+        text = b"".join(waiting)
+        piece = text[: text.rfind(b"\n") + 1]
         stray = first_stray_quote(piece, delimiter, quote, escape)
-        if stray is None or stray.closes or len(carried) > _LONGEST:  # else the quote may close in the next block
+        if stray is None or stray.closes or len(text) > _LONGEST:
             yield piece, stray
-            carried = carried[len(piece) :]
-    yield carried, first_stray_quote(carried, delimiter, quote, escape)
+            waiting, enough = [text[len(piece) :]], 0
+        else:  # the quote may close further on; looking again at twice as much keeps the work linear
+            waiting, enough = [text], min(2 * len(text), _LONGEST + 1)
+    text = b"".join(waiting)
+    yield text, first_stray_quote(text, delimiter, quote, escape)
 
 
 def first_stray_quote(data: bytes, delimiter: str, quote: str, escape: str | None) -> StrayQuote | None:
