@@ -10,6 +10,7 @@ from shoal import protect_file
 from shoal.errors import CheckFailed, DataError
 from shoal.plan import Plan
 from shoal.tables.csv import pieces as csv_source
+from shoal.tables.csv.writing import csv_lines
 
 HEADER = "id;age;pay;town;day;note"
 
@@ -153,3 +154,14 @@ def test_original_records_are_counted_by_value_on_every_engine(tmp_path):
     before = [shoal.protect(engine=engine, **plan).risk()["before"] for engine in ("memory", "file")]
     assert before[0] == before[1]
     assert before[0]["groups"] == 10
+
+
+def test_one_number_in_two_spellings_does_not_pass(tmp_path, monkeypatch):
+    def careless(columns, dialect):
+        return bytes(csv_lines(columns, dialect)).replace(b".5;", b".50;", 1)
+
+    monkeypatch.setattr("shoal.backends.file.output.csv_lines", careless)
+    rows = [f"{0.25 + i % 2 / 2};x" for i in range(12)]
+    with pytest.raises(CheckFailed, match="'a' has numbers that are not written as promised"):
+        protect(tmp_path, rows, header="a;b", quasi=["a"], k=12)
+    assert not (tmp_path / "out.csv").exists()

@@ -130,7 +130,12 @@ def test_the_book_is_complete_whatever_is_published(pair):
     book = risk_book(X, Y)
     assert list(book) == ["real_k", "real_k_by_subset", "DLD", "DLD_average", "PLD", "ID_rank", "ID_sd"]
     assert no_gap(book)
-    confidential = {"illness": (rng.integers(0, 3, len(X)), False), "town": (np.zeros(len(X), np.int64), True)}
-    diversity = diversity_book(published_classes(Y).labels, confidential)
+    classes, known = published_classes(Y).labels, np.zeros(len(X), bool)
+    confidential = {
+        "illness": (rng.integers(0, 3, len(X)), rng.random(len(X)) < 0.2, False),
+        "town": (np.zeros(len(X), np.int64), known, True),
+    }
+    diversity = diversity_book(classes, confidential)
     assert no_gap(diversity)
-    assert diversity["town"] == {"distinct": 1, "entropy": 1, "t": 0, "ordered": True}
+    alike = {"distinct": 1, "entropy": 1, "recursive": 1, "dominated": len(set(classes)), "t": 0, "ordered": True}
+    assert diversity["town"] == alike

@@ -117,7 +117,7 @@ def test_categories_and_enums_keep_their_dtype():
     release = shoal.protect(frame, k=2, quasi=["town", "size"], types={"size": "nominal"})
     published = release.table["size"].unique().to_list()
     used = [level for level in ["S", "M", "L"] if level in published]
-    assert release.table.schema == {"town": pl.Categorical, "size": pl.Enum(used)}
+    assert dict(release.table.schema) == {"town": pl.Categorical, "size": pl.Enum(used)}
     pandas = pd.DataFrame({"town": pd.Categorical(towns), "x": [1, 2, 1, 2, 1, 2]})
     assert list(shoal.protect(pandas, k=3, quasi=["town", "x"]).table["town"]) == towns
 

@@ -13,6 +13,7 @@ from shoal.plan import Csv
 from shoal.tables import open_table
 from shoal.tables.csv import pieces as csv_pieces
 from shoal.tables.csv.inference import look, together
+from shoal.tables.csv.quoting import first_stray_quote, in_records
 from shoal.tables.stream_reading import open_source
 
 CELLS = [
@@ -108,6 +109,31 @@ def test_a_record_may_be_longer_than_a_piece(tmp_path):
     expected = {"a": [0, 1, 2, 3], "b": notes}
     assert open_table(path).native.to_pydict() == expected
     assert in_pieces(path, 2).to_pydict() == expected
+
+
+@given(st.lists(st.sampled_from(["a", ",", "\n", '"', '""', "x" * 9]), max_size=60), st.integers(1, 40))
+def test_files_are_cut_between_records_whatever_the_size_of_a_block(parts, size):
+    text = "".join(parts).encode()
+    blocks = [text[start : start + size] for start in range(0, len(text), size)]
+    found = [*in_records(blocks, ",", '"', None)]
+    whole = first_stray_quote(text, ",", '"', None)
+    assert b"".join(piece for piece, _ in found) == text
+    assert all(piece.endswith(b"\n") or not piece for piece, _ in found[:-1])
+    assert any(stray is not None for _, stray in found) == (whole is not None)
+
+
+def test_looking_for_the_end_of_a_long_quoted_cell_takes_linear_time(monkeypatch):
+    looked = []
+
+    def counting(data, *rest):
+        looked.append(len(data))
+        return first_stray_quote(data, *rest)
+
+    monkeypatch.setattr("shoal.tables.csv.quoting.first_stray_quote", counting)
+    text = b'a,"' + b"line\n" * 20_000 + b'"\n'
+    blocks = (text[start : start + 100] for start in range(0, len(text), 100))
+    assert b"".join(piece for piece, _ in in_records(blocks, ",", '"', None)) == text
+    assert sum(looked) <= 4 * len(text)
 
 
 BAD = {
