@@ -57,13 +57,14 @@ def test_what_is_released_is_kept_for_every_admissible_k(reference_table, k):
         X, Y = names[1:width:2], names[:width:2]
         if k < len(Y) + 1 + max(2 * len(X), 4):
             continue
+        table = reference_table.select(names[:width])  # others would give originals away: they are sums of each other
         try:
-            release = shoal.protect(reference_table, k=k, method="hybrid", quasi=Y, confidential=X, publish="rest")
+            release = shoal.protect(table, k=k, method="hybrid", quasi=Y, confidential=X)
         except shoal.DataError as error:
             if "would be published as it is" not in str(error):
                 raise
             continue
-        assert_kept(reference_table, release, X, Y)
+        assert_kept(table, release, X, Y)
 
 
 def test_what_the_quasi_identifiers_add_up_to_is_refused_by_name(reference_file):

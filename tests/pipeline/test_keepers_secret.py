@@ -162,21 +162,25 @@ def recovered(original, releases, groups):
 
 
 def repeated(tmp_path, x, k, releases):
+    """Share of values recovered from so many releases of the same data, and from one; each release is the same."""
     table = pa.table({"x": x})
     pa.csv.write_csv(table, tmp_path / "in.csv")
     pq.write_table(table, tmp_path / "in.parquet")
     sources = [table, tmp_path / "in.csv", tmp_path / "in.parquet", table.to_pandas()]
     made = [shoal.protect(sources[r % 4], k=k, method="hybrid", confidential=["x"]) for r in range(releases)]
     values = [np.asarray(release.table["x"], dtype=float) for release in made]
+    assert len(np.unique(values, axis=0)) == 1
     return recovered(x, values, made[0].groups), recovered(x, values[:1], made[0].groups)
 
 
+# Of one release, most directions have nothing: which of them the attack takes is chance. Its share of 200 values has a
+# standard deviation of 0.04 among tables, and is compared over ten of them.
 @pytest.mark.parametrize("k", [5, 20])
-@pytest.mark.parametrize("count", [8, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_repeated_releases_recover_no_more_than_one(k, count, tmp_path):
-    x = np.random.default_rng(k).lognormal(8, 1, 200).round(2)
-    repeatedly, once = repeated(tmp_path, x, k, count)
-    assert repeatedly <= once + 0.02
+    tables = [np.random.default_rng([k, at]).lognormal(8, 1, 200).round(2) for at in range(10)]
+    repeatedly, once = np.mean([repeated(tmp_path, x, k, count) for x in tables], axis=0)
+    assert repeatedly <= once + 0.03
 
 
 def unmixed(published, table, alpha):
