@@ -230,7 +230,11 @@ class Release:
         return self.published.privacy
 
     def loss(self) -> dict[str, Any]:
-        """Measure what the release costs its users: see `shoal.pipeline.loss.costs`."""
+        """Measure what the release costs its users: see `shoal.pipeline.loss.costs`.
+
+        With epsilon it is for the keeper of the data alone: it is measured on the original, within the bounds, without
+        noise. Neither `summary` nor a report holds it.
+        """
         return self._loss
 
     @cached_property
@@ -243,7 +247,8 @@ class Release:
         risk: dict[str, Any] = {"file": self.verified.file}
         if after is None:
             return risk
-        risk |= {"before": self.published.before(), "after": exposure_of(after)}
+        before = {} if self.plan.epsilon is not None else {"before": self.published.before()}
+        risk |= {**before, "after": exposure_of(after)}
         if self.verified.dominated:
             risk["dominated_groups"] = self.verified.dominated
         if self.verified.apart:
@@ -260,21 +265,23 @@ class Release:
         `shoal.pipeline.whole_file.file_risk`. ``before`` and ``after`` describe the quasi-identifiers alone (see
         `shoal.measures.exposure`); ``blocks`` and ``strata`` are there when the plan has them: each block by itself,
         and all with the strata added. ``dominated_groups`` counts for each confidential attribute the groups in which
-        one value has more than 80 % of the known ones. Without quasi-identifiers there is nothing but ``file``.
+        one value has more than 80 % of the known ones. Without quasi-identifiers there is nothing but ``file``. With
+        epsilon there is no ``before``.
         """
         return self._risk
 
     def summary(self) -> dict[str, Any]:
         """Everything worth knowing about the release, ready for JSON; no value of a single record is in it.
 
-        What it says of ``hybrid`` data was computed from the original records, and is for their keeper alone.
+        What it says of ``hybrid`` data was computed from the original records, and is for their keeper alone. With
+        epsilon, all of it may be published, and there is no ``loss``.
         """
         hybrid = self.published.hybrid()
         return {
             "records": self.records,
             "suppressed": self.suppressed,
             "plan": self.plan.options(),
-            "loss": self.loss(),
+            **({} if self.plan.epsilon is not None else {"loss": self.loss()}),
             "risk": self.risk(),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),

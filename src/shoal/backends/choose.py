@@ -17,6 +17,7 @@ from shoal.errors import PlanError
 from shoal.parallel import Progress
 from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
+from shoal.tables.bounded import open_bounded
 from shoal.tables.declared_codes import table_without_codes
 from shoal.tables.unchanged import steady
 
@@ -86,7 +87,7 @@ def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
         raise PlanError([("input", "is missing; give a table or name a file")])
-    return open_table(source, plan.csv)
+    return open_table(source, plan.csv) if plan.epsilon is None else open_bounded(source, plan)
 
 
 def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, str | None]:

@@ -86,7 +86,8 @@ def release(summary: dict[str, Any]) -> RenderableType:
         parts += [risk(summary["risk"]), ""]
     if summary["risk"]["file"]["unchanged"]:
         parts += [_unchanged(summary["risk"]["file"]), ""]
-    parts += [loss(summary["loss"]), ""]
+    if "loss" in summary:
+        parts += [loss(summary["loss"]), ""]
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
@@ -215,7 +216,7 @@ def hybrid(measured: dict[str, Any]) -> Table:
 def risk(measured: dict[str, Any]) -> Table:
     """Tabulate the risk before and after."""
     whole = measured.get("file", {})
-    seen = {"before": measured["before"], "after": measured["after"]}
+    seen = {name: figures for name, figures in measured.items() if name in ("before", "after")}
     seen |= {"whole file": whole["with_masked"]} if "together" in whole else {}
     table = _table("What an intruder could do", *seen, "")
     for name, meaning in RISKS.items():

@@ -18,8 +18,6 @@ from shoal.tables.attributes import Attribute, Codes
 from shoal.text import counted, warning
 
 Labels = NDArray[np.int64]
-# How exactly bounds can be kept in columns of less than 64 bits.
-_PRECISION = {"float": 1e-6, "halffloat": 1e-2}
 
 
 class Private(NamedTuple):
@@ -43,7 +41,7 @@ def private_data(attributes: Sequence[Attribute], plan: Plan) -> Private:
         raise PlanError([("epsilon", str(error))]) from None
     labels = np.repeat(np.arange(len(made.sizes)), made.sizes)
     columns = {
-        attribute.name: attribute.decode(_whole(attribute, means, plan)[labels], whole=plan.round)
+        attribute.name: attribute.decode(_whole(attribute, means, plan)[labels], whole=True)
         for attribute, means in zip(attributes, made.means.T, strict=True)
     }
     return Private(columns, labels, made.order, figures(len(made.order), plan))
@@ -51,11 +49,9 @@ def private_data(attributes: Sequence[Attribute], plan: Plan) -> Private:
 
 def _whole(attribute: Attribute, means: Codes, plan: Plan) -> Codes:
     """Where whole numbers are to be published, keep them within bounds that may be none."""
-    if not plan.round or not pa.types.is_integer(attribute.stored):
+    if not pa.types.is_integer(attribute.stored):
         return means
     low, high = plan.bounds[attribute.name]
-    if np.ceil(low) > np.floor(high):
-        raise PlanError([(f"bounds.{attribute.name}", "hold no whole number, and round asks for one")])
     return np.clip(np.rint(means), np.ceil(low), np.floor(high))
 
 
@@ -96,8 +92,7 @@ def verify_private(published: Table, plan: Plan) -> None:
     failures = []
     for name, (low, high) in plan.bounds.items():
         values = published.matrix([name])[:, 0]
-        slack = _PRECISION.get(str(published.column(name).type), 0.0) * max(abs(low), abs(high))
-        if count := int(((values < low - slack) | (values > high + slack)).sum()):
+        if count := int(((values < low) | (values > high)).sum()):
             failures.append(f"column '{name}' publishes {counted(count, 'value')} outside of its bounds")
     ends = np.flatnonzero(np.diff(classes(published, plan.masked), append=-1))
     if (runs := np.diff(ends, prepend=-1)).min() < plan.k:
@@ -128,11 +123,10 @@ def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
         *(more if found["sensitivity"] > plan.k * len(plan.masked) else []),
         "rows are in the order of groups and not in that of the original, for which row is in which group would tell "
         "of single records",
-        "values outside the bounds were moved to them, before and after the noise came in; bounds must not be taken "
-        "from the data",
+        "values outside the bounds were moved to them, and what was missing or no number counts as their middle; "
+        "bounds must not be taken from the data",
         "noise came from the generator of the operating system; the same plan gives other values each time",
-        warning(
-            "Do not publish the summary or the report: loss, and risk before masking, are measured on the original "
-            "without noise. The masked file, its plan and its manifest are differentially private."
-        ),
+        "types, errors, messages, report and manifest follow from the plan, the names of the columns, the number of "
+        "records and the values published; loss is measured on the original without noise, so it is shown to nobody "
+        "but the keeper of the data who calls release.loss()",
     ]

@@ -20,7 +20,7 @@ from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw,
 from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
-from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes, without_bounds
+from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
@@ -116,7 +116,8 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
     """Fill in which attributes are masked, and their types."""
     resolved = ResolvedPlan.of(plan)
     if not plan.draws:  # else the confidential attributes are masked, and there may be no others
-        resolved = resolved.decided(quasi=plan.masked or numeric_attributes(table, plan.named))
+        # With epsilon the attributes are those that have bounds: which columns hold numbers is up to the records.
+        resolved = resolved.decided(quasi=plan.masked or [*plan.bounds] or numeric_attributes(table, plan.named))
     if plan.publish == "rest":
         resolved = resolved.decided(publish=[name for name in table.names if name not in resolved.named])
     types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}
@@ -134,12 +135,12 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
 
 
 def _refuse_unprotected(plan: Plan, table: Table) -> None:
-    """Report everything that would be published without noise, and attributes whose bounds nobody gave."""
+    """Report everything that would be published without noise."""
     problems = [
         (
             "epsilon",
-            f"'{name}' would be published as it is, which breaks differential privacy; mask it with quasi, or drop it "
-            "with identifiers",
+            f"'{name}' would be published as it is, which breaks differential privacy; mask it with --bounds "
+            f"{name}=LOW,HIGH, or drop it with --identifiers",
         )
         for name in table.names
         if name not in (*plan.masked, *plan.identifiers)
@@ -149,9 +150,6 @@ def _refuse_unprotected(plan: Plan, table: Table) -> None:
         for name in plan.masked
         if plan.types[name] != "continuous"
     ]
-    problems += [("bounds", without_bounds(name)) for name in plan.masked if name not in plan.bounds]
-    if table.has_index:
-        problems.append(("epsilon", "cannot protect the table's index; drop it with reset_index(drop=True)"))
     if problems:
         raise PlanError(problems)
 

@@ -3,6 +3,7 @@
 Each problem is a field and at most two sentences: what is wrong with it, and what to type instead.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -233,8 +234,8 @@ _NOT_PRIVATE = {
         ("budget", "refine", "bound"), "does not apply with --epsilon: better groups would depend on the data."
     ),
     "restore_variance": "would publish the variance without noise. Leave it out with --epsilon.",
-    "missing": "must be 'error' with --epsilon: the number of missing values is secret too. Fill them beforehand.",
-    "missing_codes": "does not apply with --epsilon: the number of missing values is secret. Fill them beforehand.",
+    "missing": "does not apply with --epsilon: a missing value counts as the middle of its --bounds. Leave it out.",
+    "missing_codes": "does not apply with --epsilon. Empty these cells: they count as the middle of --bounds.",
     "scale": "does not apply with --epsilon: record blocks would depend on the data.",
     "seed": "is refused with --epsilon: anyone who knows it can remove the noise.",
 }
@@ -258,19 +259,19 @@ def _private(plan: "Plan") -> Iterator[Problem]:
     for name, (low, high) in plan.bounds.items():
         if not low < high or high - low == float("inf"):
             yield f"bounds.{name}", "must be the lowest value and then a higher one, at most 1e308 apart."
+        elif plan.round and (math.ceil(low) > math.floor(high) or max(abs(low), abs(high)) > 2**53):
+            yield f"bounds.{name}", "must hold a whole number with --round, and none beyond 2^53."
         if plan.masked and name not in plan.masked:
             yield "bounds", f"names '{name}', which is not masked."
+    if not plan.bounds and not plan.masked:
+        yield "bounds", "Set bounds of each attribute to mask, for example --bounds age=0,120."
     for name in plan.masked:
         if name not in plan.bounds:
-            yield "bounds", without_bounds(name)
-
-
-def without_bounds(name: str) -> str:
-    """Explain that an attribute has no bounds."""
-    return (
-        f"leaves out '{name}'. Set its lowest and highest possible value with --bounds, from its definition and not "
-        "from the data."
-    )
+            yield (
+                "bounds",
+                f"leaves out '{name}'. Set its lowest and highest possible value with --bounds, from its definition "
+                "and not from the data.",
+            )
 
 
 def _unused(plan: "Plan", fields: Iterable[str], reason: str = ".") -> Iterator[Problem]:

@@ -61,8 +61,10 @@ def least(plan: Plan) -> int:
 def distributions(plan: Plan, masked: Masked) -> tuple[list[Distribution], list[str]]:
     """Compare masked attributes before and after; also name those of which nothing can be shown.
 
-    Of confidential attributes nothing is shown, whatever the method makes of them.
+    Of confidential attributes nothing is shown, whatever the method makes of them; with epsilon, nothing of any.
     """
+    if plan.epsilon is not None:
+        return [], []
     shown, hidden = [], []
     for attribute, published in masked.pairs([name for name in plan.changed if name not in plan.confidential]):
         found = distribution(attribute, published, least(plan))
@@ -74,9 +76,9 @@ def distributions(plan: Plan, masked: Masked) -> tuple[list[Distribution], list[
 
 
 def correlation_change(release: "Release") -> Change | None:
-    """Compare the correlations of all numbers and dates among the changed attributes; None if there is no pair."""
+    """Compare the correlations of all changed numbers and dates; None if there is no pair, and with epsilon."""
     names = [each.name for each in release.published.masker.changed if each.type in NUMBERS]
-    if len(names) < 2:
+    if len(names) < 2 or release.plan.epsilon is not None:
         return None
     losses, sums = release.published.losses, release.published.sums
     return Change(names, losses.correlations(sums, after=True) - losses.correlations(sums))

@@ -37,19 +37,22 @@ _NOT_PRIVATE = (
     "What many people have in common can be learned: it holds for each of them, whether in the file or not.",
     "The number of records, the names and types of the attributes, k, epsilon and the bounds are not secret.",
     "Several releases of the same people: their epsilons add up. So do those of people with several records each.",
-    "This report: its figures before masking and of the loss have no noise. Keep it with the original data.",
 )
 
 
 def verdict(plan: Plan, summary: Summary) -> str:
     """Summarize in one sentence what holds for the masked attributes, and what it costs."""
     records = counted(summary["records"], "record")
-    il = summary["loss"]["IL"]
-    cost = "with nothing that could be lost" if il is None else f"at a loss of {il:.2f} % (IL)"
     if plan.draws:
         return _hybrid_verdict(plan, summary, records)
     after = summary["risk"]["after"]
     sizes = f"{counted(after['groups'], 'group')} of {_from_to(after['smallest'], after['largest'])}"
+    what = "the masked attribute" if len(plan.masked) == 1 else f"the {len(plan.masked)} masked attributes"
+    held = f"k = {plan.k:,} holds for {what}: {records} are published in {sizes}"
+    if plan.epsilon is not None:
+        return f"{held}, with differential privacy of epsilon = {plan.epsilon:g}."
+    il = summary["loss"]["IL"]
+    cost = "with nothing that could be lost" if il is None else f"at a loss of {il:.2f} % (IL)"
     if plan.method == "mic1d":
         return (
             f"No k is promised: {records} are published with {counted(len(plan.masked), 'attribute')} masked by mic1d, "
@@ -61,9 +64,7 @@ def verdict(plan: Plan, summary: Summary) -> str:
             f"published {cost}; over all blocks together k is not promised, and the smallest group has "
             f"{after['smallest']:,}."
         )
-    promised = "" if plan.epsilon is None else f", with differential privacy of epsilon = {plan.epsilon:g}"
-    what = "the masked attribute" if len(plan.masked) == 1 else f"the {len(plan.masked)} masked attributes"
-    return f"k = {plan.k:,} holds for {what}: {records} are published in {sizes}{promised}, {cost}."
+    return f"{held}, {cost}."
 
 
 def _hybrid_verdict(plan: Plan, summary: Summary, records: str) -> str:

@@ -71,7 +71,7 @@ def open_table(source: Any, csv: Csv | None = None) -> Table:
 
 def _open_file(path: Path, csv: Csv) -> Table:
     with readable(path):
-        kind = _readable(path)
+        kind = readable_kind(path)
         if kind == "csv":
             from shoal.tables.csv.pieces import read_csv
 
@@ -133,7 +133,8 @@ def refuse_csv_options(csv: Csv) -> None:
         raise PlanError([("csv", "does not apply: the table is not a CSV file")])
 
 
-def _readable(path: Path) -> Kind:
+def readable_kind(path: Path) -> Kind:
+    """Find the kind of an input file; refuse folders, pipes and files that are not there."""
     if path.is_dir():
         raise FileError(
             f"'{path}' is a folder; give the path of a file in it, or use shoal.protect_file for one of Parquet files"

@@ -13,6 +13,7 @@ from shoal.tables.dtypes import is_number, is_text
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
 _DECIMAL = r"^-?[0-9]{1,38}$"
 NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_ANY_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # a leading zero makes a code, such as a post code, and no number
 _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 # what a person would take for a number in some country, with or without marks between thousands
@@ -187,6 +188,13 @@ def count_numbers(cells: Array, decimal: str) -> int:
     """Count the cells of a text column that are numbers."""
     found = pc.sum(pc.match_substring_regex(_pointed(_without_blanks(cells), decimal), NUMBER)).as_py()
     return int(found or 0)
+
+
+def each_number(cells: Array, decimal: str) -> Array:
+    """Convert cells to floats, each by itself: null is what is no number, and zeros in front do not matter."""
+    pointed = _pointed(_without_blanks(cells), decimal)
+    plain = pc.if_else(pc.match_substring_regex(pointed, _ANY_NUMBER), pointed, pa.scalar(None, pointed.type))
+    return cast("Array", plain.cast(pa.float64()))
 
 
 def render(values: Array, decimal: str) -> Array:

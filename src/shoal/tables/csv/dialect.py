@@ -22,7 +22,7 @@ from shoal.plan import Csv
 from shoal.tables.csv.quoting import in_records
 from shoal.tables.duck import cursor
 
-_DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 20
 _BACKSLASH = "\\"
 _NOTHING = "(empty)"  # of DuckDB, where it found no such character
@@ -150,7 +150,7 @@ def _delimiter(sniffed: str, header: str) -> str:
     """Overrule a delimiter that the header does not have: ragged files mislead the sniffer."""
     if sniffed in header:
         return sniffed
-    best = max(_DELIMITERS, key=header.count)
+    best = max(DELIMITERS, key=header.count)
     return best if best in header else sniffed
 
 

@@ -22,19 +22,25 @@ _BLOCK = 1 << 20
 
 def find_encoding(path: Path, given: str | None = None) -> str:
     """Name of the encoding of a text file: the one given, that of a byte order mark, UTF-8, Windows-1252 or Latin-1."""
-    if given:
-        return _known(given)
-    with path.open("rb") as file:
-        start = file.read(4)
-    marked = next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
-    if marked or _is_valid(path, "utf-8"):
-        return marked or "utf-8"
+    if known := stated_encoding(path, given):
+        return known
+    if _is_valid(path, "utf-8"):
+        return "utf-8"
     with path.open("rb") as file:
         if any(_CONTROL.search(block) for block in iter(lambda: file.read(_BLOCK), b"")):
             raise DataError(
                 f"'{path}' is not a text file; is it a compressed file or a spreadsheet under another name?"
             )
     return "cp1252" if _is_valid(path, "cp1252") else "latin-1"
+
+
+def stated_encoding(path: Path, given: str | None = None) -> str | None:
+    """Name of the encoding that was given, or that a byte order mark names; None if neither is there."""
+    if given:
+        return _known(given)
+    with path.open("rb") as file:
+        start = file.read(4)
+    return next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
 
 
 def utf8_blocks(path: Path, encoding: str, size: int = _BLOCK) -> Iterator[bytes]:
