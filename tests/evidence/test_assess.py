@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import shoal
 
@@ -43,8 +45,43 @@ def test_a_key_must_tell_records_apart(tables):
     with pytest.raises(shoal.PlanError, match="key: 'nothing' is not a column of the original"):
         shoal.assess(original, masked, ["a", "b"], key="nothing")
     shifted = masked.set_column(0, "id", pa.array(np.arange(1, 61)))
-    with pytest.raises(shoal.DataError, match="1 record of the original cannot be found"):
+    with pytest.raises(
+        shoal.DataError,
+        match=r"1 record of the masked table cannot be found in the original by key 'id'.*Use a --key that",
+    ):
         shoal.assess(original, shifted, ["a", "b"], key="id")
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(seed=st.integers(0, 99), kept=st.integers(10, 59))
+def test_a_release_without_some_records_is_measured_as_if_they_had_never_been(tables, seed, kept):
+    original, masked = tables
+    order = np.random.default_rng(seed).permutation(60)[:kept]
+    expected = shoal.assess(original.take(np.sort(order)), masked.take(np.sort(order)), ["a", "b"], ["ill", "cost"])
+    found = shoal.assess(original, masked.take(order), ["a", "b"], ["ill", "cost"], key="id")
+    assert found.pop("suppressed") == 60 - kept
+    assert expected.pop("suppressed") == 0
+    assert found == expected
+
+
+def test_records_left_out_are_told_on_the_screen_and_in_json(tables, run, tmp_path):
+    original, masked = tables
+    pa.csv.write_csv(original, tmp_path / "original.csv")
+    pa.csv.write_csv(masked.slice(7), tmp_path / "masked.csv")
+    files = ["assess", "original.csv", "masked.csv", "--quasi", "a,b"]
+    code, out, _ = run(*files, "--key", "id")
+    assert code == 0
+    assert "53 records compared on a, b. 7 records of the original left out: loss and risk are of those" in out
+    assert json.loads(run(*files, "--key", "id", "--json")[1])["suppressed"] == 7
+    code, out, error = run(*files)
+    assert (code, out) == (2, "")
+    assert "has 60 records and the masked table 53. Name the column that tells records apart with --key." in error
+
+
+def test_a_masked_key_that_occurs_twice_is_refused(tables):
+    original, masked = tables
+    with pytest.raises(shoal.DataError, match="'id' does not tell the records of the masked table apart"):
+        shoal.assess(original, masked.take([0, 0, 1, 2, 3]), ["a", "b"], key="id")
 
 
 def test_an_intruder_who_knows_less_gains_less(tables):

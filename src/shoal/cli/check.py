@@ -107,7 +107,7 @@ def assess_command(
     ] = None,
     key: Annotated[
         str | None,
-        own("roles", "A column that identifies records, if rows are not in the same order.", metavar="A"),
+        own("roles", "A column that identifies records, if rows are in another order or were left out.", metavar="A"),
     ] = None,
     seed: Annotated[
         str,

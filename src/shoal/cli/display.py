@@ -327,6 +327,8 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     """Lay out everything that was measured: risk, loss, loss by attribute, score."""
     names = ", ".join(result["quasi"])
     head = Text.assemble((f"{result['records']:,} records compared", "bold"), f" on {names}.")
+    if gone := result["suppressed"]:
+        head.append(f" {counted(gone, 'record')} of the original left out: loss and risk are of those published.")
     left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
     parts: list[RenderableType] = [head, headline(result["risk"]["file"]), *_also(result["risk"]["file"]), *left_out]
     parts += ["", risk(result["risk"])]

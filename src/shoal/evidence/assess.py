@@ -46,7 +46,8 @@ def assess(
     Parameters
     ----------
     original, masked : dataframe or path
-        The two tables: the same records in the same order, or told by a `key`.
+        The two tables: the same records in the same order, or told by a `key`. With a key, the masked table may leave
+        records out: loss and risk are those of the records published.
     quasi : list of str, optional
         The attributes that were masked; every numeric one that differs between the tables if left out.
     confidential : list of str, optional
@@ -68,16 +69,17 @@ def assess(
     Returns
     -------
     dict
-        ``records``; ``quasi``, what was compared, and what was ``left_out`` for which reason; ``loss`` as in
-        `shoal.measures.loss_book`; ``risk`` as in `shoal.measures.risk_book`, with ``before`` and ``after`` as in
-        `shoal.measures.exposure`, ``file`` as in `shoal.pipeline.whole_file.file_risk`, and ``intruder`` where
-        one was described; and the ``score`` of both together
-        (`shoal.measures.score`; None where the original is all zeros).
+        ``records`` that were compared, and how many of the original were ``suppressed``; ``quasi``, what was compared,
+        and what was ``left_out`` for which reason; ``loss`` as in `shoal.measures.loss_book`; ``risk`` as in
+        `shoal.measures.risk_book`, with ``before`` and ``after`` as in `shoal.measures.exposure`, ``file`` as in
+        `shoal.pipeline.whole_file.file_risk`, and ``intruder`` where one was described; and the ``score`` of both
+        together (`shoal.measures.score`; None where the original is all zeros).
     """
     plan = Plan(k=2, quasi=quasi, confidential=confidential, seed=seed, csv=csv, types=types or {}, levels=levels or {})
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
-    rows = _rows(before, after, key)
+    everybody = len(before)
+    before, rows = _matched(before, after, key)
     pairs, left_out = _attributes(before, after, rows, plan, key)
     names = [pair.attribute.name for pair in pairs]
     known = None if intruder is None else _known(intruder, names)
@@ -108,7 +110,15 @@ def assess(
         loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
     il = loss["IL_variations"]["IL"] if plain else None
     score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])
-    return {"records": len(before), "quasi": names, "left_out": left_out, "loss": loss, "risk": risk, "score": score}
+    return {
+        "records": len(before),
+        "suppressed": everybody - len(before),
+        "quasi": names,
+        "left_out": left_out,
+        "loss": loss,
+        "risk": risk,
+        "score": score,
+    }
 
 
 def _whole_file(
@@ -175,23 +185,27 @@ def _confidential(
     return found
 
 
-def _rows(before: Table, after: Table, key: str | None) -> NDArray[np.int64]:
-    """Find the row of the masked table for each record of the original."""
-    if len(before) != len(after):
-        raise DataError(
-            f"the original has {counted(len(before), 'record')} and the masked table {len(after):,}; they are "
-            "compared one by one"
-        )
+def _matched(before: Table, after: Table, key: str | None) -> tuple[Table, NDArray[np.int64]]:
+    """Return the original records that were published, and the row of the masked table for each."""
     if key is None:
-        return np.arange(len(before))
+        if len(before) != len(after):
+            raise DataError(
+                f"The original has {counted(len(before), 'record')} and the masked table {len(after):,}. Name the "
+                "column that tells records apart with --key."
+            )
+        return before, np.arange(len(before))
     wanted, given = record_keys(before, key, "the original"), record_keys(after, key, "the masked table")
-    found = pc.index_in(wanted, value_set=given)
-    if found.null_count:
+    if unknown := pc.index_in(given, value_set=wanted).null_count:
         raise DataError(
-            f"{counted(found.null_count, 'record')} of the original cannot be found in the masked table by key '{key}' "
-            f"(of type {before.column(key).type} and {after.column(key).type})"
+            f"{counted(unknown, 'record')} of the masked table cannot be found in the original by key '{key}' (of type "
+            f"{after.column(key).type} and {before.column(key).type}). Use a --key that masking left unchanged."
         )
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    places = pc.index_in(wanted, value_set=given)
+    kept = places.is_valid().to_numpy(zero_copy_only=False)
+    if not kept.all():
+        rest = before.publish({}, keep=kept)
+        before = replace(rest, spoiled=before.spoiled, disguised=before.disguised)
+    return before, np.asarray(places.drop_null().to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _attributes(
