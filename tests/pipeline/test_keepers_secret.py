@@ -174,13 +174,13 @@ def repeated(tmp_path, x, k, releases):
 
 
 # Of one release, most directions have nothing: which of them the attack takes is chance. Its share of 200 values has a
-# standard deviation of 0.04 among tables, and is compared over ten of them.
+# standard deviation of 0.04, so that the mean difference of ten tables has one of 0.02: three of them are allowed.
 @pytest.mark.parametrize("k", [5, 20])
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_repeated_releases_recover_no_more_than_one(k, count, tmp_path):
     tables = [np.random.default_rng([k, at]).lognormal(8, 1, 200).round(2) for at in range(10)]
     repeatedly, once = np.mean([repeated(tmp_path, x, k, count) for x in tables], axis=0)
-    assert repeatedly <= once + 0.03
+    assert repeatedly <= once + 0.06
 
 
 def unmixed(published, table, alpha):
