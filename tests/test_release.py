@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.tables import open_table
 from shoal.tables.attributes import Attribute, published_type
 
 # Real numbers from a seeded generator: distances do not tie, so that rows may be permuted.
@@ -100,7 +101,7 @@ def test_the_same_kind_of_table_comes_back(kind):
     out = columns(release.table)
     assert list(out) == ["age", "income", "ill"]
     assert out["age"] == [33, 72, 33, 72, 33, 72]
-    assert isinstance(out["age"][0], float)  # integers stay integers with round alone
+    assert not isinstance(out["age"][0], float)  # integers stay integers
     assert out["ill"] == COLUMNS["ill"]
     assert columns(table) == COLUMNS
 
@@ -123,19 +124,84 @@ def test_anything_with_an_arrow_stream_will_do():
     assert isinstance(shoal.protect(Stream(), k=3, quasi=["age"], publish="rest").table, pa.Table)
 
 
-def test_integers_become_floats_whatever_their_means_and_the_release_says_so():
+def test_integers_become_floats_whatever_their_means_where_decimals_are_asked_for():
     table = pa.table({"a": [1, 2, 3, 11, 12, 14], "b": [1, 2, 3, 11, 12, 13]})
-    release = shoal.protect(table, k=3)
+    release = shoal.protect(table, k=3, round=False)
     assert release.table["a"].type == release.table["b"].type == pa.float64()
-    assert any("now of type double (round = true keeps integers): a, b" in note for note in release.notes)
+    assert "now of type double (integers have decimals: --no-round): a, b" in release.notes
 
 
-def test_rounding_keeps_integers_without_breaking_groups():
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"weights": "w", "preserve": "weighted_mean"}, "--preserve keeps totals exactly"),
+        ({"restore_variance": True}, "--restore-variance keeps variances exactly"),
+        ({"edits": ["half: a >= 0.5 * w"], "quasi": ["a", "w"]}, "rule 'half' may break if they are rounded"),
+        ({"aggregate": "geometric_mean"}, "a geometric mean keeps products"),
+    ],
+)
+def test_integers_have_decimals_where_exact_values_are_promised_and_the_release_says_why(options, why):
+    table = pa.table({"a": [1, 2, 4, 11, 12, 14], "w": [1.0, 2, 1, 2, 1, 2]})
+    asked = {"quasi": ["a"], **options}
+    release = shoal.protect(table, k=3, publish=[] if "weights" in asked or "w" in asked["quasi"] else ["w"], **asked)
+    assert release.table["a"].type == pa.float64()
+    assert f"now of type double (integers have decimals: {why}): a" in release.notes
+
+
+@pytest.mark.parametrize("whole", [None, True])
+def test_rounding_keeps_integers_without_breaking_groups(whole):
     table = pa.table({"a": pa.array([1, 2, 4, 11, 12, 14], pa.int16()), "b": [0.5, 1, 1.5, 9, 9.5, 10]})
-    release = shoal.protect(table, k=3, round=True)
+    release = shoal.protect(table, k=3, round=whole)
+    text = "preserved up to rounding (whole numbers by 0.5 at most): the mean of every masked attribute"
+    assert any(note.startswith(text) for note in release.notes)
     assert release.table["a"].type == pa.int16()
     assert release.table["a"].to_pylist() == [2, 2, 2, 12, 12, 12]
     assert release.table["b"].to_pylist() == [1, 1, 1, 9.5, 9.5, 9.5]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_midnights_stay_midnights_and_other_moments_do_not(unit):
+    days = np.array(["1967-10-01", "1967-10-02", "1967-10-04", "1990-01-01", "1990-01-02", "1990-01-05"], "M8[D]")
+    table = pa.table({"born": pa.array(days.astype(f"M8[{unit}]")), "x": [1.0, 2, 3, 4, 5, 6]})
+    release = shoal.protect(table, k=3, quasi=["born"], publish="rest")
+    assert release.table["born"].type == table["born"].type
+    expected = [np.datetime64("1967-10-02")] * 3 + [np.datetime64("1990-01-03")] * 3
+    assert list(release.table["born"].to_numpy()) == expected
+    exact = shoal.protect(table, k=3, quasi=["born"], publish="rest", round=False)
+    assert exact.table["born"].to_numpy()[0] == np.datetime64("1967-10-02T08:00:00")
+    later = pa.table({"born": pa.array(days.astype(f"M8[{unit}]") + np.timedelta64(3600, "s").astype(f"m8[{unit}]"))})
+    assert shoal.protect(later, k=3, quasi=["born"]).table["born"].to_numpy()[0] == np.datetime64("1967-10-02T09:00")
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta", "parquet", "csv"])
+def test_a_release_of_dates_is_saved_as_dates(tmp_path, ending):
+    days = np.array(["1967-10-01", "1967-10-02", "1967-10-04", "1990-01-01", "1990-01-02", "1990-01-05"], "M8[D]")
+    table = pa.table({"born": pa.array(days), "seen": pa.array(days.astype("M8[ns]") + np.timedelta64(1, "D"))})
+    shoal.protect(table, k=3, quasi=["born", "seen"]).save(tmp_path / f"out.{ending}")
+    written = open_table(tmp_path / f"out.{ending}")
+    expected = np.array(["1967-10-02"] * 3 + ["1990-01-03"] * 3, "M8[D]")
+    for name, later in (("born", 0), ("seen", 1)):
+        found = written.column(name).cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
+        assert list(found.astype("M8[s]")) == list((expected + later).astype("M8[s]"))
+
+
+@pytest.mark.parametrize("rule", ["entered <= left", "entered < left"])
+def test_midnights_in_an_order_stay_midnights_in_this_order(rule):
+    rng = np.random.default_rng(3)
+    entered = np.datetime64("2001-01-01") + rng.integers(0, 400, 60)
+    left = entered + rng.integers(1, 4, 60)
+    table = pa.table({name: pa.array(days.astype("M8[us]")) for name, days in (("entered", entered), ("left", left))})
+    release = shoal.protect(table, k=4, quasi=["entered", "left"], edits=[rule])
+    one, two = (release.table[name].to_numpy() for name in ("entered", "left"))
+    assert (one < two).all()
+    assert (one == one.astype("M8[D]")).all()
+
+
+def test_midnights_that_a_rule_ties_to_other_moments_get_a_time_of_day_and_the_release_says_so():
+    days = np.datetime64("2001-01-01") + np.arange(12)
+    table = pa.table({"a": pa.array(days.astype("M8[s]")), "b": pa.array(days.astype("M8[s]") + 7)})
+    release = shoal.protect(table, k=4, quasi=["a", "b"], edits=["order: a <= b"])
+    assert "whole days have a time of day (rule 'order' may break if they are rounded): a" in release.notes
 
 
 def test_rounding_without_an_integer_attribute_is_an_error():

@@ -82,7 +82,7 @@ def protect(
     >>> people = pa.table({"name": ["Ann", "Bob", "Cyd", "Dee"], "age": [31, 72, 33, 70], "ill": [0, 1, 1, 0]})
     >>> release = shoal.protect(people, k=2, quasi=["age"], confidential=["ill"], identifiers=["name"])
     >>> release.table["age"].to_pylist()
-    [32.0, 71.0, 32.0, 71.0]
+    [32, 71, 32, 71]
     """
     if on_interrupt not in ("stop", "keep"):
         raise PlanError([("on_interrupt", "must be 'stop' or 'keep'")])

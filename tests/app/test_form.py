@@ -54,7 +54,8 @@ USUAL = {
         ({"edits": "age >= 0", "edits_original": "keep"}, {"edits": ["age >= 0"], "edits_original": "keep"}),
         ({"edits_original": "keep"}, {}),
         ({"edits": "age >= 0", "edits_file": Path("rules.sch")}, {"edits": "rules.sch"}),
-        ({"round": True}, {"round": True}),
+        ({"round": True}, {}),
+        ({"round": False}, {"round": False}),
         ({"ending": "sav"}, {}),
         ({"attribute_weights": {"age": 2.0, "region": 3.0}}, {"attribute_weights": {"age": 2.0}}),
         ({"levels": {"mood": "low, high"}}, {}),  # not ordinal

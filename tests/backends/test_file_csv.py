@@ -71,7 +71,7 @@ def test_values_are_those_of_protect(tmp_path):
 def test_every_column_gets_its_type_in_parquet(tmp_path):
     protect(tmp_path, lines(), "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
-    assert table.schema.types == [pa.string(), pa.float64(), pa.float64(), pa.string(), pa.date32(), pa.string()]
+    assert table.schema.types == [pa.string(), pa.int64(), pa.float64(), pa.string(), pa.date32(), pa.string()]
 
 
 def test_words_for_missing_values(tmp_path):

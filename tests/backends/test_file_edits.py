@@ -265,7 +265,7 @@ def test_a_release_that_breaks_a_rule_is_noticed_and_gone(tmp_path, monkeypatch)
 
     def off(self, published, rescaled):
         columns = decode(self, published, rescaled)
-        return {**columns, "costs": pa.array(columns["costs"].to_numpy() + 0.5)}
+        return {**columns, "costs": pa.array(columns["costs"].to_numpy() + 1)}
 
     monkeypatch.setattr(BlockMasker, "decode", off)
     with pytest.raises(CheckFailed, match=r"rule 'sum' is broken by 800 records, first by 1; publish whole records"):

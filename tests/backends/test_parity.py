@@ -21,7 +21,7 @@ SUM = "sum: wages + other == costs"
 CAPPED = "capped: if region == 'south' then cap <= 30"
 
 
-def survey(gaps: float = 0.0, broken: bool = False) -> pa.Table:
+def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False) -> pa.Table:
     """Persons with attributes of every type, weights, strata, a sensitive attribute and columns that obey rules."""
     rng = np.random.default_rng(17)
     n = RECORDS
@@ -42,7 +42,7 @@ def survey(gaps: float = 0.0, broken: bool = False) -> pa.Table:
             "age": pa.array(rng.integers(18, 90, n), mask=missing()),
             "edu": pa.array(rng.choice(LEVELS["edu"], n), mask=missing()),
             "town": pa.array(rng.choice(["Ulm", "Bonn", "Kiel"], n), mask=missing()),
-            "since": pa.array(days, mask=missing()),
+            "since": pa.array(days.astype("M8[us]") if midnights else days, mask=missing()),
             "owner": rng.random(n) < 0.4,
             "ill": rng.choice(["flu", "cold", "none", "cough"], n),
             "debt": rng.integers(0, 40, n),
@@ -86,6 +86,8 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "geometric means": ({}, {"quasi": NUMBERS, "aggregate": "geometric_mean"}),
     "trimmed means": ({}, {"quasi": NUMBERS, "aggregate": "trimmed_mean", "k": 5}),
     "rounded": ({}, {"quasi": NUMBERS, "round": True}),
+    "decimals": ({}, {"quasi": NUMBERS, "round": False}),
+    "midnights": ({"midnights": True}, {"quasi": ["income", "since"]}),
     "variances restored": ({}, {"quasi": [*NUMBERS, "since"], "restore_variance": True}),
     "variances restored, rounded": ({}, {"quasi": NUMBERS, "restore_variance": True, "round": True}),
     "gaps grouped": ({"gaps": 0.05}, {**MIXED, "missing": "group"}),
@@ -114,6 +116,8 @@ PLANS: dict[str, tuple[dict, dict]] = {
         {},
         {"blocks": [["wages", "other", "costs"], ["cap", "age"]], "edits": [SUM, CAPPED]},
     ),
+    "rules, decimals": ({}, {"quasi": RULED, "edits": [SUM], "round": False}),
+    "rules, some decimals": ({}, {"quasi": [*RULED, "income"], "edits": [SUM, CAPPED, "cap <= income + 100"]}),
     "rules, strata, rounded": ({}, {"quasi": RULED, "strata": ["region"], "edits": [SUM], "round": True}),
     "broken rules kept": ({"broken": True}, {"quasi": RULED, "edits": [SUM, CAPPED], "edits_original": "keep"}),
     "broken rules left out": ({"broken": True}, {"quasi": RULED, "edits": [SUM], "edits_original": "exclude"}),

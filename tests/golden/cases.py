@@ -33,7 +33,7 @@ CASES: dict[str, dict] = {
     },
     "hybrid-masked": {
         **{"method": "hybrid", "quasi": ["height", "age"], "confidential": ["income", "hours"]},
-        **{"k": 12, "seed": 7, "mask_quasi": True, **DROPPED},
+        **{"k": 12, "seed": 7, "mask_quasi": True, "round": False, **DROPPED},
     },
     "ms": {
         **{"method": "ms", "quasi": ["height"], "confidential": ["income", "hours"], "alpha": 0.4, "seed": 7},
@@ -51,7 +51,7 @@ CASES: dict[str, dict] = {
         **{"method": "mdav", "quasi": ["income", "town", "grade", "gaps"], "missing": "group"},
         "levels": {"grade": ["low", "middle", "high"]},
     },
-    "attribute-blocks": {"method": "mdav", "blocks": [["income", "hours"], ["height", "age"]]},
+    "attribute-blocks": {"method": "mdav", "round": False, "blocks": [["income", "hours"], ["height", "age"]]},
     "strata": {"method": "mdav", "quasi": NUMBERS, "strata": ["town"]},
     "weighted": {"method": "mdav", "quasi": NUMBERS, "weights": "weight", "preserve": "weighted_mean"},
     "median": {"method": "mdav", "quasi": NUMBERS, "aggregate": "median", "k": 4},
@@ -65,7 +65,7 @@ CASES: dict[str, dict] = {
     "l-diversity": {"method": "mdav", "quasi": NUMBERS, "confidential": ["town"], "l": 3},
     "t-closeness": {"method": "mdav", "quasi": NUMBERS, "confidential": ["age"], "t": 0.25},
     "edits": {
-        **{"method": "mdav", "quasi": [*RULED, "hours", "height"]},
+        **{"method": "mdav", "quasi": [*RULED, "hours", "height"], "round": False},
         "edits": ["sum: wages + other == costs", "order: other <= costs", "if town == 'Ulm' then hours <= 38"],
     },
     "record-blocks": {"method": "mdav", "quasi": NUMBERS, "scale": {"block_size": 20}},

@@ -59,6 +59,15 @@ def test_a_value_outside_its_group_is_found():
     assert "1 value outside the range" in failures(replaced("x", [2.0, 2, 13, 13]))[0]
 
 
+@pytest.mark.parametrize("weights", [{}, {"weights": "w"}])
+def test_a_rounded_mean_that_is_off_by_more_than_a_half_is_found(weights):
+    original = pa.table({"x": [1, 2, 4, 20, 22, 23], "w": [1.0] * 6})
+    asked = {"k": 3, "quasi": ["x"], **weights}
+    verified(pa.table({"x": [2, 2, 2, 22, 22, 22], "w": [1.0] * 6}), original, **asked)  # means 2.33 and 21.67
+    with pytest.raises(shoal.CheckFailed, match="does not keep the"):
+        verified(pa.table({"x": [3, 3, 3, 22, 22, 22], "w": [1.0] * 6}), original, **asked)
+
+
 def test_rows_that_changed_places_are_found():
     assert "outside the range" in failures(replaced("x", [11.0, 11, 2, 2]))[0]
     assert "'y' was to stay as it is" in failures(replaced("y", [2, 1, 3, float("nan")]))[0]

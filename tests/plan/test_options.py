@@ -28,7 +28,7 @@ TAKING = get_command(taking)
 KEYWORDS = {
     *("anyOf", "oneOf", "type", "items", "enum", "const", "default", "title", "description", "$ref", "pattern"),
     *("minimum", "maximum", "exclusiveMinimum", "minLength", "maxLength", "minItems", "maxItems"),
-    *("additionalProperties", "x-group", "x-option", "x-metavar", "x-each", "x-rest", "x-example", "x-public"),
+    *("additionalProperties", "x-group", "x-option", "x-metavar", "x-each", "x-rest", "x-off", "x-example", "x-public"),
 }
 
 
@@ -150,7 +150,8 @@ def plans(draw: st.DrawFn, names: st.SearchStrategy[str]) -> Plan:
             for name in ("method", "missing", "standardize", "small_strata", "edits_original", "engine")
         },
         **dict.fromkeys(("quasi", "confidential", "identifiers", "strata", "recompute", "adjust"), some),
-        **dict.fromkeys(("bound", "mask_quasi", "restore_variance", "round"), st.just(True)),
+        **dict.fromkeys(("bound", "mask_quasi", "restore_variance"), st.just(True)),
+        "round": st.booleans(),
         **dict.fromkeys(("trim", "block_size"), size),
         **dict.fromkeys(("gain", "epsilon"), number),
         "l": st.integers(2, 5) | st.floats(1.01, 5),

@@ -89,7 +89,7 @@ class Choices:
     edits: str = ""
     edits_file: Path | None = None
     edits_original: str = "fail"
-    round: bool = False
+    round: bool = True
     ending: str = "csv"
 
     @classmethod
@@ -164,7 +164,7 @@ class Choices:
             "t": self.t,
             "edits": edits,
             "edits_original": self.edits_original if edits else "fail",
-            "round": self.round,
+            "round": None if self.round else False,
         }
         usual = {name: each.default for name, each in Plan.model_fields.items()}
         return {name: value for name, value in given.items() if value != usual[name]}

@@ -294,6 +294,7 @@ def _row(ready: _Ready, labels: Labels | None, unchanged: Labels) -> dict[str, A
         published, partitions = masker.publish(rows, labels[:, None])[0], [labels]
     together = np.unique(np.stack(partitions, axis=1), axis=0, return_inverse=True)[1]
     hidden = exposure(np.bincount(together.ravel()))
+    published = masker.as_read(masker.decode(published, {}))  # whole numbers stay whole
     losses = Losses(masker.changed, masker.scales)
     cost = losses.summary(losses.measure(rows[:, : len(masker.attributes)], published, masker.weights(rows)))
     linked = _linked(masker, rows, published)

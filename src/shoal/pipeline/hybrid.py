@@ -37,6 +37,7 @@ from shoal.pipeline.moments import Extent
 from shoal.pipeline.notes import on_rules, on_secret
 from shoal.pipeline.verify_hybrid import Claim, all_equal, failures_in
 from shoal.plan import Plan
+from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.attributes import Attribute, Codes
 
@@ -125,7 +126,7 @@ class Hybrid:
         attributes: list[Attribute],
         homes: Sequence[Labels],
         labels: Labels,
-        plan: Plan,
+        plan: ResolvedPlan,
         scales: Mapping[str, Scale],
         records: int,
     ) -> HybridBlock:
@@ -277,7 +278,7 @@ def _by_name(attributes: Sequence[Attribute]) -> dict[str, Codes]:
     return {attribute.name: attribute.codes for attribute in attributes}
 
 
-def _as_read(attribute: Attribute, codes: Codes, plan: Plan) -> Codes:
+def _as_read(attribute: Attribute, codes: Codes, plan: ResolvedPlan) -> Codes:
     return attribute.read(attribute.decode(codes, whole=plan.publishes_whole(attribute.name)))
 
 

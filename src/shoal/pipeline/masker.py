@@ -23,7 +23,6 @@ from shoal.pipeline.encode import space_of
 from shoal.pipeline.partition import Confidential, grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
-from shoal.plan import Plan
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -448,9 +447,9 @@ def in_order(rows: Matrix) -> Labels:
     return np.asarray(order, dtype=np.int64)
 
 
-def whole_of(attributes: Sequence[Attribute], plan: Plan) -> set[str]:
+def whole_of(attributes: Sequence[Attribute], plan: ResolvedPlan) -> set[str]:
     """Name the attributes that are published as whole numbers, rules or not."""
-    return {each.name for each in attributes if plan.round and pa.types.is_integer(each.stored)}
+    return {each.name for each in attributes if plan.publishes_whole(each.name) and pa.types.is_integer(each.stored)}
 
 
 def _split(home: Labels) -> list[Labels]:

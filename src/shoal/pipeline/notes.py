@@ -10,13 +10,14 @@ from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
+from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
 from shoal.text import counted, listed, warning
 
 
 def notes(
-    plan: Plan,
+    plan: ResolvedPlan,
     table: Table,
     types: Mapping[str, pa.DataType],
     missing: Mapping[str, tuple[int, int]],
@@ -37,7 +38,8 @@ def notes(
     edits
         How rules are kept, if there are any.
     """
-    found = [] if plan.draws else [preserved(plan, edits)]
+    whole = [name for name, kind in types.items() if pa.types.is_integer(kind) and plan.types[name] == "continuous"]
+    found = [] if plan.draws else [preserved(plan, edits, whole)]
     found += [] if edits is None else _on_edits(edits)
     found += _on_types(plan, table, types)
     for name, (before, after) in missing.items():
@@ -67,16 +69,24 @@ def notes(
     return found
 
 
-def _on_types(plan: Plan, table: Table, types: Mapping[str, pa.DataType]) -> list[str]:
+def _on_types(plan: ResolvedPlan, table: Table, types: Mapping[str, pa.DataType]) -> list[str]:
     """Name the columns that are of another type than before."""
     changed: dict[str, list[str]] = {}
     for name, kind in types.items():
         stored = table.column(name).type
         if kind != stored and not pa.types.is_dictionary(kind):
-            how = "constraints = 'integer'" if plan.draws and name in plan.confidential else "round = true"
-            hint = f" ({how} keeps integers)" if pa.types.is_integer(stored) else ""
-            changed.setdefault(f"now of type {kind}{hint}", []).append(name)
+            why = f" (integers have decimals: {plan.decimals[name]})" if pa.types.is_integer(stored) else ""
+            changed.setdefault(f"now of type {kind}{why}", []).append(name)
     return [f"{what}: {', '.join(names)}" for what, names in changed.items()]
+
+
+def on_time_of_day(plan: ResolvedPlan, attributes: Sequence[Attribute]) -> list[str]:
+    """Name whole days that get a time of day although nobody asked for it."""
+    timed: dict[str, list[str]] = {}
+    for each in attributes:
+        if each.in_days and each.name in plan.decimals and plan.round is None:
+            timed.setdefault(plan.decimals[each.name], []).append(each.name)
+    return [f"whole days have a time of day ({why}): {', '.join(names)}" for why, names in timed.items()]
 
 
 def on_unused_codes(plan: Plan, complete: Collection[str]) -> list[str]:
@@ -172,8 +182,8 @@ def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribut
     return [warning(f"mic1d released {percent:.1f} % of the values unchanged, and {whole} with all values unchanged.")]
 
 
-def preserved(plan: Plan, edits: Strategy | None = None) -> str:
-    """Describe which moments a release keeps."""
+def preserved(plan: Plan, edits: Strategy | None = None, whole: Collection[str] = ()) -> str:
+    """Describe which moments a release keeps; `whole` are attributes whose means are rounded to whole numbers."""
     if plan.epsilon is not None:
         return "preserved: no moment exactly; groups publish their means with noise"
     if plan.method == "mic1d":
@@ -182,8 +192,9 @@ def preserved(plan: Plan, edits: Strategy | None = None) -> str:
     anew = set() if edits is None else {each.name for each in edits.recomputed}
     if not numbers:
         return "preserved: no moment, there being no numbers among the masked attributes"
-    rounded = plan.round or any(plan.types[name] != "continuous" for name in numbers)
+    rounded = any(plan.types[name] != "continuous" or name in whole for name in numbers)
     about = " up to rounding" if rounded or (edits is not None and (edits.sums or edits.whole)) else ""
+    about += " (whole numbers by 0.5 at most)" if whole and edits is None else ""
     what = "every masked attribute" if len(numbers) == len(plan.masked) else "every masked number"
     weighted = "" if plan.weights is None else "weighted "
     if plan.restore_variance:

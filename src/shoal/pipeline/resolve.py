@@ -11,10 +11,11 @@ from shoal.edits.apply import no_product, rules_of, with_rules, with_tied_blocks
 from shoal.edits.expressions import Rule
 from shoal.edits.passes import basis_of, columns_of
 from shoal.edits.strategy import Strategy
+from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.doubts import doubtful_profile, on_codes, on_default
-from shoal.pipeline.notes import on_unused_codes
+from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
 from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
@@ -22,6 +23,7 @@ from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
 from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes
 from shoal.plan.resolved import ResolvedPlan
+from shoal.plan.rounding import why_decimals
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import (
@@ -102,8 +104,10 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
     summary = _summary(resolved, records, strategy, rules, inferred)
     attributes = _described(resolved, records, summary, strategy, inferred)
+    resolved = resolved.decided(decimals=_decimals(resolved, attributes, strategy))
     method = chosen(resolved, attributes, summary)
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
+    notes += on_time_of_day(resolved, attributes)
     notes += on_unused_codes(resolved, {*resolved.used} - {*summary.with_gaps(resolved.used)})
     profiles = [profile for profile in summary.profiles.values() if profile is not None]
     by_default = () if plan.masked or plan.draws else resolved.masked
@@ -248,6 +252,22 @@ def _described(
         raise DataError("\n".join(problems))
     _refuse_large_k(plan, summary.records)
     return attributes
+
+
+def _decimals(plan: Plan, attributes: Sequence[Attribute], strategy: Strategy | None) -> dict[str, str]:
+    """Return the changed attributes that do not stay whole, and why: by the plan, or so that rules can be kept."""
+    ruled: dict[str, str] = {}
+    if strategy is not None and plan.round is None:
+        # Groups of hybrid data are not repaired by rounding, so that rounding any of them could break a rule.
+        whole = [each.name for each in attributes if each.name in plan.masked and each.is_whole and not plan.draws]
+        ruled = with_decimals(strategy, whole)
+    found: dict[str, str] = {}
+    for name in plan.changed:
+        why = why_decimals(name, plan)
+        if why is None and name in ruled and name not in plan.constraints:
+            why = f"rule '{ruled[name]}' may break if they are rounded"
+        found |= {} if why is None else {name: why}
+    return found
 
 
 def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | None, inferred: Collection[str]) -> None:

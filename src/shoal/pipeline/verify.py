@@ -320,6 +320,7 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
     unit, least = _near_one(promise, name)
     keeps = _keeps_mean(promise, attribute)
+    half = f"({unit} * {0.5 if _is_whole(promise, attribute) else 0.0})"  # a mean that is rounded
     if plan.weights is not None and (keeps or (plan.preserve is not None and attribute.type == "continuous")):
         w = f"(w * {math.ldexp(1.0, -math.frexp(promise.heaviest)[1]):.17e})"  # no sum of weights overflows
         both = f"x{j} IS NOT NULL AND {own} IS NOT NULL"
@@ -327,17 +328,18 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
             f"sum(CASE WHEN {both} THEN {w} * (x{j} * {unit}) ELSE 0 END) AS had{j}",
             f"sum(CASE WHEN {both} THEN {w} * ({own} * {unit}) ELSE 0 END) AS kept{j}",
             f"sum(CASE WHEN {both} THEN {w} * (abs(x{j} * {unit}) + {least}) ELSE 0 END) AS size{j}",
+            f"sum(CASE WHEN {both} THEN {w} ELSE 0 END) AS weight{j}",
         ]
         yield _Check(
             parts,
-            f"abs(kept{j} - had{j}) > {tolerance:.17e} * size{j}",
+            f"abs(kept{j} - had{j}) > {tolerance:.17e} * size{j} + {half} * weight{j}",
             lambda count: f"column '{name}' does not keep the weighted total in {counted(count, 'group')}",
         )
     elif keeps:
         size = f"n * (greatest(abs(low{j}), abs(high{j})) * {unit} + {least})"
         yield _Check(
             [f"sum(x{j} * {unit}) AS total{j}"],
-            f"abs(n * (y{j} * {unit}) - total{j}) > {tolerance:.17e} * {size}",
+            f"abs(n * (y{j} * {unit}) - total{j}) > {tolerance:.17e} * {size} + {half} * n",
             lambda count: f"column '{name}' does not keep the sum in {counted(count, 'group')}",
         )
 
@@ -352,14 +354,17 @@ def _near_one(promise: Promise, name: str) -> tuple[str, str]:
 
 
 def _keeps_mean(promise: Promise, attribute: Attribute) -> bool:
-    """Whether groups publish the mean of a number, neither rounded, repaired nor filled in."""
+    """Whether groups publish the mean of a number, to the nearest whole one perhaps, neither repaired nor filled in."""
     plan = promise.plan
     rules = [] if promise.edits is None else promise.edits.rules
     moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
     plain = plan.missing in ("error", "suppress") and not plan.restore_variance
-    whole = plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
-    return mean and plain and not whole and not moved and plan.epsilon is None
+    return mean and plain and not moved and plan.epsilon is None
+
+
+def _is_whole(promise: Promise, attribute: Attribute) -> bool:
+    return promise.plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
 
 
 def _slack(promise: Promise, attribute: Attribute) -> float:
@@ -369,8 +374,7 @@ def _slack(promise: Promise, attribute: Attribute) -> float:
     stored = str(attribute.stored)
     if rescaling is not None:
         slack += _PRECISION.get(stored, 1e-9) * promise.largest.get(attribute.name, 0.0)
-        whole = promise.plan.publishes_whole(attribute.name) and pa.types.is_integer(attribute.stored)
-        slack += float(whole or attribute.type != "continuous") / rescaling.slope
+        slack += float(_is_whole(promise, attribute) or attribute.type != "continuous") / rescaling.slope
     return slack
 
 

@@ -29,6 +29,7 @@ def option(
     metavar: str = "",
     each: Each | None = None,
     rest: str = "",
+    off: str = "",
     example: str = "",
     public: bool = False,
     title: str | None = None,
@@ -52,6 +53,8 @@ def option(
         A second option for fields that may be lists. A field that is always a list has no other one.
     rest
         What the option ``--field-name-rest`` does, for a field that is a list of names or the word "rest".
+    off
+        What the option ``--no-field-name`` does, for a switch that may be left open.
     public
         Whether the manifest of a release shows the field; see `shoal.pipeline.manifest`.
     title
@@ -63,6 +66,7 @@ def option(
         "x-metavar": metavar,
         "x-each": each and list(each),
         "x-rest": rest,
+        "x-off": off,
         "x-example": example,
         "x-public": public,
     }

@@ -300,10 +300,11 @@ class Plan(BaseModel):
         public=True,
     )
     standardize: Standardize = option("zscore", "method", "how attributes are scaled for distances", public=True)
-    round: bool = option(
-        False,
+    round: bool | None = option(
+        None,
         "types and missing values",
-        "publish whole numbers in integer attributes",
+        "publish whole numbers in integer attributes, and whole days; if left out, wherever no exact mean is promised",
+        off="publish decimals in integer attributes, which keeps their means exactly",
         public=True,
         title="Whole numbers stay whole",
     )
@@ -516,10 +517,6 @@ class Plan(BaseModel):
     def trimmed(self) -> int:
         """How many records the aggregate leaves out at each end of a group."""
         return (self.trim or 1) if "trimmed_mean" in self.aggregates else 0
-
-    def publishes_whole(self, name: str) -> bool:
-        """Whether an attribute of an integer type is published as whole numbers."""
-        return "integer" in self.constraints.get(name, []) or (self.round and name not in self.constraints)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

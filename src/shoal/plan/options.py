@@ -18,8 +18,9 @@ from shoal.errors import PlanError
 from shoal.plan.fields import GROUPS, Each, Group
 
 # What stands after an option: nothing, one text, names, NAME=VALUE, NAME=VALUE,..., one of these two; or, once for each
-# item of a list, a text or names. "rest" is a switch that stands for this word.
-Form = Literal["switch", "rest", "text", "names", "pairs", "lists", "text or pairs", "items", "items of names"]
+# item of a list, a text or names. "rest" and "off" are switches that stand for this word,
+# and for false.
+Form = Literal["switch", "rest", "off", "text", "names", "pairs", "lists", "text or pairs", "items", "items of names"]
 _METAVARS = {"switch": "", "names": "A,B,...", "pairs": "A=X", "lists": "A=X,Y,...", "text or pairs": "[A=]X"}
 
 
@@ -57,12 +58,12 @@ class Option:
     @property
     def repeated(self) -> bool:
         """Whether it may be given several times."""
-        return self.form not in ("switch", "rest", "text")
+        return self.form not in ("switch", "rest", "off", "text")
 
     @property
     def alone(self) -> bool:
         """Whether nothing stands after it."""
-        return self.form in ("switch", "rest")
+        return self.form in ("switch", "rest", "off")
 
 
 def public_fields(model: type[BaseModel]) -> tuple[str, ...]:
@@ -164,6 +165,8 @@ def write(options: Iterable[Option], values: Mapping[str, Any]) -> dict[Option, 
     for option in options:
         table = values.get(option.path[0], {}) if option.path[1:] else values
         value = table.get(option.path[-1])
+        if isinstance(value, bool) and value != (option.form != "off"):
+            continue  # one of two switches for a field
         # Of two options for a field, lists are for the one that is repeated.
         if value is not None and isinstance(value, list) == (option.form in ("names", "items", "items of names")):
             found[option] = _texts(option, value)
@@ -231,6 +234,8 @@ def _options(path: tuple[str, ...], field: FieldInfo, spelled: Mapping[str, str]
         yield Option(path, group, (spelling,), form, metavar, in_words(description, spelled))
     if rest:
         yield Option(path, group, (f"{_spellings(path, field)[-1]}-rest",), "rest", "", in_words(rest, spelled))
+    if off := mark(field, "off"):
+        yield Option(path, group, (f"--no-{path[-1].replace('_', '-')}",), "off", "", in_words(off, spelled))
 
 
 def _kind(annotation: Any) -> str:
@@ -268,6 +273,8 @@ def _value(option: Option, given: Any) -> Any:
             return _pairs(option, given)
         case "rest":
             return "rest"
+        case "off":
+            return False
         case _:
             return given
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Self
 
+from pydantic import Field
+
 from shoal.plan.model import Plan
 
 
@@ -10,6 +12,9 @@ class ResolvedPlan(Plan):
 
     It is made by `shoal.pipeline.resolve.resolve` from a plan that was validated when it was made.
     """
+
+    # The changed attributes that do not publish whole numbers or whole days, even if they were in the original, and why
+    decimals: dict[str, str] = Field(default_factory=dict, exclude=True)
 
     @classmethod
     def of(cls, plan: Plan) -> "ResolvedPlan":
@@ -22,6 +27,10 @@ class ResolvedPlan(Plan):
     def partitioned(self) -> list[list[str]]:
         """The attributes by which records are partitioned, one list for each partition."""
         return [self.used] if self.method == "hybrid" else self.in_blocks
+
+    def publishes_whole(self, name: str) -> bool:
+        """Whether an attribute of whole numbers or whole days is published as such."""
+        return name not in self.decimals
 
     def decided(self, **choices: Any) -> Self:
         """Return the plan with choices filled in; they are right by construction."""

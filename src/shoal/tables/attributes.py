@@ -51,15 +51,30 @@ class Attribute:
         """The levels or categories in the order that a categorical column lists them."""
         return self.levels if self.type == "ordinal" or self.dictionary is None else self.dictionary
 
+    @property
+    def in_days(self) -> bool:
+        """Whether all moments are midnights, so that they are dates although the column could hold more."""
+        day = _day(self.stored) if self.type == "datetime" else 0
+        return day > 0 and self.origin % day == 0 and self.tick % day == 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are whole numbers or days: by the type of the column, or midnights in a column of moments."""
+        return self.type == "date" or self.in_days or (self.type == "continuous" and pa.types.is_integer(self.stored))
+
     def decode(self, codes: Codes, *, whole: bool = False) -> Array:
         """Convert numbers to a column of the type that is published (see `published_type`); NaN is a missing value."""
         if self.levels is not None:
             return self._categories(codes, self.levels)
         if self.type == "continuous":
             return self._numbers(codes, published_type(self, whole=whole))
-        # Of the moments that are no whole ticks, the nearest that the column can hold.
+        # Of the moments that are no whole ticks, the nearest that the column can hold, or the nearest day: of two days
+        # the later, so that moments keep their order, and a bit more, so that errors of rounding do not count.
         missing = np.isnan(codes)
-        after = np.rint(np.where(missing, 0.0, codes) * self.tick).astype(np.int64)
+        step = _day(self.stored) if self.type == "date" or (whole and self.in_days) else 1
+        steps = np.where(missing, 0.0, codes) * (self.tick / step)
+        rounded = np.floor(steps + (0.5 + 2.0**-20)) if self.type == "datetime" and step > 1 else np.rint(steps)
+        after = rounded.astype(np.int64) * step
         return cast("Array", pa.array(after + self.origin, mask=missing).cast(_carrier(self.stored)).view(self.stored))
 
     def _numbers(self, codes: Codes, kind: pa.DataType) -> Array:
@@ -70,7 +85,7 @@ class Attribute:
         except pa.ArrowInvalid:
             raise DataError(
                 f"published values of '{self.name}' leave the range of its type, {kind}. Store the column in a wider "
-                "type, or leave out --round."
+                "type, or use --no-round."
             ) from None
 
     def _categories(self, codes: Codes, levels: Array) -> Array:
@@ -111,7 +126,7 @@ class Attribute:
 def published_type(attribute: Attribute, *, whole: bool) -> pa.DataType:
     """Return the type of the column that is published for an attribute; it never depends on the values.
 
-    Integers become float64, as a mean need not be whole, unless they are rounded to `whole` numbers; so do decimals.
+    Integers that are rounded to `whole` numbers stay integers; others become float64, as do decimals.
     """
     stored = attribute.stored
     if attribute.type != "continuous" or pa.types.is_floating(stored):
@@ -200,6 +215,13 @@ def moments_of(column: Array) -> Array:
     return column.view(_carrier(column.type)).cast(pa.int64())
 
 
+def _day(kind: pa.DataType) -> int:
+    """Return how many units of a column of moments a day has."""
+    if pa.types.is_timestamp(kind):
+        return 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    return 86_400_000 if pa.types.is_date64(kind) else 1
+
+
 def _carrier(kind: pa.DataType) -> pa.DataType:
     """Return the integers behind moments."""
     return pa.int32() if pa.types.is_date32(kind) else pa.int64()
@@ -266,8 +288,7 @@ def _ticking(name: str, type_: AttributeType, stored: pa.DataType, first: int, l
         )
     if last - first > np.iinfo(np.int64).max:
         raise DataError(f"column '{name}' spans more time than can be counted in its unit. Store it in a coarser one.")
-    day = 86_400_000 if pa.types.is_date64(stored) else 1
-    tick = math.gcd(day, tick) if type_ == "date" else tick or 1
+    tick = math.gcd(_day(stored), tick) if type_ == "date" else tick or 1
     return Attribute(name, type_, np.empty(0), stored, origin=first, tick=tick)
 
 
