@@ -106,11 +106,13 @@ def test_the_same_kind_of_table_comes_back(kind):
     assert columns(table) == COLUMNS
 
 
-def test_the_index_of_a_pandas_table_is_kept():
-    table = pd.DataFrame(COLUMNS, index=list("uvwxyz"))
+def test_the_index_of_a_pandas_table_is_not_published():
+    table = pd.DataFrame(COLUMNS, index=pd.Index(list("uvwxyz"), name="person")).rename_axis(columns="asked by Ann")
     release = shoal.protect(table, k=3, quasi=["age"], publish="rest")
-    assert list(release.table.index) == list("uvwxyz")
-    assert any("index of the table is kept" in note for note in release.notes)
+    assert list(release.table.index) == [*range(6)]
+    assert (release.table.index.name, release.table.columns.name) == (None, None)
+    assert table.columns.name == "asked by Ann"
+    assert any("index of the table is not published" in str(note) for note in release.notes)
     assert not any(
         "index" in note for note in shoal.protect(pd.DataFrame(COLUMNS), k=3, quasi=["age"], publish="rest").notes
     )

@@ -188,3 +188,15 @@ def test_a_file_that_lists_what_no_record_has_is_refused(release, ending, tmp_pa
     with pytest.raises(CheckFailed, match="'REGION' lists a category or value label that no record has"):
         release.save(tmp_path / f"masked.{ending}")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta"])
+def test_the_label_of_a_file_is_not_published(ending, tmp_path):
+    frame = people().to_pandas()[["AGE", "CODE"]].dropna()
+    write = pyreadstat.write_sav if ending == "sav" else pyreadstat.write_dta
+    write(frame, tmp_path / f"in.{ending}", file_label=GONE)
+    assert holds(tmp_path / f"in.{ending}")
+    release = shoal.protect(tmp_path / f"in.{ending}", k=3, quasi=["AGE"], publish=["CODE"])
+    for out in (ending, "arrow", "parquet"):
+        release.save(tmp_path / f"masked.{out}")
+        assert not holds(tmp_path / f"masked.{out}")

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shoal.tables.dataframes import adopt
 from shoal.tables.files import kind_of, open_table, write_table
-from shoal.tables.stat.labels import Labels, with_file_label, with_labels
+from shoal.tables.stat.labels import Labels, with_labels
 from shoal.tables.stat.reading import read_statistics
 from shoal.tables.storage import STATISTICS
 from shoal.tables.table import Table
@@ -16,11 +16,11 @@ from shoal.tables.table import Table
 KINDS = ["sav", "zsav", "por", "dta", "xpt"]
 
 
-def labelled(columns, labels, about=None):
+def labelled(columns, labels):
     """A table with labels by column."""
     table = pa.table(columns)
     fields = [with_labels(field, labels.get(field.name, Labels())) for field in table.schema]
-    return pa.table(table.columns, schema=with_file_label(pa.schema(fields), about))
+    return pa.table(table.columns, schema=pa.schema(fields))
 
 
 def opened(path):
@@ -56,5 +56,4 @@ def survey():
             "REGION": Labels("Region", {"a": "North", "x": "?"}, (("x", "x"),), "nominal", width=8),
             "BORN": Labels("Born", {0.0: "unknown"}, ((0.0, 0.0),), "scale", "EDATE10", 10, "spss"),
         },
-        "People, 2020",
     )  # fmt: skip

@@ -42,7 +42,9 @@ def test_pandas_columns_that_are_not_touched_stay_as_they_are(frame):
     before = frame.copy()
     published = open_table(frame).publish({"int": np.array([2, 2, 3])}, drop=["small"]).native
     rest = frame.assign(category=frame["category"].cat.remove_unused_categories())
-    pd.testing.assert_frame_equal(published.drop(columns="int"), rest.drop(columns=["int", "small"]))
+    pd.testing.assert_frame_equal(
+        published.drop(columns="int"), rest.drop(columns=["int", "small"]).reset_index(drop=True)
+    )
     assert list(published.columns) == [name for name in frame.columns if name != "small"]
     assert published["int"].tolist() == [2, 2, 3]
     pd.testing.assert_frame_equal(frame, before)
@@ -51,7 +53,7 @@ def test_pandas_columns_that_are_not_touched_stay_as_they_are(frame):
 def test_pandas_records_are_left_out_by_position_whatever_the_index(frame):
     published = open_table(frame).publish({"int": np.array([7, 9])}, keep=KEEP).native
     rest = frame.iloc[[0, 2]].assign(category=frame["category"].iloc[[0, 2]].cat.remove_unused_categories())
-    pd.testing.assert_frame_equal(published.drop(columns="int"), rest.drop(columns="int"))
+    pd.testing.assert_frame_equal(published.drop(columns="int"), rest.drop(columns="int").reset_index(drop=True))
     assert published["int"].tolist() == [7, 9]
 
 
@@ -79,7 +81,7 @@ def test_changing_a_published_pandas_frame_leaves_the_original_alone(frame):
 def test_replaced_pandas_columns_stay_in_their_family_of_dtypes(frame, name, values, dtype):
     published = open_table(frame).publish({name: values}).native
     assert str(published[name].dtype) == dtype
-    assert published[name].index.equals(frame.index)
+    assert published.index.tolist() == [0, 1, 2]
 
 
 def test_numeric_pandas_columns_are_found(frame):
@@ -201,8 +203,8 @@ def test_metadata_of_arrow_is_not_published(arrow):
 
 def test_notes_of_pandas_that_nobody_understands_are_left_out():
     for notes in (b"{", b"[]", b"{}"):
-        table = pa.table({"a": [1]}).replace_schema_metadata({b"pandas": notes, b"shoal.file_label": b"x"})
-        assert open_table(table).publish({}).native.schema.metadata == {b"shoal.file_label": b"x"}
+        table = pa.table({"a": [1]}).replace_schema_metadata({b"pandas": notes})
+        assert open_table(table).publish({}).native.schema.metadata == {}
 
 
 def test_chunks_with_dictionaries_of_their_own_can_be_written(tmp_path):

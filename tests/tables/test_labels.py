@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from shoal.errors import DataError
 from shoal.tables.stat.labels import (
     Labels,
-    file_label_of,
     labels_of,
     letters_of,
     tagged,
     user_missing,
-    with_file_label,
     with_labels,
 )
 
@@ -60,12 +58,10 @@ def test_labels_of_somebody_else_are_refused_in_one_sentence(text):
 
 def test_labels_go_through_parquet_and_a_change_of_type(tmp_path):
     labels = Labels("Größe", {1.0: "klein", "a": "verweigert"}, ((90.0, math.inf),), "ordinal", "F4.0", 8, "spss")
-    schema = with_file_label(pa.schema([with_labels(pa.field("x", pa.int64()), labels)]), "Umfrage")
+    schema = pa.schema([with_labels(pa.field("x", pa.int64()), labels)])
     pq.write_table(pa.table([[1, 99]], schema=schema), tmp_path / "t.parquet")
     found = pq.read_table(tmp_path / "t.parquet").schema
     assert labels_of(found.field("x").with_type(pa.float64())) == labels
-    assert file_label_of(found) == "Umfrage"
-    assert file_label_of(with_file_label(found, None)) is None
 
 
 def naive_missing(cells, labels):

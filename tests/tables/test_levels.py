@@ -85,12 +85,12 @@ def test_levels_of_pandas_that_nobody_has_any_more_go(tmp_path):
         assert SECRET.encode() not in data
 
 
-def test_levels_of_an_index_of_pandas_that_nobody_has_any_more_go():
+def test_the_index_of_a_table_of_pandas_stays_behind():
     frame = pd.DataFrame({"x": range(4)})
     several = frame.set_index(pd.MultiIndex.from_arrays([["a", SECRET, "b", "c"], range(4)]))
-    assert SECRET not in open_table(several).publish({}, keep=KEEP).native.index.levels[0]
     category = frame.set_index(pd.CategoricalIndex(["a", SECRET, "b", "c"]))
-    assert SECRET not in open_table(category).publish({}, keep=KEEP).native.index.categories
+    for each in (several, category):
+        assert open_table(each).publish({}, keep=KEEP).native.index.tolist() == [0, 1, 2]
 
 
 def test_levels_of_polars_that_nobody_has_any_more_go(tmp_path):

@@ -77,9 +77,11 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
     refuse_memory(plan)
     with steady([] if plan.input is None else [Path(plan.input)]) as refuse_changed:
         progress("read", 0, 1)
-        opened = table_without_codes(table if isinstance(table, Table) else _opened(table, plan), plan.missing_codes)
+        opened = table if isinstance(table, Table) else _opened(table, plan)
+        if opened.has_index:
+            notes.append("the index of the table is not published; reset_index() turns it into a column")
         memory = None if plan.scale is None else plan.scale.memory_bytes
-        yield MemoryRecords(opened, progress, keep, memory, notes)
+        yield MemoryRecords(table_without_codes(opened, plan.missing_codes), progress, keep, memory, notes)
         refuse_changed()
 
 

@@ -52,12 +52,6 @@ def notes(
         found.append(warning(f"released unchanged and unprotected: {', '.join(published)}"))
     if plan.confidential and not plan.draws and plan.l is None and plan.t is None:
         found.append(warning("l-diversity was not requested, so all members of a group may share a sensitive value."))
-    if table.has_index:
-        found.append(
-            warning(
-                "The index of the table is kept. Drop it before publishing if it names people; files never hold it."
-            )
-        )
     searched = plan.method == "best" or plan.refine is not False
     if searched and plan.effort.seconds is not None:
         found.append(

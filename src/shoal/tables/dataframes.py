@@ -184,23 +184,21 @@ def masked_field(field: "pa.Field[Any]") -> "pa.Field[Any]":
 
 
 def _forget(metadata: dict[bytes, bytes] | None, names: set[str]) -> dict[bytes, bytes]:
-    """Keep Shoal's own metadata, and of what pandas noted what it needs to read the columns that are as they were.
+    """Keep of what pandas noted what it needs to read the columns that are as they were.
 
     All else may hold anything, the original's records included.
     """
-    metadata = metadata or {}
-    own = {key: value for key, value in metadata.items() if key.startswith(b"shoal.")}
     try:
-        notes = json.loads(metadata[b"pandas"])
+        notes = json.loads((metadata or {})[b"pandas"])
         known = {name: notes[name] for name in ("creator", "pandas_version") if name in notes}
         known["columns"] = [_named(column) for column in notes["columns"] if column["field_name"] not in names]
-        known["column_indexes"] = [_named(column) for column in notes["column_indexes"]]
+        known["column_indexes"] = [{**_named(column), "name": None} for column in notes["column_indexes"]]
         # by name: the description of a range counts the records of the original
         by_name = [index for index in notes["index_columns"] if isinstance(index, str)]
         known["index_columns"] = [index for index in by_name if index not in names]
     except (KeyError, TypeError, ValueError):
-        return own  # nothing of pandas, or nothing that pandas would understand
-    return {**own, b"pandas": json.dumps(known).encode()}
+        return {}  # nothing of pandas, or nothing that pandas would understand
+    return {b"pandas": json.dumps(known).encode()}
 
 
 def _named(column: dict[str, Any]) -> dict[str, Any]:
@@ -211,13 +209,14 @@ def _named(column: dict[str, Any]) -> dict[str, Any]:
 def _rebuild_pandas(
     frame: Any, replace: Mapping[str, Array], drop: Sequence[str], keep: NDArray[np.bool_] | None
 ) -> Any:
-    rest = (frame if keep is None else frame.loc[keep]).drop(columns=list(drop)).copy()
+    rest = (frame if keep is None else frame.loc[keep]).drop(columns=list(drop)).reset_index(drop=True)
+    rest.columns.name = None  # a note of the keeper, as the index is
     for name, values in replace.items():
         new = values.to_pandas(types_mapper=_family(frame, name))
         dtype = frame[name].dtype
         if is_text(values.type) and dtype != new.dtype:
             # A series, because pandas takes an array of objects that are texts for a column of texts.
-            rest[name] = new.astype(dtype).set_axis(rest.index)
+            rest[name] = new.astype(dtype)
         else:
             rest[name] = new.array
     return rest

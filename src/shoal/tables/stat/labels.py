@@ -29,7 +29,6 @@ Code: TypeAlias = float | str
 Measure = Literal["nominal", "ordinal", "scale"]
 
 _LABELS = b"shoal.labels"
-_FILE_LABEL = b"shoal.file_label"
 _NAN = np.uint64(0x7FF8_0000_0000_0000)  # a quiet NaN; its lowest byte is free
 _LOWEST_BYTE = np.uint64(0xFF)
 
@@ -91,18 +90,6 @@ def _code(code: Any, if_open: float | None = None) -> Code:
 
 def _finite(code: Code) -> Code | None:
     return None if isinstance(code, float) and np.isinf(code) else code
-
-
-def file_label_of(schema: pa.Schema) -> str | None:
-    """Return the label of a file."""
-    text = (schema.metadata or {}).get(_FILE_LABEL)
-    return None if text is None else text.decode(errors="replace")
-
-
-def with_file_label(schema: pa.Schema, label: str | None) -> pa.Schema:
-    """Note what a file is about; other metadata stays."""
-    rest = {key: value for key, value in (schema.metadata or {}).items() if key != _FILE_LABEL}
-    return schema.with_metadata({**rest, _FILE_LABEL: label.encode()} if label else rest)
 
 
 def user_missing(column: Array, labels: Labels) -> NDArray[np.bool_]:

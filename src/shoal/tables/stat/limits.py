@@ -21,12 +21,10 @@ from shoal.tables.stat.dates import LIMITS, TYPES, Moment, Package, arrow_number
 from shoal.tables.stat.labels import (
     Code,
     Labels,
-    file_label_of,
     labels_of,
     letters_of,
     tagged,
     used_labels,
-    with_file_label,
     with_labels,
 )
 from shoal.tables.text_values import decoded, first_where, one_chunk
@@ -50,7 +48,6 @@ class Holder:
     text: int
     label: int
     value_label: int
-    file_label: int
     largest: float
     smallest: float = 0.0  # of numbers other than zero
     characters: str = r"^[^\x00]*$"  # of texts
@@ -68,7 +65,6 @@ _SPSS = Holder(
     text=32_767,
     label=256,
     value_label=120,
-    file_label=64,
     largest=float(np.nextafter(np.finfo(np.float64).max, 0)),
     has_missing_ranges=True,
 )
@@ -84,7 +80,6 @@ HOLDERS: dict[StatisticsKind, Holder] = {
         text=255,
         label=255,
         value_label=60,
-        file_label=20,
         characters=_PORTABLE,
     ),
     "dta": Holder(
@@ -96,7 +91,6 @@ HOLDERS: dict[StatisticsKind, Holder] = {
         text=2_000_000_000,
         label=80,
         value_label=32_000,
-        file_label=80,
         largest=8.988e307,
         has_letters=True,
         case_matters=True,
@@ -110,7 +104,6 @@ HOLDERS: dict[StatisticsKind, Holder] = {
         text=32_767,
         label=256,
         value_label=0,
-        file_label=40,
         largest=7.2e75,
         smallest=5.4e-79,
     ),
@@ -152,8 +145,7 @@ def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
             raise DataError(f"column '{field.name}' {error}") from None
         fields.append(with_labels(pa.field(field.name, column.type), _fitted(labels, column.type, kind)))
         columns.append(column)
-    label = file_label_of(table.schema)
-    return pa.table(columns, schema=with_file_label(pa.schema(fields), _spelt(label, holder.file_label, kind)))
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:

@@ -18,7 +18,7 @@ from shoal.errors import FileError, MissingExtra
 from shoal.tables.arrow import Array, pc
 from shoal.tables.stat.dates import Moment, Package, moment_of, moments, to_arrow_numbers
 from shoal.tables.stat.formats import is_whole
-from shoal.tables.stat.labels import Code, Labels, tagged, with_file_label, with_labels
+from shoal.tables.stat.labels import Code, Labels, tagged, with_labels
 from shoal.tables.stat.limits import StatisticsKind
 
 
@@ -70,8 +70,7 @@ def _table(path: Path, data: bytes, kind: StatisticsKind) -> pa.Table | None:
         return None
     columns = {name: _column(cells, name, said, _PARSERS[kind].package) for name, cells in values.items()}
     fields = [with_labels(pa.field(name, column.type), labels) for name, (column, labels) in columns.items()]
-    schema = with_file_label(pa.schema(fields), said.file_label)
-    return pa.table([column for column, _ in columns.values()], schema=schema)
+    return pa.table([column for column, _ in columns.values()], schema=pa.schema(fields))
 
 
 def _parsed(path: Path, kind: StatisticsKind, *, metadataonly: bool = False) -> tuple[dict[str, list[Any]], Any]:

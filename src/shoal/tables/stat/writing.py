@@ -15,7 +15,7 @@ from shoal.tables.arrow import Array
 from shoal.tables.dtypes import is_text
 from shoal.tables.stat.dates import Package, arrow_numbers, to_package_numbers, type_moment
 from shoal.tables.stat.formats import display_of
-from shoal.tables.stat.labels import Code, Labels, file_label_of, labels_of, letters_of
+from shoal.tables.stat.labels import Code, Labels, labels_of, letters_of
 from shoal.tables.stat.limits import HOLDERS, StatisticsKind, held
 from shoal.tables.text_values import one_chunk
 
@@ -54,7 +54,7 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
     frame = pl.DataFrame([_series(pl, ready, name, name in lettered, package) for name in ready.column_names])
     options = {name: value for name, value in options.items() if value}
     try:
-        writer_entry_point(frame, str(path), file_label=file_label_of(ready.schema) or "", **_WRITERS[kind], **options)
+        writer_entry_point(frame, str(path), file_label="", **_WRITERS[kind], **options)
     except Exception as error:  # with values in its words, some of them
         if "Unable to write" in str(error):
             raise FileError(f"'{path}' cannot be written: the disk gave an error, or is full") from None
