@@ -8,7 +8,11 @@ from typing import Any
 
 
 class ShoalError(Exception):
-    """Base of everything that Shoal raises on purpose."""
+    """Base of everything that Shoal raises on purpose; `sentences` lists what is wrong, one problem each."""
+
+    def __init__(self, *sentences: str) -> None:
+        self.sentences = sentences
+        super().__init__("\n".join(sentences))
 
 
 class PlanError(ShoalError):
@@ -16,7 +20,7 @@ class PlanError(ShoalError):
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         self.problems = problems
-        super().__init__("\n".join(in_a_line(field, what) for field, what in problems))
+        super().__init__(*(in_a_line(field, what) for field, what in problems))
 
 
 class UntreatedColumns(PlanError):
@@ -68,7 +72,7 @@ class CheckFailed(ShoalError):
     def __init__(self, failures: list[str], found: Mapping[str, Any] | None = None) -> None:
         self.failures = failures
         self.found = dict(found or {})
-        super().__init__("\n".join(failures))
+        super().__init__(*failures)
 
 
 class MissingExtra(ShoalError, ImportError):

@@ -82,7 +82,8 @@ def test_check_passes_on_k_and_warns_of_other_columns(surveyed, tmp_path, run):
     code, out, _ = run("check", path, "-k", 5, "--quasi", "age,income", "--confidential", "debt")
     said = " ".join(out.split())
     assert code == 0
-    assert "Passed: 5,000 records" in said
+    assert said.startswith("Warning: 5,000 of 5,000 records are unique")  # above everything else
+    assert "Passed, except for the warning above: 5,000 records" in said
     assert "Warning: 5,000 of 5,000 records are unique in columns other than the quasi-identifiers: 'weight'" in said
     again = shoal.check(path, manifest=f"{path}.manifest.json")["file"]
     assert again["unchanged"]["debt"]["role"] == "confidential"
@@ -102,11 +103,20 @@ def test_a_file_is_called_safe_only_if_no_record_is_unique_in_all_its_columns():
     assert masked["headline"]["safe"]
     assert masked["headline"]["text"].startswith("Safe over all published columns")
     with_debt = file_of(table.select(["age", "income", "debt"]), quasi=["age", "income"], confidential=["debt"])
-    assert with_debt["headline"]["severity"] == "note"
+    assert with_debt["headline"]["severity"] == "warning"
     assert not with_debt["headline"]["safe"]
     assert "An intruder who knows 'debt'" in with_debt["headline"]["text"]
     with_weight = file_of(table.select(["age", "income", "weight"]), quasi=["age", "income"], publish=["weight"])
     assert with_weight["headline"]["severity"] == "warning"
+
+
+def test_one_sensitive_column_that_singles_records_out_with_others_is_named_in_a_warning():
+    rng = np.random.default_rng(5)
+    table = pa.table({"x": rng.normal(size=600), "y": rng.normal(size=600), "ill": rng.integers(0, 6, 600)})
+    found = file_of(table, quasi=["x", "y"], confidential=["ill"])["headline"]
+    many = found["records"]
+    assert found["severity"] == "warning"
+    assert found["text"].startswith(f"An intruder who also knows 'ill' of a person may single out {many} records.")
 
 
 def test_columns_that_are_harmless_alone_are_found_in_combination():

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from shoal.app.private_folder import private_folder
 from shoal.errors import FileError, MissingExtra, PlanError
+from shoal.text import visible
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -244,9 +245,18 @@ class Discreet(logging.Handler):
         sys.stderr.write(f"error: an unexpected {what}; set SHOAL_DEBUG=1 to see where it happened\n")
 
 
+class Visible(logging.Formatter):
+    """Shows names of columns and files without characters that a terminal obeys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        return "\n".join(visible(line) for line in super().format(record).split("\n"))
+
+
 def keep_quiet() -> None:
     """Log failures only, and without values from the data unless SHOAL_DEBUG is set."""
     handler = logging.StreamHandler() if os.environ.get("SHOAL_DEBUG") else Discreet()
+    handler.setFormatter(Visible())
     logging.basicConfig(level=logging.ERROR, handlers=[handler], force=True)
     for logger in logging.root.manager.loggerDict.values():
         if isinstance(logger, logging.Logger):

@@ -7,7 +7,6 @@ sentence. When the page goes away, so does the worker.
 import contextlib
 import json
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -22,6 +21,7 @@ from shoal.errors import MissingExtra, PlanError, ShoalError
 from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
 from shoal.tables import open_table
+from shoal.text import quoted
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
 REPORT = "report.html"
@@ -93,7 +93,7 @@ def _again(target: Path) -> Found:
     names = {field: getattr(done, field) for field in ("input", "output", "edits")}
     plan = done.updated(**{field: file_name(each) for field, each in names.items() if isinstance(each, str)})
     path.write_text(plan.to_toml(), encoding="utf-8")
-    from_plan = shlex.join(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
+    from_plan = quoted(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
     files = {"masked": target, "report": target.with_name(REPORT), "plan": path, "manifest": manifest_beside(target)}
     return {
         "files": {what: each.name for what, each in files.items() if each.is_file()},
@@ -144,7 +144,7 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
     except PlanError as error:
         return {"problems": sentences(error)}
     except ShoalError as error:
-        return {"problems": str(error).splitlines()}
+        return {"problems": list(error.sentences)}
     except KeyboardInterrupt:
         return {"problems": []}
     except MemoryError:

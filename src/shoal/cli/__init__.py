@@ -4,23 +4,23 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from rich.text import Text
 from typer.exceptions import TyperException
 
 from shoal import __version__
 from shoal.cli.app import app as app_command
 from shoal.cli.check import assess_command, check_command
 from shoal.cli.edits import edits_command
-from shoal.cli.options import PlanCommand, help_of
-from shoal.cli.output import print_json, stderr, stdout
+from shoal.cli.options import PlanCommand, help_of, spelled
+from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
 from shoal.cli.protect import protect_command
 from shoal.cli.roles import roles_command
 from shoal.cli.sweep import sweep_command
-from shoal.errors import CheckFailed, ShoalError, UntreatedColumns
+from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
 
 app = typer.Typer(
     name="shoal",
@@ -82,7 +82,8 @@ def demo_command(
         print_json({**summary, "files": paths})
     else:
         stdout().print(f"{INTRODUCTION}\n")
-        stdout().print(shown(summary), files(paths))
+        show(shown, summary)
+        show(files, paths)
 
 
 def main() -> None:
@@ -97,14 +98,16 @@ def main() -> None:
         sys.stdout.flush()
     except TyperException as error:
         if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
-            _fail("error", [f"{sentence}. See shoal --help."], 2)
+            _fail("error", [f"{sentence}{'' if sentence.endswith('?') else '.'} See shoal --help."], 2)
         raise SystemExit(2) from None
     except CheckFailed as failed:
         _fail("failed", failed.failures, 1)
     except UntreatedColumns as error:
         _propose(error)
+    except PlanError as error:
+        _fail("error", [in_a_line(field, what, spelled(field, sys.argv)) for field, what in error.problems], 2)
     except ShoalError as error:
-        _fail("error", str(error).splitlines(), 2)
+        _fail("error", error.sentences, 2)
     except KeyboardInterrupt:  # once more, while the first was being answered
         code = _INTERRUPTED
     except Exception as error:
@@ -123,8 +126,8 @@ def _propose(error: UntreatedColumns) -> NoReturn:
     if "--json" in sys.argv:
         print_json(for_machines(error, sys.argv[1:]))
     else:
-        stderr().print(proposals(error))
-        stderr().print(instead(error, sys.argv[1:]), soft_wrap=True)  # to be copied
+        show(proposals, error.what, error.columns, console=stderr())
+        show_lines(instead(error, sys.argv[1:]), stderr())
     raise SystemExit(2)
 
 
@@ -140,12 +143,12 @@ def _unexpected(error: Exception) -> str:
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
 
-def _fail(kind: str, sentences: list[str], code: int) -> NoReturn:
+def _fail(kind: str, sentences: Iterable[str], code: int) -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:  # Python would try again at the end, and say more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     with contextlib.suppress(OSError):  # only the exit code is left to tell
         for sentence in sentences:
-            stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", sentence), soft_wrap=True)
+            complain(kind, sentence)
     raise SystemExit(code)

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Json, own, takes_plan
-from shoal.cli.output import print_json, stderr, stdout
+from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import CheckFailed
 from shoal.plan.options import names
-from shoal.text import counted, listed
+from shoal.text import listed, visible
 
 
 @takes_plan("k", "quasi", "confidential", "edits", "csv")
@@ -46,7 +46,7 @@ def check_command(
     With a manifest, verify a release again; with earlier releases, check what all reveal together. Other columns that
     single out records are a warning: name sensitive ones with --confidential.
     """
-    from shoal.cli.display import headline
+    from shoal.cli.display import checked, findings
     from shoal.evidence.check import check
 
     try:
@@ -55,45 +55,24 @@ def check_command(
         if as_json:
             print_json({"passed": False, "failures": failed.failures, **failed.found})
         else:
-            _print_warnings(failed.found)
+            if failed.found.get("file", {}).get("findings"):
+                show(findings, failed.found["file"], console=stderr())
+            _print_notes(failed.found)
         raise
     if as_json:
         print_json({"passed": True, **result})
         return
-    stdout().print(_verdict(result), markup=False)
-    stdout().print(headline(result["file"]))
-    _print_warnings(result)
+    show(checked, result)
+    _print_notes(result)
 
 
-def _verdict(result: dict[str, Any]) -> str:
-    """Return a sentence on what was found to hold."""
-    blocks = result.get("blocks", [{**result, "attributes": result["quasi"]}])
-    held = "".join(
-        f"; k = {result['k']} holds for {', '.join(each['attributes'])}, in {each['groups']:,} groups of "
-        f"{each['smallest']} to {each['largest']}"
-        for each in blocks
-    )
-    also = "so does" if result["edits"] == 1 else "so do"
-    rules = f"; {also} {counted(result['edits'], 'rule')}" if result["edits"] else ""
-    same = "this is the file that was published, of " if "unverified" in result else ""
-    return f"Passed: {same}{counted(result['records'], 'record')}{held}{rules}." + "".join(
-        f"\nTogether with {' and '.join(each['against'])}: {each['groups']:,} intersections of groups by "
-        f"{', '.join(each['attributes'])}, the smallest of {counted(each['smallest'], 'record')}."
-        for each in result.get("against", [])
-    )
-
-
-def _print_warnings(result: dict[str, Any]) -> None:
+def _print_notes(result: dict[str, Any]) -> None:
     """Print what could not be verified, and figures that need care."""
     for each in result.get("unverified", []):
-        stderr().print(f"not verified again: {each}", markup=False, soft_wrap=True)
+        show_lines(visible(f"note: this check cannot verify {each}."), stderr())
     if differing := result.get("differing"):
-        stderr().print(
-            f"note: the releases differ in {listed(differing)}; if rows are not in the same order, name a key, or "
-            "records seem to hide worse than they do",
-            markup=False,
-            soft_wrap=True,
-        )
+        text = f"note: the releases differ in {listed(differing)}. If rows are not in the same order, add --key: "
+        show_lines(visible(f"{text}otherwise records seem less protected than they are."), stderr())
 
 
 @takes_plan("quasi", "confidential", "types", "levels", "csv")
@@ -126,4 +105,4 @@ def assess_command(
     if as_json:
         print_json(result)
     else:
-        stdout().print(assessment(result))
+        show(assessment, result)

@@ -109,16 +109,37 @@ def release(summary: dict[str, Any]) -> RenderableType:
 
 
 def headline(file: dict[str, Any]) -> Text:
-    """Show the worst of the risk of the whole file: red where it is a warning, green where all columns are safe."""
+    """Show the worst of the risk of the whole file: red where a stranger can use it, green where all is safe."""
     found = file["headline"]
     if found["severity"] == "warning":
-        return Text(f"Warning: {found['text']}", "bold red")
+        return Text(f"Warning: {found['text']}", "bold red" if file["findings"] else "yellow")
     return Text(found["text"], "bold green" if found["safe"] else "bold")
 
 
-def _also(file: dict[str, Any]) -> list[Text]:
-    """Show what else gives records away."""
-    return [_message({"severity": "warning", "text": each["text"]}) for each in file["findings"][1:]]
+def findings(file: dict[str, Any]) -> RenderableType:
+    """Show the worst of the risk of the whole file, and what else gives records away."""
+    also = (_message({"severity": "warning", "text": each["text"]}) for each in file["findings"][1:])
+    return Group(headline(file), *also)
+
+
+def checked(result: dict[str, Any]) -> RenderableType:
+    """Show what a check found: risks first, then what holds."""
+    blocks = result.get("blocks", [{**result, "attributes": result["quasi"]}])
+    held = "".join(
+        f"; k = {result['k']} holds for {', '.join(each['attributes'])}, in {each['groups']:,} groups of "
+        f"{each['smallest']} to {each['largest']}"
+        for each in blocks
+    )
+    also = "so does" if result["edits"] == 1 else "so do"
+    rules = f"; {also} {counted(result['edits'], 'rule')}" if result["edits"] else ""
+    same = "this is the file that was published, of " if "unverified" in result else ""
+    warned = ", except for the warning above" if result["file"]["headline"]["severity"] == "warning" else ""
+    lines = [f"Passed{warned}: {same}{counted(result['records'], 'record')}{held}{rules}."] + [
+        f"Together with {' and '.join(each['against'])}: {each['groups']:,} intersections of groups by "
+        f"{', '.join(each['attributes'])}, the smallest of {counted(each['smallest'], 'record')}."
+        for each in result.get("against", [])
+    ]
+    return Group(findings(result["file"]), *map(Text, lines))
 
 
 def _unchanged(file: dict[str, Any]) -> Table:
@@ -330,7 +351,7 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     if gone := result["suppressed"]:
         head.append(f" {counted(gone, 'record')} of the original left out: loss and risk are of those published.")
     left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
-    parts: list[RenderableType] = [head, headline(result["risk"]["file"]), *_also(result["risk"]["file"]), *left_out]
+    parts: list[RenderableType] = [head, findings(result["risk"]["file"]), *left_out]
     parts += ["", risk(result["risk"])]
     if result["risk"]["file"]["unchanged"]:
         parts += ["", _unchanged(result["risk"]["file"])]

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Json, takes_plan
-from shoal.cli.output import print_json, stdout
+from shoal.cli.output import print_json, show
 from shoal.plan.fields import FILES
 
 
@@ -24,4 +24,4 @@ def edits_command(
     if as_json:
         print_json({"rules": found})
     else:
-        stdout().print(rules_table(found))
+        show(rules_table, found)

@@ -1,7 +1,7 @@
 """The options that commands share: those of the plan, made from its fields, and a few of the commands' own."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -69,6 +69,15 @@ def takes_plan(*fields: str, model: type[BaseModel] = Plan) -> Callable[[Callabl
 def help_of(field: str) -> str:
     """Return the help of a field of the plan, for a command that has an option of its own for it."""
     return next(option.help for option in options_of(Plan) if option.path == (field,))
+
+
+def spelled(field: str, arguments: Sequence[str]) -> str:
+    """Return the option of a field, as it was typed if it was; the field itself where there is none, as in a plan."""
+    path = tuple(field.split("."))
+    found = [each for each in options_of(Plan) if each.path in (path, path[:1])]
+    spellings = [spelling for each in found for spelling in each.spellings] or [f"--{field.replace('_', '-')}"]
+    typed = [each for each in spellings if any(word.partition("=")[0] == each for word in arguments)]
+    return typed[0] if typed else found[0].spelling if found else field
 
 
 def _parameter(option: Option) -> inspect.Parameter:

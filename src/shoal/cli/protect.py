@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
-from shoal.cli.output import print_json, stderr, stdout
+from shoal.cli.output import print_json, show, stderr
 from shoal.errors import PlanError
 from shoal.plan import Plan
 
@@ -54,7 +54,8 @@ def protect_command(
     if as_json:
         print_json({**summary, "files": paths})
     else:
-        stdout().print(shown(summary), files(paths))
+        show(shown, summary)
+        show(files, paths)
 
 
 def _complete(plan: Plan | None, options: dict[str, Any]) -> Plan:

@@ -8,9 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.cli.options import Json, Overwrite, own, takes_plan
-from shoal.cli.output import print_json, stderr, stdout
+from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
+from shoal.text import quoted, visible
 
 _COLOURS = {"identifier": "red", "weights": "yellow", "publish": "green"}
 
@@ -40,8 +41,8 @@ def roles_command(
     if as_json:
         print_json({"columns": found.rows})
         return
-    stdout().print(_table(found))
-    stdout().print(Text(_next(found, k, output)), soft_wrap=True)
+    show(_table, found.proposals)
+    show_lines(_next(found, k, output))
 
 
 def _write(text: str, path: Path) -> None:
@@ -51,7 +52,7 @@ def _write(text: str, path: Path) -> None:
         raise FileError(f"'{path}' cannot be written. Choose another place.") from None
 
 
-def _table(found: Any) -> Table:
+def _table(found: list[Any]) -> Table:
     from shoal.evidence.roles import COLUMNS, row_of
 
     shown = Table(*(name.capitalize() for name in COLUMNS), box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -67,7 +68,8 @@ def _next(found: Any, k: str, output: str | None) -> str:
     from shoal.pipeline.roles import proposed_command
 
     if output is not None:
-        return f"\nWritten to {output}. Read it, correct it, then:\n\n  shoal protect --plan {output} -o masked.csv"
+        command = quoted(["shoal", "protect", "--plan", output, "-o", "masked.csv"])
+        return f"\nWritten to {visible(output)}. Read it, correct it, then:\n\n  {command}"
     try:
         command = proposed_command(found.plan(k=k))
     except PlanError as error:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
-from shoal.cli.output import print_json, stderr, stdout
+from shoal.cli.output import print_json, show, stderr
 from shoal.errors import PlanError
 from shoal.plan.commands import SWEEP_FIELDS
 from shoal.plan.fields import FILES
@@ -62,7 +62,7 @@ def sweep_command(
     if as_json:
         print_json(found.to_dict())
     else:
-        stdout().print(sweep_table(found.rows, found.chosen or found.nearest, found.verdict))
+        show(sweep_table, found.rows, found.chosen or found.nearest, found.verdict)
 
 
 def sizes_of(text: str) -> list[int]:

@@ -1,7 +1,6 @@
 """Columns without a treatment: what is proposed for each, and the command that carries it out."""
 
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tomli_w
@@ -13,26 +12,27 @@ from shoal.errors import UntreatedColumns
 from shoal.plan import Plan
 from shoal.plan.commands import SWEEP_FIELDS
 from shoal.plan.options import Option, options_of, read, write
+from shoal.text import quoted
 
 _COLOURS = {"identifier": "red", "weights": "yellow", "publish": "yellow"}
 _WIDTH = 78  # of a line of the command, without its backslash
 _PLAN_FILE = "The command line cannot express this. Put these lines into a plan file and use --plan"
 
 
-def proposals(error: UntreatedColumns) -> RenderableType:
+def proposals(what: str, columns: Sequence[Mapping[str, str]]) -> RenderableType:
     """Return a table of the columns without a treatment."""
     table = Table("Column", "Treatment", "Reason", box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.columns[0].overflow = "fold"
-    for row in error.columns:
+    for row in columns:
         reason = f"{row['reason']}. {row['warning']}" if row["warning"] else row["reason"]
         table.add_row(Text(row["column"]), Text(row["treatment"], _COLOURS.get(row["treatment"], "")), Text(reason))
-    return Group(Text.assemble(("error:", "bold red"), f" {error.what} Nothing was written.\n"), table, "")
+    return Group(Text.assemble(("error:", "bold red"), f" {what} Nothing was written.\n"), table, "")
 
 
-def instead(error: UntreatedColumns, arguments: Sequence[str]) -> Text:
+def instead(error: UntreatedColumns, arguments: Sequence[str]) -> str:
     """Return what to run instead of a command with these arguments."""
     again = command(error, arguments)
-    return Text(f"{error.ADVICE}:\n\n{again}" if again else f"{_PLAN_FILE}:\n\n{tomli_w.dumps(error.options)}")
+    return f"{error.ADVICE}:\n\n{again}" if again else f"{_PLAN_FILE}:\n\n{tomli_w.dumps(error.options)}"
 
 
 def for_machines(error: UntreatedColumns, arguments: Sequence[str]) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def command(error: UntreatedColumns, arguments: Sequence[str]) -> str | None:
     texts = {each.name: texts if each.repeated else texts[0] for each, texts in written.items()}
     if read(written, texts) != error.options:
         return None
-    first = shlex.join(["shoal", *_without(arguments, options)])
+    first = quoted(["shoal", *_without(arguments, options)])
     lines = [line for each, texts in written.items() for text in texts for line in _lines(each, text)]
     return " \\\n    ".join([first, *lines])
 
@@ -75,7 +75,7 @@ def _lines(option: Option, text: str) -> Iterator[str]:
     names = text.split(",") if option.form == "names" else [text]
     while names:
         many = len(names)
-        while many > 1 and len(shlex.join([option.spelling, ",".join(names[:many])])) > _WIDTH - 4:
+        while many > 1 and len(quoted([option.spelling, ",".join(names[:many])])) > _WIDTH - 4:
             many -= 1
-        yield shlex.join([option.spelling, ",".join(names[:many])])
+        yield quoted([option.spelling, ",".join(names[:many])])
         names = names[many:]

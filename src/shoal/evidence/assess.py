@@ -258,7 +258,7 @@ def _said_of(what: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError("\n".join(f"in the {what}, {line}" for line in str(error).splitlines())) from None
+        raise DataError(*(f"in the {what}, {each}" for each in error.sentences)) from None
 
 
 def _known(intruder: Sequence[str], names: list[str]) -> list[str]:

@@ -186,7 +186,9 @@ def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> It
     said = None if seen.manifest is None else seen.manifest.verified.rules
     if not rules:
         if said is not None:
-            seen.found["unverified"].append(f"that {counted(said.number, 'rule')} hold, which were not given")
+            seen.found["unverified"].append(
+                f"that {counted(said.number, 'rule')} hold: add them with --edits or --edit"
+            )
         return
     if seen.manifest is not None and len(rules) != (number := 0 if said is None else said.number):
         yield f"{counted(len(rules), 'rule')} given, where the manifest speaks of {number:,}"
@@ -194,7 +196,7 @@ def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> It
         refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
     broken = _broken(seen.table, rules, original)
     if said is not None and said.excused:
-        seen.found["unverified"] += (f"{each}: original records that broke rules were kept" for each in broken)
+        seen.found["unverified"] += (f"rules that original records broke, which were kept: {each}" for each in broken)
     else:
         yield from broken
 

@@ -67,7 +67,7 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
     except ShoalError as error:
         if not failures:
             raise
-        return Recheck(None, failures=[*failures, *str(error).splitlines()])
+        return Recheck(None, failures=[*failures, *error.sentences])
     failures += _other_shape(table, manifest.published)
     blocks = []
     for block in manifest.verified.blocks:
@@ -217,13 +217,13 @@ def _unlike(found: Diverse, said: Diverse) -> Iterator[str]:
 def _unverified(manifest: Manifest) -> Iterator[str]:
     """Say what was verified before the file was published, and cannot be without the original."""
     verified = manifest.verified
-    yield "that values come from the original, and other attributes are as they were there"
+    yield "that the masked values were computed from the original, and the other columns are unchanged"
     if verified.k is None:
-        yield "what the method promises, which forms no groups that the file would show"
+        yield "what the method promises: it forms no groups that the file would show"
     if manifest.plan.get("epsilon") is not None:
-        yield "differential privacy, which is a promise on how the file was made and does not show in it"
+        yield "differential privacy: it is a promise on how the file was made and does not show in it"
     if verified.weighted_totals:
         yield "that groups keep their weighted totals"
     for said in (said for block in verified.blocks for said in block.diversity):
         if said.t is not None and said.order == "levels":
-            yield f"how close groups are to the file in '{said.attribute}', whose levels are in no manifest"
+            yield f"t-closeness in '{said.attribute}': its levels are in no manifest"

@@ -50,7 +50,7 @@ def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
                 )
             )
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
     return notes
 
 
@@ -90,7 +90,7 @@ def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
         if own:
             found.append(warning(f"'{attribute.name}' is released unchanged in {counted(own, 'record')}."))
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
     return found
 
 

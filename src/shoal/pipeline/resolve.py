@@ -125,16 +125,16 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
     if plan.publish == "rest":
         resolved = resolved.decided(publish=[name for name in table.names if name not in resolved.named])
     types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}
-    problems = []
+    problems: list[str] = []
     for name in resolved.used:
         if name in types:
             continue
         try:
             types[name] = infer_type(table, name)
         except DataError as error:
-            problems.append(str(error))
+            problems += error.sentences
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
     return resolved.decided(types=types)
 
 
@@ -238,18 +238,19 @@ def _described(
     inferred: Collection[str],
 ) -> list[Attribute]:
     """Describe the attributes by what a pass over all records has shown; refuse those that cannot be masked."""
-    attributes, problems = [], []
+    attributes: list[Attribute] = []
+    problems: list[str] = []
     for name in plan.used:
         column = summary.columns[name]
         try:
             _refuse_column(name, column, plan, strategy, inferred)
             attributes.append(_attribute(name, plan, records, column))
         except DataError as error:
-            problems.append(str(error))
+            problems += error.sentences
     if plan.weights is not None:
         problems += _weight_problems(plan.weights, summary.columns[plan.weights], records.outline)
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
     _refuse_large_k(plan, summary.records)
     return attributes
 

@@ -3,7 +3,6 @@
 The rules stand in `shoal.pipeline.role_rules`.
 """
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from shoal.tables import Table
 from shoal.tables.attributes import infer_type
 from shoal.tables.dtypes import inner, is_number
 from shoal.tables.profile import ColumnProfile, Pairs, Profiles, pair_piece, profile_piece
+from shoal.text import quoted
 
 _LOOKED_INTO = 4  # columns that may be numbers of units and are compared with all others
 
@@ -169,6 +169,6 @@ def codes_of(proposals: Iterable[Proposal]) -> dict[str, list[int | float]]:
 
 def proposed_command(plan: Plan) -> str:
     """Return the command that carries a proposed plan out; two, with a plan file, where only that can express it."""
-    source = shlex.quote(file_name(plan.input or ""))
+    source = quoted([file_name(plan.input or "")])
     by_file = f"shoal roles {source} -k {plan.k} -o plan.toml\nshoal protect --plan plan.toml -o masked.csv"
     return protect_command(plan) or by_file

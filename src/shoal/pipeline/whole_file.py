@@ -25,6 +25,7 @@ from shoal.text import counted, listed
 
 SAMPLED = 20_000  # records in which relations between columns are looked for
 _NAMED = 3  # columns that a headline names
+_FEW = 10  # records singled out by sensitive values; more of them are a warning
 _LARGEST = 1e150  # whose square is a number
 
 Finding = dict[str, Any]
@@ -161,7 +162,7 @@ def refuse_given_away(found: Finding, plan: Plan) -> None:
         if 2 * each["exact"] > records
     ]
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
 
 
 def _exposed(sizes: Sizes, k: int) -> dict[str, Any]:
@@ -254,7 +255,7 @@ def _headline(found: Finding, columns: Columns) -> Finding:
         return {"severity": "warning", "safe": False, **found["findings"][0]}
     whole = found.get("everything")
     if whole is None or whole["uniques"]:
-        return {"severity": "note", "safe": False, **_on_sensitive(found, columns)}
+        return {"safe": False, **_on_sensitive(found, columns)}
     text = (
         "Safe over all published columns: every record shares its values with at least "
         f"{counted(whole['smallest'] - 1, 'other')}."
@@ -308,15 +309,31 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
     """Explain that only sensitive columns, which a stranger is presumed not to know, single records out."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] == "confidential"}
     names = worst_first(rows)
-    promised = f"Every record has at least {counted(columns.k - 1, 'other')} like it in the columns that a stranger "
-    promised = f"{promised}may know." if "with_masked" in found else "No column that a stranger may know is released."
+    others = counted(columns.k - 1, "other")
+    promised = f"Every record has at least {others} like it in the columns that a stranger may know."
+    if "with_masked" not in found:
+        promised = "No column that a stranger may know is released."
     if not rows:
-        return {"records": 0, "columns": [], "text": f"{promised} All other published values are synthetic."}
-    who = f"{listed(names[:_NAMED])}" if names else "several sensitive columns"
+        text = f"{promised} All other published values are synthetic."
+        return {"severity": "note", "records": 0, "columns": [], "text": text}
+    who = f"knows {listed(names[:_NAMED])}" if names else f"also knows {_some(list(rows))}"
     number = max((rows[name]["uniques"] or rows[name]["below_k"] for name in names), default=0)
     number = number or found["everything"]["uniques"]
-    text = f"{promised} An intruder who knows {who} of a person may still single out {counted(number, 'record')}."
-    return {"records": number, "columns": names[:_NAMED], "text": text}
+    many = counted(number, "record")
+    named = {"records": number, "columns": names[:_NAMED]}
+    if number <= _FEW:
+        text = f"{promised} An intruder who {who} of a person may still single out {many}."
+        return {"severity": "note", **named, "text": text}
+    return {
+        "severity": "warning",
+        **named,
+        "text": f"An intruder who {who} of a person may single out {many}. {promised}",
+    }
+
+
+def _some(names: list[str]) -> str:
+    """Name a column or two, or count them."""
+    return " and ".join(f"'{name}'" for name in names) if len(names) <= 2 else "several sensitive columns"
 
 
 def _on_determined(each: Finding, records: int) -> str:

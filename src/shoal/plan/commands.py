@@ -1,7 +1,6 @@
 """A plan as text, as Python, and as the command that carries it out, for readers of a report who want to repeat it."""
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -11,6 +10,7 @@ import tomli_w
 from shoal.errors import PlanError
 from shoal.plan.model import PATHS, Plan
 from shoal.plan.options import options_of, read, tables_of, write
+from shoal.text import quoted
 
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = (
@@ -109,4 +109,4 @@ def _joined(command: str, plan: Plan, options: list[list[str]]) -> str:
     """Return a command with one option per line, as a shell takes it."""
     data = file_name(plan.input or "")
     first = ["shoal", command, f"./{data}" if data.startswith("-") else data]
-    return " \\\n    ".join(shlex.join(line) for line in [first, *options])
+    return " \\\n    ".join(quoted(line) for line in [first, *options])

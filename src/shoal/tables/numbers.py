@@ -92,9 +92,9 @@ def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.flo
         try:
             columns.append(_complete(column_of(native, name), name, decimal))
         except DataError as error:
-            problems.append(str(error))
+            problems += error.sentences
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(native), 0))
 
 

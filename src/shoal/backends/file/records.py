@@ -181,7 +181,7 @@ def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: 
         elif not (is_number(kind) or is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)):
             problems.append(f"column '{name}' is of type {kind}, which cannot be masked; give it another role")
     if problems:
-        raise DataError("\n".join(problems))
+        raise DataError(*problems)
 
 
 def one_record(schema: pa.Schema) -> pa.Table:
