@@ -412,3 +412,12 @@ def file_exposure(rows: list[tuple], k: int) -> dict:
         "below_k": sum(count for count in counts.values() if count < k),
         "smallest": min(counts.values()),
     }
+
+
+def groups_below_k_units(alike: list, units: list, k: int) -> tuple[int, int, int]:
+    """Groups, those with records of fewer than k units, and the records in these; no value is a unit of its own."""
+    found: dict = {}
+    for place, (group, unit) in enumerate(zip(alike, units, strict=True)):
+        found.setdefault(group, []).append(("none", place) if unit is None else unit)
+    below = [members for members in found.values() if len({*members}) < k]
+    return len(found), len(below), sum(map(len, below))

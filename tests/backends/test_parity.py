@@ -21,7 +21,7 @@ SUM = "sum: wages + other == costs"
 CAPPED = "capped: if region == 'south' then cap <= 30"
 
 
-def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False) -> pa.Table:
+def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False, stays: int = 1) -> pa.Table:
     """Persons with attributes of every type, weights, strata, a sensitive attribute and columns that obey rules."""
     rng = np.random.default_rng(17)
     n = RECORDS
@@ -37,7 +37,7 @@ def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False) -> 
     days = np.datetime64("2001-03-01") + rng.integers(0, 4000, n)
     table = pa.table(
         {
-            "id": [f"p{i}" for i in range(n)],
+            "id": [f"p{i // stays}" for i in range(n)],
             "income": pa.array(rng.lognormal(7, 1, n), mask=missing()),
             "age": pa.array(rng.integers(18, 90, n), mask=missing()),
             "edu": pa.array(rng.choice(LEVELS["edu"], n), mask=missing()),
@@ -70,6 +70,7 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "mixed types": ({}, MIXED),
     "booleans": ({}, {"quasi": ["income", "owner"]}),
     "identifiers": ({}, {"quasi": NUMBERS, "identifiers": ["id", "town"]}),
+    "identifiers that repeat": ({"stays": 40}, {"blocks": [["income", "age"], ["wages"]], "strata": ["region"]}),
     "cells of a 2^d-tree": ({}, {"quasi": ["income", "age"], "scale": {**BLOCKS, "blocking": "2^d"}}),
     "min-max": ({}, {"quasi": NUMBERS, "standardize": "minmax"}),
     "no scale": ({}, {"quasi": NUMBERS, "standardize": "none"}),
@@ -165,6 +166,7 @@ ALWAYS_ON_SPARK = {
     "small strata merged",
     "weighted totals",
     "l, t and strata",
+    "identifiers that repeat",
     "rules and attribute blocks",
     "broken rules kept",
     "hybrid with strata",

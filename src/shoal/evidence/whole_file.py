@@ -21,6 +21,7 @@ def whole_file(
     roles: Mapping[str, str],
     synthetic: Sequence[str] = (),
     originals: Mapping[str, Codes] | None = None,
+    units: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
 
@@ -36,6 +37,8 @@ def whole_file(
         The roles of these others where they are known; one without a role may be known to strangers.
     originals
         Original values of changed attributes, in the order of the table's records.
+    units
+        What a manifest says of the units in groups.
     """
     changed = [*masked, *synthetic]
     others = [name for name in table.names if name not in changed]
@@ -57,7 +60,7 @@ def whole_file(
         unchanged,
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
-    return file_risk(DuckPairs(lambda: iter([batch])), columns)
+    return file_risk(DuckPairs(lambda: iter([batch])), columns, units=units)
 
 
 def _published(table: Table, name: str) -> Array:

@@ -95,6 +95,18 @@ class Block(_Part):
     diversity: list[Diverse] = []
 
 
+class Units(_Part):
+    """A dropped identifier that several records share, and how many groups have records of fewer than k of them."""
+
+    column: str
+    units: Count
+    attributes: list[str]
+    groups: Count
+    least: Count
+    below_k: Count
+    records: Count
+
+
 class Rules(_Part):
     """How many rules the release obeys; `excused`, if groups with original records that broke one need not."""
 
@@ -107,6 +119,7 @@ class Verified(_Part):
 
     k: Annotated[int, Field(ge=2)] | None = None
     blocks: list[Block] = []
+    units: list[Units] = []
     rules: Rules | None = None
     weighted_totals: bool = False
 
@@ -245,6 +258,7 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
     return Verified(
         k=plan.k if blocks else None,
         blocks=blocks,
+        units=[Units(**each) for each in found.file.get("units", [])],
         rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
         weighted_totals=plan.preserve is not None,
     )

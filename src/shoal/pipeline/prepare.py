@@ -29,6 +29,7 @@ from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, frequencies, sensitive_of
 from shoal.pipeline.summary import Summary
+from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.tables import Table
@@ -511,4 +512,5 @@ def promise_of(
         types=masker.types,
         heaviest=prepared.heaviest,
         unchanged=unchanged_columns(masker.plan, outline),
+        units=possible_units(masker.plan, outline),
     )

@@ -20,6 +20,7 @@ from shoal.kernels.l_diversity import DOMINANT, FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.units import Groups, Unit, units_in_groups
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -66,6 +67,8 @@ class Promise:
         Whether groups are told apart by the text of a file, such as CSV.
     unchanged
         The columns that are released unchanged.
+    units
+        The dropped identifiers that may tell units apart, such as patients.
     """
 
     plan: ResolvedPlan
@@ -81,6 +84,7 @@ class Promise:
     heaviest: float = 1.0
     spelled: bool = False
     unchanged: Sequence[Unchanged] = ()
+    units: Sequence[Unit] = ()
 
     @property
     def blocks(self) -> list[list[str]]:
@@ -190,6 +194,7 @@ class Pairs:
             columns[f"u{i}"] = countable_column(published, each.name) if text is None else countable(text)
             if each.number:
                 columns[f"n{i}"] = as_number(published.column(each.name))
+        columns |= {f"i{i}": countable_column(original, each.name) for i, each in enumerate(promise.units)}
         if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
@@ -250,9 +255,16 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    file = file_risk(database, columns, known)
+    file = file_risk(database, columns, known, _units(database, promise))
     refuse_given_away(file, promise.plan)
     return replace(found, diversity=diversity, closeness=closeness, dominated=_dominated(database, promise), file=file)
+
+
+def _units(database: Database, promise: Promise) -> list[dict[str, Any]]:
+    """Count the units in every group."""
+    groups = [Groups([*block, *promise.strata], _keys(promise, block)) for block in promise.blocks]
+    originals = [f"x{j}" for j in range(len(promise.attributes))]
+    return units_in_groups(database, promise.units, groups, originals, promise.plan.k or 2)
 
 
 def _keys(promise: Promise, block: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.measures.determination import CLOSE, EXACT, Linear, determining_category, linear_relation
 from shoal.pipeline.counting import Database, Sizes, exposure_of, sizes_of_each
+from shoal.pipeline.units import on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -105,7 +106,9 @@ def as_number(column: Array) -> Array:
     return column if is_number(kind) else column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
 
 
-def file_risk(database: Database, columns: Columns, counted_already: Sizes | None = None) -> Finding:
+def file_risk(
+    database: Database, columns: Columns, counted_already: Sizes | None = None, units: Sequence[Finding] = ()
+) -> Finding:
     """Measure what the whole file gives a stranger.
 
     Parameters
@@ -116,6 +119,8 @@ def file_risk(database: Database, columns: Columns, counted_already: Sizes | Non
         What is in the file.
     counted_already
         The equivalence classes of the masked quasi-identifiers, where these were counted.
+    units
+        What is known of the units in groups: see `shoal.pipeline.units.units_in_groups`.
 
     Returns
     -------
@@ -124,7 +129,8 @@ def file_risk(database: Database, columns: Columns, counted_already: Sizes | Non
         that a stranger may know), ``with_masked`` (these and the masked ones) and ``everything`` (all published
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
         ``distinct``, the share of distinct combinations; ``determined``, masked attributes that follow from unchanged
-        columns; ``findings``, what gives records away, the worst first; ``headline``, the worst in a sentence.
+        columns; ``units``, as given; ``findings``, what gives records away, the worst first; ``headline``, the worst in
+        a sentence.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
@@ -146,6 +152,7 @@ def file_risk(database: Database, columns: Columns, counted_already: Sizes | Non
     records = _records(sizes[-1]) if sizes else 0
     found["determined"] = [*_determined(database, columns, records)] if at and columns.originals else []
     found["sampled"] = bool(found["determined"] or columns.originals) and records > SAMPLED
+    found["units"] = [*units]
     found["findings"] = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
     found["headline"] = _headline(found, columns)
     return found
@@ -265,6 +272,7 @@ def _headline(found: Finding, columns: Columns) -> Finding:
 
 def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Finding]:
     """Yield what gives records away to a stranger."""
+    yield from on_units(found["units"], columns.k)
     for each in found["determined"]:
         if each["records"]:
             yield {"records": each["records"], "columns": each["by"], "text": _on_determined(each, records)}

@@ -158,7 +158,7 @@ class Plan(BaseModel):
     k: GroupSize = option(
         None,
         "protection",
-        "minimum group size: records in every group (with `mic1d`: values in every part)",
+        "minimum group size: records, not people, in every group (with `mic1d`: values in every part)",
         "-k",
         public=True,
     )

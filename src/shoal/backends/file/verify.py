@@ -97,7 +97,8 @@ class FilePairs:
     def _side_by_side(self, path: Path) -> Iterator[tuple[int, pa.Table, pa.Table, Source]]:
         """Read both files, without the records that were left out."""
         release = self._opened(path)
-        needed = list(dict.fromkeys([*self._names, *self.masker.names]))
+        units = [each.name for each in self.promise.units]
+        needed = list(dict.fromkeys([*self._names, *self.masker.names, *units]))
         before = self._kept(originals(self.source, self.kind, needed, self.rows))
         after = _InStep(originals(release, self.kind, self._names, self.rows))
         count = 0
@@ -174,6 +175,7 @@ class FilePairs:
     def _compared(self) -> set[str]:
         """Name the columns of which the original is looked at beside what is published."""
         names = {*self.promise.plan.used, *(each.name for each in self.promise.sensitive)}
+        names |= {each.name for each in self.promise.units}
         return names | (set() if self.promise.edits is None else {*columns_of(self.promise.edits.rules)})
 
     def encoded(self, path: Path) -> Iterator[tuple[Matrix, Matrix]]:

@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -26,6 +26,7 @@ from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.records import Seen
 from shoal.pipeline.rescale import Restoring, Spreads
+from shoal.pipeline.units import Unit
 from shoal.pipeline.verify import Pairs, Promise
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -103,12 +104,13 @@ def published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
     return fields
 
 
-def _pair_fields(promise: Promise) -> list[StructField]:
+def _pair_fields(promise: Promise, df: DataFrame) -> list[StructField]:
     """List the columns that stand beside the release for its verification."""
     fields = [StructField(f"x{j}", DoubleType()) for j in range(len(promise.attributes))]
     apart = [j for j, each in enumerate(promise.attributes) if not promise.is_key(each)]
     fields += [StructField(f"y{j}", DoubleType()) for j in apart]
     fields += [StructField(f"q{i}", LongType()) for i in range(len(promise.sensitive))]
+    fields += [StructField(f"i{i}", df.schema[each.name].dataType) for i, each in enumerate(promise.units)]
     edits = promise.edits
     excusable = [] if edits is None else sorted(edits.fixed | edits.excused)
     return fields + [
@@ -116,9 +118,9 @@ def _pair_fields(promise: Promise) -> list[StructField]:
     ]
 
 
-def with_groups(df: DataFrame, masker: BlockMasker) -> DataFrame:
+def with_groups(df: DataFrame, masker: BlockMasker, units: Sequence[Unit]) -> DataFrame:
     """Add what tells the group of each record, which is formed in its block."""
-    kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
+    kept = _kept(df, masker, units)
     alone, plain = replace(masker, blocks=None), numbered_names(kept)
     beside = masker.outline(np.empty((0, masker.width))).shape[1] + 2
     names = replace(masker, beside=beside).seam_names
@@ -134,13 +136,23 @@ def with_groups(df: DataFrame, masker: BlockMasker) -> DataFrame:
     return _map_blocks(df, kept, masker, group, StructType([*fields, *own])).toDF(*kept, *names)
 
 
-def masked_blocks(df: DataFrame, masker: BlockMasker, restoring: Restoring | None) -> DataFrame:
+def _kept(df: DataFrame, masker: BlockMasker, units: Sequence[Unit]) -> list[str]:
+    """Name the columns that masking and verifying need."""
+    needed = {*masker.names, *(each.name for each in units)}
+    return [name for name in df.columns if name not in masker.plan.identifiers or name in needed]
+
+
+def masked_blocks(
+    df: DataFrame, masker: BlockMasker, restoring: Restoring | None, units: Sequence[Unit] = ()
+) -> DataFrame:
     """Mask every block; columns of our own hold the pairs to verify, and what the block shows of itself."""
-    kept = [name for name in df.columns if name not in masker.plan.identifiers or name in masker.names]
+    kept = _kept(df, masker, units)
     fields = published_fields(df.drop(*masker.seam_names), masker)
     types = {} if restoring else masker.types  # a variance is restored from what was aggregated
-    promise = Promise(masker.plan, masker.changed, sensitive=masker.sensitive, edits=masker.edits, types=types)
-    pair_fields = _pair_fields(promise)
+    promise = Promise(
+        masker.plan, masker.changed, sensitive=masker.sensitive, edits=masker.edits, types=types, units=units
+    )
+    pair_fields = _pair_fields(promise, df)
     alone, losses = replace(masker, blocks=None), Losses(masker.changed, masker.scales)
     pair_names = [each.name for each in pair_fields]
 

@@ -47,6 +47,7 @@ from shoal.pipeline.notes import notes as notes_on
 from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.rescale import Restoring
+from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
@@ -187,7 +188,9 @@ class SparkBackend:
         masker = masker.with_noise(lambda look: fold_blocks(self.table, masker, look))
         restoring = prepared.restoring(masker) if plan.restore_variance else None
         table, at = self._at_seams(masker) if masker.mends_seams else (self.table, masker)
-        masked = masked_blocks(table, at, restoring).persist(StorageLevel.MEMORY_AND_DISK)
+        masked = masked_blocks(table, at, restoring, possible_units(plan, self.outline)).persist(
+            StorageLevel.MEMORY_AND_DISK
+        )
         try:
             self.published = _published(self, masker, prepared, masked, restoring)
         except BaseException:
@@ -200,7 +203,9 @@ class SparkBackend:
 
     def _at_seams(self, masker: BlockMasker) -> tuple[DataFrame, BlockMasker]:
         """Put the records of each block into groups, and divide the groups into blocks with other borders."""
-        table = with_groups(self.table, masker).persist(StorageLevel.MEMORY_AND_DISK)
+        table = with_groups(self.table, masker, possible_units(masker.plan, self.outline)).persist(
+            StorageLevel.MEMORY_AND_DISK
+        )
         return table, with_seams(masker, replace(self, table=table).fold_rows, self.block_size(masker))
 
 
