@@ -123,7 +123,7 @@ class Bench:
     def masked(self, scenario: Scenario, k: int, rules: Any = None) -> shoal.Release:
         """Mask Census."""
         edits = rules or (self.rules if scenario.edits else None)
-        return shoal.protect(self.census, k=k, method="mdav", blocks=scenario.blocks, edits=edits)
+        return shoal.protect(self.census, k=k, method="mdav", blocks=scenario.blocks, edits=edits, round=False)
 
     def risks(self, scenario: Scenario, k: int) -> dict[str, float]:
         """Measure the loss and the risk of Census as it is (k = 1) or as it is masked."""

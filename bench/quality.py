@@ -141,7 +141,9 @@ def certificates(options: argparse.Namespace) -> None:
             continue
         table = reference_set(DATA, name)
         wall, processor = time.perf_counter(), time.process_time()
-        release = shoal.protect(table, k=k, method="best", budget=f"{seconds}s", bound=True, seed=options.seed)
+        release = shoal.protect(
+            table, k=k, method="best", budget=f"{seconds}s", bound=True, seed=options.seed, round=False
+        )
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
         labels = release.groups
         keep(labels, f"{name}-{k}-bound-{options.seed}", options.labels)
