@@ -75,7 +75,7 @@ def _print_notes(result: dict[str, Any]) -> None:
         show_lines(visible(f"{text}otherwise records seem less protected than they are."), stderr())
 
 
-@takes_plan("quasi", "confidential", "types", "levels", "csv")
+@takes_plan("k", "quasi", "confidential", "weights", "types", "levels", "csv")
 def assess_command(
     options: dict[str, Any],
     original: Annotated[str, typer.Argument(help="The original file.")],

@@ -87,7 +87,7 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if summary["risk"]["file"]["unchanged"]:
         parts += [_unchanged(summary["risk"]["file"]), ""]
     if "loss" in summary:
-        parts += [loss(summary["loss"]), ""]
+        parts += [loss(summary["loss"], summary["plan"].get("weights")), ""]
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
@@ -144,14 +144,15 @@ def checked(result: dict[str, Any]) -> RenderableType:
 
 def _unchanged(file: dict[str, Any]) -> Table:
     """Tabulate the columns that are released unchanged, those that single out most records first."""
-    table = _table("Released unchanged", "role", "distinct values", "unique", "below k")
+    table = _table("Released unchanged", "role", "distinct values", "unique", f"below {file['k']}")
     table.columns[1].justify = "left"
     rows = sorted(file["unchanged"].items(), key=lambda each: (-each[1]["uniques"], -each[1]["below_k"]))
     for name, row in rows[:_SHOWN]:
         style = "red" if row["below_k"] and row["role"] != "confidential" else ""
         counts = (_number(row[what]) for what in ("groups", "uniques", "below_k"))
         table.add_row(Text(name), row["role"], *counts, style=style)
-    said = "Unique and below k: records whose value no other record has, and fewer than k records have."
+    least = file["k"]
+    said = f"Unique: records whose value no other record has. Below {least}: fewer than {least} records have it."
     if len(rows) > _SHOWN:
         said += f" For {counted(len(rows) - _SHOWN, 'other column')} see --json."
     table.caption = Text(said, "dim", justify="left")
@@ -253,10 +254,16 @@ def risk(measured: dict[str, Any]) -> Table:
     return table
 
 
-def loss(measured: dict[str, Any]) -> Table:
-    """Tabulate the loss: the whole table first, then each attribute."""
-    if "types" in measured:
-        return _loss_by_type(measured)
+def loss(measured: dict[str, Any], weights: str | None = None) -> Table:
+    """Tabulate the loss: the whole table first, then each attribute; records count by `weights`, if there are any."""
+    table = _loss_by_type(measured) if "types" in measured else _loss_of_numbers(measured)
+    if weights is not None:
+        table.caption = Text(f"{table.caption} Records count by '{weights}'.", "dim", justify="left")
+    return table
+
+
+def _loss_of_numbers(measured: dict[str, Any]) -> Table:
+    """Tabulate the loss where all attributes are numbers without gaps."""
     table = _table("What it costs", "IL", "mean moved by", "variance kept", "correlation moved by")
     table.add_row(
         "all attributes", _percent(measured["IL"]), "", "", _fixed(measured["correlation_change"]), style="bold"
@@ -363,7 +370,7 @@ def assessment(result: dict[str, Any]) -> RenderableType:
         parts += ["", _scenario(result["risk"]["intruder"])]
     if "PIL" in result["loss"]:
         parts += ["", _loss(result["loss"])]
-    parts += ["", loss(result["loss"])]
+    parts += ["", loss(result["loss"], result["weights"])]
     if result["score"] is not None:
         meaning = "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better"
         parts += ["", Text.assemble(("Score ", "bold"), (f"{result['score']:.2f}", "bold"), (f"   {meaning}", "dim"))]

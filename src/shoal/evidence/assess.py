@@ -23,6 +23,7 @@ from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.plan import AttributeType, Plan
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
+from shoal.tables.numbers import to_floats
 from shoal.text import counted
 
 _NO_NUMBERS = "of another type, or missing values, in what is measured on numbers alone"
@@ -40,6 +41,8 @@ def assess(
     progress: Progress = quiet,
     types: Mapping[str, AttributeType] | None = None,
     levels: Mapping[str, Sequence[Level]] | None = None,
+    k: int = 2,
+    weights: str | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -65,6 +68,11 @@ def assess(
     types, levels : mapping, optional
         Types of attributes, and levels of ordinal ones in order, where the original does not tell. Distances, linkage
         and the like are measured on numbers without gaps; for all others the loss by type, and how records hide.
+    k : int
+        Values that fewer than so many records have are counted in columns released unchanged.
+    weights : str, optional
+        The attribute with the survey weights, by which records count in ``loss["IL"]`` and the loss of each attribute,
+        as `shoal.protect` counts them. All other measures count records alike.
 
     Returns
     -------
@@ -75,7 +83,8 @@ def assess(
         `shoal.pipeline.whole_file.file_risk`, and ``intruder`` where one was described; and the ``score`` of both
         together (`shoal.measures.score`; None where the original is all zeros).
     """
-    plan = Plan(k=2, quasi=quasi, confidential=confidential, seed=seed, csv=csv, types=types or {}, levels=levels or {})
+    known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
+    plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
     everybody = len(before)
@@ -104,7 +113,7 @@ def assess(
     progress("loss", 0, 1)
     loss = {
         **(measures.loss_book(X, Y, [pair.attribute.name for pair in plain], _alike(Y)) if plain else {}),
-        **_costs(pairs),
+        **_costs(pairs, _weights(before, plan)),
     }
     if plain and risk["real_k"]["real_k"] == 1:
         loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
@@ -114,6 +123,7 @@ def assess(
         "records": len(before),
         "suppressed": everybody - len(before),
         "quasi": names,
+        "weights": plan.weights,
         "left_out": left_out,
         "loss": loss,
         "risk": risk,
@@ -134,7 +144,7 @@ def _whole_file(
     others = [name for name in after.names if name in before.names and name not in masked]
     ordered = after if np.array_equal(rows, np.arange(len(rows))) else Table(after.to_arrow().take(rows))
     masked += [name for name in others if not ordered.same_column(before, name)]
-    roles = {**dict.fromkeys(plan.masked, "quasi"), **dict.fromkeys(plan.confidential, "confidential")}
+    roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
     return whole_file(after, plan.k, masked, roles, originals=originals)
 
 
@@ -160,9 +170,20 @@ class _Pair(NamedTuple):
         return bool(np.array_equal(self.attribute.codes, self.masked, equal_nan=True))
 
 
-def _costs(pairs: list[_Pair]) -> dict[str, Any]:
+def _weights(before: Table, plan: Plan) -> Codes | None:
+    """Return the survey weights of the original records."""
+    if plan.weights is None:
+        return None
+    found = to_floats(without_declared(before, plan.weights), plan.weights, before.decimal)
+    if not (found > 0).all():
+        record = int(np.argmin(found > 0)) + 1
+        raise DataError(f"the weight in column '{plan.weights}' is not a positive number in record {record}")
+    return found
+
+
+def _costs(pairs: list[_Pair], weights: Codes | None) -> dict[str, Any]:
     with np.errstate(over="ignore", invalid="ignore"):
-        found = costs([pair.attribute for pair in pairs], [pair.masked for pair in pairs])
+        found = costs([pair.attribute for pair in pairs], [pair.masked for pair in pairs], weights)
     bounded: dict[str, Any] = measures.in_bounds(found)
     return bounded
 
@@ -216,10 +237,11 @@ def _attributes(
     Constant ones tell nothing. Of attributes that nobody named, neither do those that were not masked.
     """
     named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
-    refuse_unknown(before, {**named, "levels": list(plan.levels)}, "the original")
+    weights = [] if plan.weights is None else [plan.weights]
+    refuse_unknown(before, {**named, "levels": list(plan.levels), "weights": weights}, "the original")
     refuse_unknown(after, named, "the masked table")
     gone = [name for name in before.names if name not in after.names]
-    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, key or ""})
+    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, key or ""})
     pairs = [_paired(before, after, rows, name, plan) for name in asked]
     constant = [pair.attribute.name for pair in pairs if pair.constant]
     equal = [pair.attribute.name for pair in pairs if pair.equal and not pair.constant]

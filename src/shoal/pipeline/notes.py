@@ -158,11 +158,15 @@ def on_repair(own: int, misread: int) -> list[str]:
     return found
 
 
-def on_crowded(blocks: int) -> list[str]:
-    """Count record blocks that could not be divided as far as asked for."""
-    if not blocks:
+def on_blocks(plan: Plan, blocks: int, crowded: int) -> list[str]:
+    """Count record blocks that could not be divided as far as asked for; name options that one block has no use for."""
+    asked = {"--seams": plan.scale and plan.scale.seams, "--blocking 2^d": plan.scale and plan.scale.blocking == "2^d"}
+    if blocks == 1 and any(asked.values()):
+        unused = " and ".join(name for name in asked if asked[name])
+        return [f"{unused} had no effect: all records are in one record block. --block-records makes several"]
+    if not crowded:
         return []
-    return [f"{counted(blocks, 'block')} of more records than asked for: too many lie in one place to be divided"]
+    return [f"{counted(crowded, 'block')} of more records than asked for: too many lie in one place to be divided"]
 
 
 def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribute]) -> list[str]:

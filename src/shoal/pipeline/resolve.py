@@ -355,8 +355,8 @@ def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
             more = f" ({wrong.count} records in all)" if wrong.count > 1 else ""
             where = "some records" if wrong.first is None else f"record {wrong.first}{more}"
             found.append(
-                f"the weight in column '{name}' is {what} in {where}; every record must stand for some: correct it, or "
-                "leave the record out"
+                f"the weight in column '{name}' is {what} in {where}. Correct it, or leave these records out: weights "
+                "must be positive numbers."
             )
             break
     return found

@@ -130,7 +130,7 @@ def file_risk(
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
         ``distinct``, the share of distinct combinations; ``determined``, masked attributes that follow from unchanged
         columns; ``units``, as given; ``findings``, what gives records away, the worst first; ``headline``, the worst in
-        a sentence.
+        a sentence; ``k``.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
@@ -145,7 +145,8 @@ def file_risk(
     sizes = sizes_of_each(database, asked, known)
     each = zip(columns.unchanged, sizes, strict=False)
     found: Finding = {
-        "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns.k)} for column, counts in each}
+        "k": columns.k,
+        "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns.k)} for column, counts in each},
     }
     for (what, names), counts in zip(sets.items(), sizes[len(at) :], strict=True):
         found[what] = {"columns": list(names), **_exposed(counts, columns.k)}

@@ -538,6 +538,8 @@ class Plan(BaseModel):
             raise FileError(f"'{path}' is not a plan file: its lists are nested too deeply.") from None
         except tomllib.TOMLDecodeError as error:
             raise FileError(f"The plan file '{path}' is not valid TOML: {error}.") from None
+        except ValueError:  # Python refuses to read it
+            raise FileError(f"The plan file '{path}' has a number of more than 4,300 digits. Shorten it.") from None
         for field in PATHS:
             if isinstance(options.get(field), str) and "://" not in options[field]:  # an address is not in a folder
                 options[field] = os.path.normpath(path.parent / options[field])
@@ -594,7 +596,7 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
             what = str(context["error"])
         case "float_type" | "float_parsing" | "finite_number":
             what = "must be a number."
-        case "int_type" | "int_from_float" | "int_parsing":
+        case "int_type" | "int_from_float" | "int_parsing" | "int_parsing_size":
             what = "must be a whole number."
         case "list_type" | "string_type" if field in fields_of_form(cls, "names", "items of names"):
             what = "must be a list of attribute names."
