@@ -1,5 +1,5 @@
 """`python -m shoal` is the same as `shoal`."""
 
-from shoal.cli import main
+from shoal.cli import run
 
-main()
+run()

@@ -205,3 +205,16 @@ def test_the_installed_command_runs(people, tmp_path):
     done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "first run" in done.stderr or done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("a,b\n1,2\n3,4\n5,6,7\n8,9\n", "record 3 has 3 cells"), ("a,a\n1,2\n3,4\n", "more than one column named")],
+)
+def test_a_file_that_cannot_be_cut_is_one_line_of_error_and_nothing_else(text, sentence, tmp_path):
+    (tmp_path / "in.csv").write_text(text)
+    arguments = [sys.executable, "-m", "shoal", "protect", "in.csv", "-k", "2", "--quasi", "a", "-o", "out.csv"]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -119,6 +119,25 @@ def main() -> None:
     raise SystemExit(code)
 
 
+def run() -> NoReturn:
+    """Run the command line as a process of its own.
+
+    After an error, threads of Arrow may still read ahead in a file and hold objects of Python. The process ends without
+    waiting for them, or the C++ libraries would abort it; all files and folders of ours are closed by now.
+    """
+    try:
+        main()
+    except SystemExit as ended:
+        if not ended.code:
+            raise
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+        os._exit(ended.code if isinstance(ended.code, int) else 1)
+    raise SystemExit(0)
+
+
 def _propose(error: UntreatedColumns) -> NoReturn:
     """Show what is proposed for columns without a treatment, and the command that carries it out."""
     from shoal.cli.untreated import for_machines, instead, proposals
