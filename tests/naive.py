@@ -421,3 +421,15 @@ def groups_below_k_units(alike: list, units: list, k: int) -> tuple[int, int, in
         found.setdefault(group, []).append(("none", place) if unit is None else unit)
     below = [members for members in found.values() if len({*members}) < k]
     return len(found), len(below), sum(map(len, below))
+
+
+def shared_values(groups, values):
+    """Groups of two records or more in which all, or more than 80 %, of the known values are the same."""
+    members = {g: [v for h, v in zip(groups, values, strict=True) if h == g] for g in groups}
+    found = {"all": [], "most": []}
+    for each in members.values():
+        known = [v for v in each if v is not None]
+        if len(each) > 1 and any(5 * known.count(v) > 4 * len(known) for v in known):
+            found["most"].append(len(each))
+            found["all"] += [len(each)] if len({*known}) == 1 else []
+    return {"all": len(found["all"]), "most": len(found["most"]), "records": sum(found["all"] or found["most"])}

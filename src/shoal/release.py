@@ -18,7 +18,7 @@ from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
-from shoal.pipeline.notes import on_blocks, on_change, on_dominated, on_repair
+from shoal.pipeline.notes import on_blocks, on_change, on_repair
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
 from shoal.pipeline.save import refuse_output
@@ -102,7 +102,6 @@ def protect(
                 [
                     *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
                     *published.notes,
-                    *on_dominated(verified.dominated),
                     *on_change(published.losses.summary(published.sums)["attributes"]),
                     *on_repair(published.own, published.misread),
                     *resolved.notes,
@@ -251,8 +250,6 @@ class Release:
             return risk
         before = {} if self.plan.epsilon is not None else {"before": self.published.before()}
         risk |= {**before, "after": exposure_of(after)}
-        if self.verified.dominated:
-            risk["dominated_groups"] = self.verified.dominated
         if self.verified.apart:
             pairs = zip(self.plan.given_blocks, self.verified.apart, strict=True)
             risk["blocks"] = [{"attributes": block, **exposure_of(sizes)} for block, sizes in pairs]
@@ -266,8 +263,7 @@ class Release:
         ``file`` is the risk of all published columns, with the worst of it in ``file["headline"]``: see
         `shoal.pipeline.whole_file.file_risk`. ``before`` and ``after`` describe the quasi-identifiers alone (see
         `shoal.measures.exposure`); ``blocks`` and ``strata`` are there when the plan has them: each block by itself,
-        and all with the strata added. ``dominated_groups`` counts for each confidential attribute the groups in which
-        one value has more than 80 % of the known ones. Without quasi-identifiers there is nothing but ``file``. With
+        and all with the strata added. Without quasi-identifiers there is nothing but ``file``. With
         epsilon there is no ``before``.
         """
         return self._risk

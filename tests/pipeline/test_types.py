@@ -388,8 +388,8 @@ def test_groups_that_one_value_dominates_are_counted():
         {"x": np.repeat([0.0, 50, 100], 6), "ill": ["flu"] * 5 + ["cold"] + ["flu", "cold"] * 3 + [None] * 6}
     )
     release = shoal.protect(table, k=6, quasi=["x"], confidential=["ill"])
-    assert release.risk()["dominated_groups"] == {"ill": 1}
-    assert any("more than 80 % of a group, where it can be guessed: ill in 1 group." in each for each in release.notes)
+    assert release.risk()["file"]["shared"] == {"ill": {"all": 0, "most": 1, "records": 6}}
+    assert "One value of 'ill' has more than 80 % in 1 of 3 groups." in release.risk()["file"]["headline"]["text"]
 
 
 def test_categories_keep_their_order():

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from naive import file_exposure
+from naive import file_exposure, shared_values
 from shoal.backends.database import DuckPairs
+from shoal.evidence.whole_file import whole_file
 from shoal.pipeline.counting import sizes_of, sizes_of_each
+from shoal.tables import open_table
 
 RECORDS = 5_000
 SURVEY = {"k": 5, "quasi": ["age", "income"], "weights": "weight", "confidential": ["debt"], "method": "mdav"}
@@ -88,6 +90,29 @@ def test_check_passes_on_k_and_warns_of_other_columns(surveyed, tmp_path, run):
     again = shoal.check(path, manifest=f"{path}.manifest.json")["file"]
     assert again["unchanged"]["debt"]["role"] == "confidential"
     assert again["headline"]["columns"] == ["weight", "household"]
+
+
+def test_no_file_is_safe_in_which_a_sensitive_value_can_be_read_off_every_group(tmp_path):
+    a, b = np.repeat([0, 1, 2], 60), np.tile([0, 1, 2], 60)
+    table = pa.table({"a": a, "b": b, "hiv": np.where(a == 2, "pos", "neg")})
+    release = shoal.protect(table, k=5, quasi=["a", "b"], confidential=["hiv"])
+    said = "All known values of 'hiv' are the same in 9 of 9 groups. Use -l 2 or more."
+    release.save(tmp_path / "masked.csv")
+    for found in (
+        release.risk()["file"],
+        shoal.assess(table, release.table, quasi=["a", "b"], confidential=["hiv"])["risk"]["file"],
+        shoal.check(release.table, k=5, quasi=["a", "b"], confidential=["hiv"])["file"],
+        shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")["file"],
+    ):
+        assert found["headline"] | {"text": said, "severity": "warning", "safe": False} == found["headline"]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([None, "x", "y"])), min_size=2, max_size=40))
+def test_groups_whose_known_values_agree_are_those_that_one_finds_by_looking(rows):
+    table = pa.table({"q": [row[0] for row in rows], "s": pa.array([row[1] for row in rows], pa.string())})
+    found = whole_file(open_table(table), 2, ["q"], {"s": "confidential"})["shared"]["s"]
+    assert found == shared_values(*zip(*rows, strict=True))
 
 
 def test_assess_finds_unchanged_columns_by_comparing(surveyed):

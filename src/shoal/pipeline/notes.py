@@ -127,19 +127,6 @@ def on_change(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def on_dominated(groups: Mapping[str, int]) -> list[str]:
-    """Warn of groups in which one value of a confidential attribute has more than 80 % of the records."""
-    found = [f"{name} in {counted(count, 'group')}" for name, count in groups.items() if count]
-    if not found:
-        return []
-    return [
-        warning(
-            f"One sensitive value has more than 80 % of a group, where it can be guessed: {', '.join(found)}. "
-            "Use -l with --l-form entropy or recursive to avoid such groups."
-        )
-    ]
-
-
 def on_repair(own: int, misread: int) -> list[str]:
     """Count groups in which keeping rules took more than an adjustment."""
     found: list[str] = []

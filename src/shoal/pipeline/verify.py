@@ -16,7 +16,7 @@ from shoal.aggregation import Rescaling
 from shoal.edits.expressions import attributes_of
 from shoal.edits.passes import Broken, Edits
 from shoal.errors import CheckFailed
-from shoal.kernels.l_diversity import DOMINANT, FORMS, SLACK, C
+from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.sensitive import Sensitive
@@ -143,8 +143,6 @@ class Verified:
     diversity, closeness
         For each sensitive attribute, the worst group's diversity in each form of `shoal.measures.l_diversity`, and how
         far the distribution of the worst group is off.
-    dominated
-        For each confidential attribute, how many groups there are in which one value has more than 80 % of the records.
     """
 
     blocks: list[Sizes]
@@ -154,7 +152,6 @@ class Verified:
     file: dict[str, Any] = field(default_factory=dict)
     diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
-    dominated: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -257,7 +254,7 @@ def verify(
     known = found.together if [*columns.masked] == promise.plan.masked else None
     file = file_risk(database, columns, known, _units(database, promise))
     refuse_given_away(file, promise.plan)
-    return replace(found, diversity=diversity, closeness=closeness, dominated=_dominated(database, promise), file=file)
+    return replace(found, diversity=diversity, closeness=closeness, file=file)
 
 
 def _units(database: Database, promise: Promise) -> list[dict[str, Any]]:
@@ -454,22 +451,6 @@ def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str)
     if l is not None and least[form] < l - SLACK:
         kind = "" if form == "distinct" else f"{form} "
         yield f"'{name}' has {kind}l = {least[form]:.6g} in some group, where l = {l:g} was promised"
-
-
-def _dominated(database: Database, promise: Promise) -> dict[str, int]:
-    """Count for each confidential attribute the groups in which one value has more than 80 % of the known ones."""
-    unchanged = {each.name for each in promise.unchanged}
-    names = [name for block in promise.blocks for name in block]
-    found = {}
-    for name in promise.plan.confidential if names else []:
-        if name in unchanged:
-            value, keys = promise.key(name), _keys(promise, names)
-            known = f"FROM pairs WHERE {value} IS NOT NULL GROUP BY {value}, {keys}"
-            values = f"SELECT count(*) AS n, {keys} {known}"
-            groups = f"SELECT max(n) AS most, sum(n) AS n FROM ({values}) AS v GROUP BY {keys}"  # noqa: S608
-            rows = database.rows(f"SELECT count(*) FROM ({groups}) AS g WHERE most > {DOMINANT} * n")  # noqa: S608
-            found[name] = int(rows[0][0])
-    return found
 
 
 def _unexcused(database: Database, promise: Promise) -> Iterator[str]:

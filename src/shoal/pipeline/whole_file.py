@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.kernels.l_diversity import DOMINANT
 from shoal.measures.determination import CLOSE, EXACT, Linear, determining_category, linear_relation
 from shoal.pipeline.counting import Database, Sizes, exposure_of, sizes_of_each
 from shoal.pipeline.units import on_units
@@ -129,8 +130,10 @@ def file_risk(
         that a stranger may know), ``with_masked`` (these and the masked ones) and ``everything`` (all published
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
         ``distinct``, the share of distinct combinations; ``determined``, masked attributes that follow from unchanged
-        columns; ``units``, as given; ``findings``, what gives records away, the worst first; ``headline``, the worst in
-        a sentence; ``k``.
+        columns; ``units``, as given; ``shared``, for each sensitive column the groups (records alike in
+        ``with_masked``) in which ``all`` known values, or ``most`` (more than 80 %, all included), are the same, with
+        the ``records`` in the former, or in the latter if there are none of the former; ``findings``, what gives
+        records away, the worst first; ``headline``, the worst in a sentence; ``k``.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
@@ -154,7 +157,11 @@ def file_risk(
     found["determined"] = [*_determined(database, columns, records)] if at and columns.originals else []
     found["sampled"] = bool(found["determined"] or columns.originals) and records > SAMPLED
     found["units"] = [*units]
-    found["findings"] = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
+    keys = [*sets.get("with_masked", {}).values()]
+    sensitive = [name for name in at if name not in key and keys]
+    found["shared"] = {name: _shared(database, keys, at[name]) for name in sensitive}
+    findings = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
+    found["findings"] = [*findings, *_on_shared(found, "most")]  # a guess comes after what is certain
     found["headline"] = _headline(found, columns)
     return found
 
@@ -257,6 +264,31 @@ def _numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:  # type: ignore[typ
     return np.asarray(found, dtype=np.int64).ravel()
 
 
+def _shared(database: Database, keys: Sequence[str], value: str) -> Finding:
+    """Count the groups, of two records or more, in which all or most known values of a sensitive column are alike."""
+    by = ", ".join(keys)
+    values = f"SELECT {by}, count({value}) AS known, count(*) AS n FROM pairs GROUP BY {value}, {by}"  # noqa: S608
+    groups = f"SELECT max(known) AS most, sum(known) AS known, sum(n) AS n FROM ({values}) AS v GROUP BY {by}"  # noqa: S608
+    counts = "count(*), sum(n), sum(CASE WHEN most = known THEN 1 ELSE 0 END), sum(CASE WHEN most = known THEN n END)"
+    where = f"n > 1 AND most > {DOMINANT} * known"
+    [row] = database.rows(f"SELECT {counts} FROM ({groups}) AS g WHERE {where}")  # noqa: S608 - no outside text
+    most, in_most, pure, in_pure = (int(each or 0) for each in row)
+    return {"all": pure, "most": most, "records": in_pure or in_most}
+
+
+def _on_shared(found: Finding, which: str) -> Iterator[Finding]:
+    """Yield the sensitive columns that can be read off a group because all, or at best most, of its records agree."""
+    for name, row in found["shared"].items():
+        if row["most"] and (row["all"] > 0) == (which == "all"):
+            of = f"{found['with_masked']['groups']:,} groups"
+            nearly = f", and more than 80 % in {row['most'] - row['all']:,} more" if row["most"] > row["all"] else ""
+            text = f"All known values of '{name}' are the same in {row['all']:,} of {of}{nearly}. Use -l 2 or more."
+            if which == "most":
+                text = f"One value of '{name}' has more than 80 % in {row['most']:,} of {of}. "
+                text += "Use -l with --l-form entropy or recursive."
+            yield {"records": row["records"], "columns": [name], "text": text}
+
+
 def _headline(found: Finding, columns: Columns) -> Finding:
     """Return the worst finding, as a sentence with its severity."""
     if found["findings"]:
@@ -277,6 +309,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     for each in found["determined"]:
         if each["records"]:
             yield {"records": each["records"], "columns": each["by"], "text": _on_determined(each, records)}
+    yield from _on_shared(found, "all")
     worst = found.get("with_masked")
     if worst is None or not worst["below_k"]:
         return
