@@ -186,7 +186,7 @@ def test_every_change_of_the_file_is_found(published, change, said):
         (("verified", "k"), 3, "another k"),
         (("plan", "k"), 3, "another k"),
         (("plan", "identifiers"), ["z"], "identifiers of the plan are among the columns"),
-        (("plan", "quasi"), ["x", "y", "z"], "not all quasi-identifiers"),
+        (("plan", "quasi"), ["x", "y", "z"], "groups by 'z' of the plan were not verified"),
         (("verified", "blocks", 0, "groups"), 2, "the number of groups"),
         (("verified", "blocks", 0, "smallest"), 5, "the size of the smallest group"),
         (("verified", "blocks", 0, "attributes"), ["x", "y", "z"], "occur fewer than 4 times"),

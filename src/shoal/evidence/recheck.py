@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from shoal.errors import FileError, ShoalError
+from shoal.evidence.contradictions import contradictions
 from shoal.kernels.l_diversity import FORMS
 from shoal.pipeline.classes import class_sizes, classes
 from shoal.pipeline.counting import added_sizes
@@ -61,7 +62,7 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
     csv
         How a CSV file is written, if it is not as the manifest says.
     """
-    failures = [*_contradictions(manifest), *_other_bytes(path, manifest.published)]
+    failures = [*contradictions(manifest), *_other_bytes(path, manifest.published)]
     try:
         table = _opened(path, manifest.published, csv)
     except ShoalError as error:
@@ -82,20 +83,6 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
         failures += _other_counts(found, block)
         failures += _undiverse(table, block)
     return Recheck(table, blocks, failures, [*_unverified(manifest)])
-
-
-def _contradictions(manifest: Manifest) -> Iterator[str]:
-    """Yield what the manifest says of itself that cannot be."""
-    plan, verified = manifest.plan, manifest.verified
-    if verified.blocks and plan.get("k") != verified.k:
-        yield "the manifest contradicts itself: the plan has another k than was verified"
-    names = {name for block in verified.blocks for name in block.attributes}
-    quasi = plan.get("quasi", [])
-    if verified.blocks and isinstance(quasi, list) and not {str(name) for name in quasi} <= names:
-        yield "the manifest contradicts itself: not all quasi-identifiers of the plan were verified"
-    identifiers = plan.get("identifiers", [])
-    if isinstance(identifiers, list) and {str(name) for name in identifiers} & {*manifest.published.columns}:
-        yield "the manifest contradicts itself: identifiers of the plan are among the columns"
 
 
 def _other_bytes(path: Path, published: Published) -> Iterator[str]:

@@ -1,0 +1,114 @@
+"""Whether the sections of a manifest agree: what was verified must be what its plan promises.
+
+A manifest is not signed, and anyone can edit it. What contradicts itself fails; a forgery that is consistent in all its
+parts is found by comparing the manifest with the keeper's copy.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from shoal.pipeline.manifest import Block, Manifest
+from shoal.text import counted, listed
+
+_ROLES = ("quasi", "confidential", "strata", "weights", "publish")
+_PROMISED = ("l", "l_form", "c", "t")
+
+
+def contradictions(manifest: Manifest) -> Iterator[str]:
+    """Yield a sentence for everything in which the sections of a manifest do not agree."""
+    for each in (_on_blocks, _on_diversity, _on_roles, _on_rest):
+        yield from (f"the manifest contradicts itself: {sentence}" for sentence in each(manifest))
+
+
+def _names(plan: dict[str, Any], role: str) -> list[str]:
+    """List the columns that the plan names in a role."""
+    names = plan.get(role)
+    return [str(name) for name in names] if isinstance(names, list) else [names] if isinstance(names, str) else []
+
+
+def _promised(plan: dict[str, Any]) -> list[list[str]]:
+    """List the attribute blocks in which the plan promises k."""
+    if plan.get("method") == "mic1d" or (plan.get("method") in ("hybrid", "ms") and not plan.get("mask_quasi")):
+        return []
+    blocks = plan.get("blocks")
+    given = [block for block in blocks if isinstance(block, list)] if isinstance(blocks, list) else []
+    return given or [_names(plan, "quasi")]
+
+
+def _on_blocks(manifest: Manifest) -> Iterator[str]:
+    """Yield how the groups that were counted differ from those that the plan promises."""
+    plan, verified = manifest.plan, manifest.verified
+    promised, strata = _promised(plan), _names(plan, "strata")
+    k = plan.get("k")
+    if promised and verified.k != k:
+        yield "the plan has another k than was verified" if verified.k is not None else f"k = {k} was not verified"
+    if not promised and verified.k is not None:
+        yield f"k = {verified.k} was verified, which the plan does not promise"
+    found = _sorted(block.attributes for block in verified.blocks)
+    wanted = [_sorted([*block, *strata] for block in promised)]
+    if plan.get("small_strata") == "merge":
+        wanted.append(_sorted(promised))  # groups may hold records of several strata
+    if found not in wanted:
+        names = {name for block in promised for name in block}
+        missing = sorted(names - {name for block in found for name in block})
+        yield (
+            f"groups by {listed(missing)} of the plan were not verified"
+            if missing
+            else "the groups that were verified are by other columns than those of the plan"
+        )
+
+
+def _sorted(blocks: Any) -> list[list[str]]:
+    return sorted(sorted(str(name) for name in block) for block in blocks)
+
+
+def _on_diversity(manifest: Manifest) -> Iterator[str]:
+    """Yield how the diversity that was verified differs from what the plan promises."""
+    plan = manifest.plan
+    promised = plan.get("l") is not None or plan.get("t") is not None
+    wanted = sorted(_names(plan, "confidential")) if promised else []
+    for block in manifest.verified.blocks:
+        if sorted(said.attribute for said in block.diversity) != wanted:
+            found = counted(len(block.diversity), "column")
+            yield f"diversity was verified for {found}, where the plan promises it for {len(wanted):,}"
+        elif others := [name for name in _PROMISED if _differs(block, plan, name)]:
+            yield f"the plan has another {' and '.join(others)} than was verified"
+
+
+def _differs(block: Block, plan: dict[str, Any], name: str) -> bool:
+    default = "distinct" if name == "l_form" else None
+    return any(getattr(said, name) != plan.get(name, default) for said in block.diversity)
+
+
+def _on_roles(manifest: Manifest) -> Iterator[str]:
+    """Yield columns with a role that the file cannot have."""
+    plan, columns = manifest.plan, manifest.published.columns
+    dropped = _names(plan, "identifiers")
+    if {*dropped} & {*columns}:
+        yield "identifiers of the plan are among the columns"
+    roles = {role: _names(plan, role) for role in _ROLES if plan.get(role) != "rest"}
+    blocks = _promised(plan)
+    if {name for block in blocks for name in block} - {*roles["quasi"]} and roles["quasi"]:
+        yield "its blocks have other columns than its quasi-identifiers"
+    if unknown := sorted({name for names in roles.values() for name in names} - {*columns}):
+        yield f"{listed(unknown)} of the plan is not among the columns"
+    seen: set[str] = set()
+    for names in [*roles.values(), dropped]:
+        if twice := sorted(seen & {*names}):
+            yield f"{listed(twice)} has two roles in the plan"
+        seen |= {*names}
+
+
+def _on_rest(manifest: Manifest) -> Iterator[str]:
+    """Yield what else was verified and not promised, or the other way round."""
+    plan, verified = manifest.plan, manifest.verified
+    if verified.weighted_totals != (plan.get("preserve") is not None):
+        yield "weighted totals were promised and not verified, or verified and not promised"
+    if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
+        yield "the plan treats original records that break rules in another way than was verified"
+    groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
+    for each in verified.units:
+        if each.column not in _names(plan, "identifiers"):
+            yield f"'{each.column}' is no identifier that the plan drops"
+        if groups.get(frozenset(each.attributes)) != each.groups or each.below_k > each.groups:
+            yield f"the values of '{each.column}' were counted in other groups than were verified"
