@@ -291,7 +291,7 @@ def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):
     options = {"k": 4, "quasi": ["age"], "confidential": ["size"], "levels": levels, "t": 0.9}
     shoal.protect(people(), publish="rest", **options).save(tmp_path / "masked.csv")
     found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
-    assert any("'size', whose levels are in no manifest" in each for each in found["unverified"])
+    assert any("'size': its levels are in no manifest" in each for each in found["unverified"])
 
 
 def test_what_only_the_original_could_tell_is_named(tmp_path):
