@@ -320,7 +320,7 @@ def test_rules_that_the_original_broke_are_no_failure(tmp_path):
     shoal.protect(numbers(), k=4, quasi=["x", "y"], publish=["id", "z"], **options).save(tmp_path / "masked.csv")
     path, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
     found = shoal.check(path, manifest=manifest, edits=["z < 4"])
-    assert any("original records that broke rules were kept" in each for each in found["unverified"])
+    assert any("rules that original records broke" in each for each in found["unverified"])
 
 
 @pytest.mark.parametrize(
