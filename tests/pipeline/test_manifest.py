@@ -381,7 +381,8 @@ def test_a_folder_of_files_is_verified_part_by_part(tmp_path):
     size = sum(part["bytes"] for part in parts)
     published = {"name": "masked.csv", "bytes": size, "parts": parts, "records": 4, "columns": ["x", "t"]}
     block = {"attributes": ["x"], "groups": 1, "smallest": 4, "largest": 4}
-    claim = {"published": published, "plan": {"k": 4}, "versions": {}, "verified": {"k": 4, "blocks": [block]}}
+    claim = {"published": published, "plan": {"k": 4, "quasi": ["x"]}, "versions": {}}
+    claim |= {"verified": {"k": 4, "blocks": [block]}}
     manifest = tmp_path / "masked.csv.manifest.json"
     manifest.write_text(Manifest.model_validate_json(json.dumps(claim)).to_json())
     assert shoal.check(folder, manifest=manifest)["records"] == 4
