@@ -157,7 +157,8 @@ def test_python_refuses_in_the_sentence_of_the_page(kind, tmp_path):
     bad = KINDS[kind]
     with pytest.raises(shoal.ShoalError) as caught:
         shoal.protect(made(bad, tmp_path), **bad.options)
-    assert f"`{str(caught.value).replace(str(tmp_path) + '/', '')}`" == SAID[kind].removeprefix("refused: ")
+    said = re.sub(r"^refused: `-*", "`", SAID[kind])  # an option has no hyphens here
+    assert f"`{str(caught.value).replace(str(tmp_path) + '/', '')}`" == said
 
 
 @pytest.mark.parametrize("kind", [kind for kind in SAID if kind not in REFUSED])

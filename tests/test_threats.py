@@ -87,7 +87,7 @@ def test_links_in_place_of_the_output_are_not_followed(tmp_path):
     other, output = tmp_path / "there" / "other.csv", tmp_path / "masked.csv"
     release = shoal.protect(planted_table(100), k=5, quasi=QUASI, confidential=CONFIDENTIAL, identifiers=["name"])
     output.symlink_to(other)
-    with pytest.raises(FileError, match="exists already"):  # it leads to nothing, and nothing is made there
+    with pytest.raises(FileError, match="already exists"):  # it leads to nothing, and nothing is made there
         release.save(output)
     assert not other.exists()
     other.write_text("somebody's")

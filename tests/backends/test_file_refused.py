@@ -104,11 +104,11 @@ def test_kinds_and_paths(tmp_path):
     source = saved(numbers(300), tmp_path / "in.parquet")
     refused(plan_for(tmp_path, tmp_path / "no.parquet"), FileError, "there is no file", tmp_path)
     refused(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")), FileError, "written as a whole", tmp_path)
-    refused(plan_for(tmp_path, source, output=str(source)), FileError, "exists already|being protected", tmp_path)
+    refused(plan_for(tmp_path, source, output=str(source)), FileError, "already exists|being protected", tmp_path)
     (tmp_path / "in.xlsx").write_bytes(b"")
     refused(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "read as a whole", tmp_path)
     (tmp_path / "out.parquet").write_bytes(b"")
-    refused(plan_for(tmp_path, source), FileError, "exists already", tmp_path)
+    refused(plan_for(tmp_path, source), FileError, "already exists", tmp_path)
 
 
 def test_two_runs_on_one_output(tmp_path):
@@ -255,6 +255,6 @@ def test_resuming_over_a_file_is_refused_before_the_work(tmp_path):
     (tmp_path / "out.parquet").write_bytes(b"")
     plan = plan_for(tmp_path, source).updated(engine="file")
     steps = []
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError, match="already exists"):
         protect_to_file(plan, tmp_path / "out.parquet", resume=True, progress=lambda *step: steps.append(step))
     assert not steps

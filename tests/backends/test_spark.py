@@ -193,7 +193,7 @@ def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
     assert sorted(part.name for part in parts) == sorted(file.name for file in out.glob("[!._]*"))
     assert shoal.check(out, manifest=manifest)["records"] == 600
     again = Plan.load(tmp_path / "out.parquet.plan.toml")
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError, match="already exists"):
         protect_files(again)
     protect_files(again, overwrite=True)
     assert shoal.check(out, manifest=manifest)["records"] == 600

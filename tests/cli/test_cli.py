@@ -42,7 +42,7 @@ def test_a_plan_file_does_what_the_options_did(run, people, tmp_path):
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     code, _, err = run("protect", "--plan", "one.csv.plan.toml")
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
     assert run("protect", "--plan", "one.csv.plan.toml", "--overwrite")[0] == 0
 
 
@@ -109,7 +109,7 @@ BAD = {
     "text in a number": (["-k", "3", "--quasi", "region", "--type", "region=continuous"], "'region' holds text"),
     "two mistakes at once": (["-k", "1", "--method", "magic"], "method: must be 'auto'"),
     "an output that is the input": (["-k", "3", "-o", "people.csv", "--overwrite"], "being protected"),
-    "an output that exists": (["-k", "3", "-o", "taken.csv"], "exists already"),
+    "an output that exists": (["-k", "3", "-o", "taken.csv"], "already exists"),
     "an output of no known kind": (["-k", "3", "-o", "masked.doc"], "masked.doc"),
     "an output without a folder": (["-k", "3", "-o", "no/masked.csv"], "does not exist"),
     "no output": (["-k", "3", "-o", ""], ""),

@@ -45,3 +45,76 @@ def test_a_number_too_long_to_read_is_refused_in_a_sentence(run, people, tmp_pat
     assert code == 2
     assert "has a number of more than 4,300 digits" in err
     assert "-k: must be a whole number." in run("protect", people, "-k", "1" * 10_000, "-o", "masked.csv")[2]
+
+
+def test_a_file_in_the_way_is_named_with_the_output_it_goes_with_and_the_option_that_replaces_it(run, people, tmp_path):
+    (tmp_path / "masked.csv.plan.toml").touch()
+    err = run("protect", people, "-k", 3, *ROLES, "-o", "masked.csv")[2]
+    assert "'masked.csv.plan.toml', which goes with 'masked.csv', already exists" in err
+    assert "--overwrite" in err
+
+
+@pytest.mark.parametrize("options", [[], ["--type", "age=continuous"]])
+def test_a_word_among_numbers_is_refused_alike_by_every_engine_with_advice_that_works(run, tmp_path, options):
+    rows = [f"{i % 50},{i}" for i in range(300)] + ["old,7"]
+    (tmp_path / "late.csv").write_text("\n".join(["age,inc", *rows]) + "\n")
+    command = ["protect", "late.csv", "-k", 3, "--quasi", "age,inc", "-o", "masked.csv"]
+    said = {run(*command, *options, "--engine", engine)[2] for engine in ("memory", "file")}
+    assert said == {
+        "error: column 'age' is not a number in record 301. Correct it, add --missing-word if the word means missing, "
+        "or --type age=nominal if the column holds categories.\n"
+    }
+    assert run(*command, "--type", "age=nominal", "--engine", "memory")[0] == 0
+    assert run(*command, "--type", "age=nominal", "--engine", "file", "--overwrite")[0] == 0
+
+
+def test_a_link_in_place_of_the_work_folder_is_refused_in_a_sentence(run, people, tmp_path):
+    (tmp_path / ".masked.csv.shoal").symlink_to(tmp_path)
+    code, _, err = run("protect", people, "-k", 3, *ROLES, "--engine", "file", "-o", "masked.csv")
+    assert code == 2
+    assert ".masked.csv.shoal' is a link or a file, and this run needs a folder of that name. Remove it" in err
+
+
+def test_a_plan_for_other_columns_is_refused_with_the_command_that_proposes_roles(run, people):
+    err = run("protect", people, "-k", 3, "--quasi", "age", "--publish", "nosuch", "-o", "masked.csv")[2]
+    assert "error: --publish: 'nosuch' is not a column of the table" in err
+    assert "leaves 'score', 'weight', 'ill' without a treatment. See proposals with shoal roles people.csv" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["protect", "people.csv", "-k", 3, "--master", "x", "-o", "m.csv"], "--master: applies only to Spark."),
+        (
+            ["protect", "people.csv", "-k", 3, "--block-records", 2, "-o", "m.csv"],
+            "--block-records: must be at least 2k",
+        ),
+        (["protect", "people.csv", "-k", 3, "--l-form", "entropy", "-o", "m.csv"], "--l-form: does not apply"),
+        (["protect", "people.csv", "-k", 3, "--on-interrupt", "x", "-o", "m.csv"], "--on-interrupt: must be"),
+        (["protect", "people.csv", "-k", 1, "-o", "m.csv"], "-k: must be at least 2."),
+        (["sweep", "people.csv", "-k", 3, "--min-k", 0], "--min-k: "),
+        (["chekc", "people.csv"], "Did you mean 'check'? See shoal --help."),
+        (
+            [
+                *(
+                    "protect",
+                    "people.csv",
+                    "-k",
+                    3,
+                    "--method",
+                    "hybrid",
+                    "--quasi",
+                    "age",
+                    "--confidential",
+                    "score,ill",
+                ),
+                *("--identifiers", "weight", "-o", "m.csv"),
+            ],
+            "-k: groups of 3 records are too small for ",
+        ),
+    ],
+)
+def test_errors_name_options_as_they_are_typed(run, people, command, said):
+    code, _, err = run(*command)
+    assert code == 2
+    assert said in err

@@ -12,7 +12,7 @@ from shoal.tables import Table
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 6}, r"k: 6 records are too few.*it takes 7, of which 3 are spent on means"),
+        ({"k": 6}, r"k: groups of 6 records are too small for .* Use -k 7 or more.*add --mask-quasi"),
         ({"k": 1}, "k: must be at least 2"),
         ({"confidential": []}, "^Set confidential, the attributes that method 'hybrid' gives new values"),
         ({"confidential": ["income", "age"]}, "confidential: names 'age', which is in quasi too"),

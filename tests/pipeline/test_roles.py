@@ -133,4 +133,4 @@ def test_a_household_number_without_a_name_is_found_by_what_is_constant_within()
 
 def test_reasons_say_how_many_values_are_different():
     found = proposals(code=[f"k{i}" for i in range(RECORDS)])
-    assert found["code"].reason == 'name contains "code", different in 200 of 200 records'
+    assert found["code"].reason == 'name contains "code", 200 different values in 200 records'

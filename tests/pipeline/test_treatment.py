@@ -108,7 +108,7 @@ def test_a_plan_for_another_table_lists_what_is_missing_and_what_is_new():
         shoal.protect(PEOPLE, k=3, quasi=["profit"], identifiers=["name"])
     assert str(caught.value).splitlines() == [
         "quasi: 'profit' is not a column of the table",
-        "publish: the plan has no treatment for 'age', 'income', 'town'",
+        "publish: leaves 'age', 'income', 'town' without a treatment",
     ]
 
 
@@ -176,7 +176,12 @@ def test_the_survey_is_refused_and_the_command_that_is_proposed_works_as_printed
     assert (code, out) == (2, "")
     assert os.listdir(tmp_path) == ["survey.csv"]
     assert max(map(len, err.splitlines())) <= 80
-    for words in ("looks like e-mail", "dates of birth", "of 5,000", "7 of 17 columns have no treatment"):
+    for words in (
+        "looks like e-mail",
+        "dates of birth",
+        "values in 5,000 records",
+        "7 of 17 columns have no treatment",
+    ):
         assert words in " ".join(err.split())
     code, out, err = run(*command_in(err))
     assert code == 0, err

@@ -255,7 +255,7 @@ def test_plots_are_altair_charts_or_say_why_not(swept):
 def test_a_report_is_written_whole_and_over_nothing(tmp_path):
     path = tmp_path / "report.html"
     write_report("one", path)
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError, match="already exists"):
         write_report("two", path)
     write_report("two", path, overwrite=True)
     assert path.read_text() == "two"

@@ -14,6 +14,7 @@ import pytest
 from shoal.errors import DataError, FileError, PlanError, ShoalError
 from shoal.plan import Csv
 from shoal.tables import kind_of, open_table, write_table
+from shoal.tables.numbers import not_a_number, stored_as_text
 
 SECRET = "s3cret"
 
@@ -275,7 +276,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
-        (["1", SECRET, "2"], "column 'x' is not a number in record 2. Correct it, or set its --type."),
+        (["1", SECRET, "2"], not_a_number("x", 2)),
         (
             ["1", "nan", "2"],
             "column 'x' has a word for a missing value in record 2. Use --missing-word",
@@ -286,7 +287,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
         ),
         (["1", "-Inf", "2"], "column 'x' is infinite in record 2. Replace it by a number or leave the record out"),
         ([SECRET, SECRET, None], "column 'x' holds text and no numbers. Use another --type"),
-        (["1", "2", "3"], "column 'x' holds numbers that are stored as text. Convert them, or set its --type."),
+        (["1", "2", "3"], stored_as_text("x")),
         ([1, None, 2], "column 'x' has missing values in 1 record (first: record 2). Fill them, or use --missing"),
         ([None, float("nan"), 2.0], "column 'x' has missing values in 2 records (first: record 1). Fill them"),
         ([1.0, 2.0, float("-inf")], "column 'x' is infinite in record 3. Replace it by a number or leave"),

@@ -87,7 +87,7 @@ def test_rows_out_of_order_fail_verification(survey):
     ("target", "message"),
     [
         ("survey.csv", "being protected"),
-        ("taken.csv", "exists already"),
+        ("taken.csv", "already exists"),
         ("nowhere/masked.csv", "does not exist"),
         ("masked.doc", "ending"),
         ("folder.csv", "is a folder"),
@@ -128,7 +128,7 @@ def test_an_impossible_name_is_a_clear_error(survey, name):
 def test_overwriting_is_done_when_asked_for(survey):
     release = shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES)
     release.save(survey / "masked.csv")
-    with pytest.raises(shoal.FileError, match="exists already"):
+    with pytest.raises(shoal.FileError, match="already exists"):
         release.save(survey / "masked.csv")
     release.save(survey / "masked.csv", overwrite=True)
 

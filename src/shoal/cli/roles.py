@@ -11,6 +11,7 @@ from shoal.cli.options import Json, Overwrite, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
+from shoal.tables.atomic import already_exists
 from shoal.text import quoted, visible
 
 _COLOURS = {"identifier": "red", "weights": "yellow", "publish": "green"}
@@ -33,7 +34,7 @@ def roles_command(
 
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
-        raise FileError(f"{output} already exists. Choose another name or add --overwrite.")
+        raise already_exists(output)
     with Bar(stderr()) as bar:
         found = roles(data, progress=bar, **options)
     if target is not None:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix, columns_near_one, finite_pair
+from shoal.text import counted
 
 Seed = int | np.random.Generator | None
 
@@ -40,8 +41,8 @@ def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
     least = least_k(n_x, n_y)
     if records < least:
         raise ValueError(
-            f"{records} records are too few to make {n_x} sensitive attributes synthetic beside {n_y} others: it takes"
-            f" {least}, of which {n_y + 1} are spent on means and regression. Use a larger -k or fewer attributes"
+            f"groups of {records} records are too small for {counted(n_x, 'sensitive attribute')} and "
+            f"{counted(n_y, 'quasi-identifier')}. Use -k {least} or more, or fewer attributes"
         )
 
 

@@ -18,7 +18,13 @@ from shoal.tables.attributes import without_declared
 from shoal.tables.profile import ColumnProfile, profile_column
 from shoal.text import counted, warning
 
-_DOUBTED = {"identifier": "an identifier", "weights": "survey weights", "strata": "strata", "publish": "a constant"}
+# What a role makes a column look like, and the option that gives it the role.
+_DOUBTED = {
+    "identifier": ("an identifier", "--identifiers"),
+    "weights": ("survey weights", "--weights"),
+    "strata": ("strata", "--strata"),
+    "publish": ("a constant", "--publish"),
+}
 _WEIGHTS = {"survey weight", "weight"}
 
 
@@ -36,11 +42,15 @@ def on_default(profiles: Iterable[ColumnProfile]) -> list[str]:
     """Warn of numbers that are masked because nothing else was asked for, and do not look like measurements."""
     found: list[str] = []
     for each in propose([*profiles]):
-        code = "a code" if each.type in ("nominal", "ordinal") else ""
-        if looks := _DOUBTED.get(each.role, code):
-            why = "" if looks == code else f" ({each.reason})"
-            text = f"'{each.column}' was masked as a number, but looks like {looks}{why}. Name its role, or --quasi."
-            found.append(warning(text))
+        if each.role in _DOUBTED:
+            looks, option = _DOUBTED[each.role]
+            looks, option = f"{looks} ({each.reason})", f"{option} {each.column}"
+        elif each.type in ("nominal", "ordinal"):
+            looks, option = "a code", f"--type {each.column}={each.type}"
+        else:
+            continue
+        text = f"'{each.column}' was masked as a number, but looks like {looks}."
+        found.append(warning(f"{text} Add {option} if it is, or name it in --quasi."))
     return found
 
 

@@ -296,8 +296,8 @@ def _refuse(parts: Parts, plan: Plan) -> None:
         try:
             refuse_fewer(plan.k, len(parts.synthetic), len(parts.others))
         except ValueError as error:
-            hint = "; with mask_quasi = true, quasi-identifiers do not count" if parts.others else ""
-            problems.append(("k", f"{error}{hint}"))
+            hint = ", or add --mask-quasi: masked quasi-identifiers do not count" if parts.others else ""
+            problems.append(("k", f"{error}{hint}."))
     if problems:
         raise PlanError(problems)
 

@@ -95,7 +95,7 @@ class Column:
         """Return how many values are different, as a clause."""
         about = "" if self.profile.distinct.is_exact else "about "
         different = min(self.different, self.profile.present)
-        return f"different in {about}{different:,} of {self.profile.present:,} records"
+        return f"{about}{different:,} different values in {self.profile.present:,} records"
 
 
 def meanings_of(profile: ColumnProfile) -> dict[str, str]:

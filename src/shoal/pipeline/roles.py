@@ -113,7 +113,7 @@ def _proposal(column: Column) -> Proposal:
     verdict = next(verdict for rule in RULES if (verdict := rule(column)) is not None)
     type_, levels = type_of(column)
     codes = (*missing_words(profile), *(missing_codes(profile) if verdict.role != "identifier" else ()))
-    warnings = [verdict.warning, profile.doubt and f"{profile.doubt}.", labelled_codes(profile)]
+    warnings = [verdict.warning, profile.doubt and f"{profile.doubt.rstrip('.')}.", labelled_codes(profile)]
     return Proposal(
         profile.name,
         verdict.role,

@@ -105,8 +105,9 @@ def plan_beside(path: Path) -> Path:
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     """Say what stands in the way of writing a release to `path`, before any work is done."""
     writable_kind(path)
-    refuse_unwritable(plan_beside(path), overwrite)
+    refuse_unwritable(path, overwrite=True)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
         raise FileError(f"'{path}' is the file that is being protected; write the release to another")
     refuse_unwritable(path, overwrite)
-    refuse_unwritable(manifest_beside(path), overwrite)
+    refuse_unwritable(plan_beside(path), overwrite, path)
+    refuse_unwritable(manifest_beside(path), overwrite, path)

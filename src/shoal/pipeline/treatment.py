@@ -11,8 +11,10 @@ from shoal.errors import DataError, PlanError, UntreatedColumns
 from shoal.pipeline.records import Records
 from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose_for
 from shoal.plan import Plan
+from shoal.plan.commands import file_name
 from shoal.tables import Table
-from shoal.text import counted, listed
+from shoal.tables.numbers import not_a_number, stored_as_text
+from shoal.text import counted, listed, quoted
 
 
 def refuse_untreated(plan: Plan, records: Records) -> None:
@@ -32,7 +34,8 @@ def refuse_untreated(plan: Plan, records: Records) -> None:
     proposals = [each for each in _proposals(records) if each.column in {*untreated, *default}]
     options = _options(plan, proposals)
     some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
-    what = f"{some} no treatment and would be released unchanged."
+    masked = f", and {counted(len(default), 'numeric column')} would be masked by default" if default else ""
+    what = f"{some} no treatment and would be released unchanged{masked}."
     raise UntreatedColumns(what, [_row(each) for each in proposals], options)
 
 
@@ -122,7 +125,8 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         misspelled = all("did you mean" in what for _, what in error.problems)
         if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
-        raise PlanError([*error.problems, ("publish", f"the plan has no treatment for {listed(new)}")]) from None
+        told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"
+        raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}")]) from None
     if {*table.names} <= {*plan.identifiers}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
@@ -141,14 +145,8 @@ def numbers_to_mask(table: Table, taken: Collection[str]) -> list[str]:
     """Return every numeric column without a role; one that only looks numeric must not slip through unmasked."""
     for name, record in table.spoiled.items():
         if name not in taken:
-            raise DataError(
-                f"column '{name}' looks numeric, but record {record} holds text; put that right, say which words mean "
-                "a missing value with missing in the csv options (--missing-word), or name the quasi-identifiers"
-            )
+            raise DataError(not_a_number(name, record))
     for name in table.disguised:
         if name not in taken:
-            raise DataError(
-                f"column '{name}' holds numbers that are stored as text or categories; make them numbers, give the "
-                "column another role, or name the quasi-identifiers with quasi"
-            )
+            raise DataError(stored_as_text(name))
     return [name for name in table.numeric if name not in taken]

@@ -23,8 +23,14 @@ _LONGEST = 255  # bytes in a file name, on all common disks
 _MODE = 0o666 & ~_umask()
 
 
-def refuse_unwritable(path: Path, overwrite: bool) -> None:
-    """Explain what stands in the way of writing `path`, before any work is done."""
+def already_exists(path: object, beside: object = None) -> FileError:
+    """Return the error on a file that would be replaced; it may be one that is written beside another."""
+    what = f"'{path}'" if beside is None else f"'{path}', which goes with '{beside}',"
+    return FileError(f"{what} already exists. Choose another name or add --overwrite (in Python overwrite=True).")
+
+
+def refuse_unwritable(path: Path, overwrite: bool, beside: Path | None = None) -> None:
+    """Explain what stands in the way of writing `path`, perhaps beside another, before any work is done."""
     if "\0" in path.name or len(os.fsencode(path.name)) > _LONGEST:
         raise FileError("the name of the output is too long, or holds a NUL character; choose another")
     if path.is_dir():
@@ -34,7 +40,7 @@ def refuse_unwritable(path: Path, overwrite: bool) -> None:
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise FileError(f"the folder '{path.parent}' cannot be written to")
     if path.exists() and not overwrite:
-        raise FileError(f"'{path}' exists already; choose another name or ask to overwrite it")
+        raise already_exists(path, beside)
 
 
 @contextlib.contextmanager
@@ -118,7 +124,7 @@ def _rename_unless_taken(partial: Path, path: Path) -> None:
     try:
         path.hardlink_to(partial)
     except FileExistsError:
-        raise FileError(f"'{path}' exists already; choose another name or ask to overwrite it") from None
+        raise already_exists(path) from None
     except OSError:  # no hard links on this kind of disk: nothing guards the moment between the two lines
         refuse_unwritable(path, overwrite=False)
         partial.replace(path)

@@ -177,7 +177,7 @@ def _what_text(column: Array, name: str, decimal: str) -> str:
         return f"column '{name}' holds text and no numbers. {_OTHER}"
     record = first_not_number(column, decimal)
     if record is None:
-        return f"column '{name}' holds numbers that are stored as text. Convert them, or set its --type."
+        return stored_as_text(name)
     cell = column[record - 1].as_py()
     if looks_missing(cell):
         return (
@@ -186,4 +186,20 @@ def _what_text(column: Array, name: str, decimal: str) -> str:
         )
     if looks_infinite(cell):
         return f"column '{name}' is infinite in record {record}. {_REPLACE}"
-    return f"column '{name}' is not a number in record {record}. Correct it, or set its --type."
+    return not_a_number(name, record)
+
+
+def not_a_number(name: str, record: int) -> str:
+    """Explain that a column of numbers holds a word."""
+    return (
+        f"column '{name}' is not a number in record {record}. Correct it, add --missing-word if the word means "
+        f"missing, or --type {name}=nominal if the column holds categories."
+    )
+
+
+def stored_as_text(name: str) -> str:
+    """Explain that a column holds numbers in another form."""
+    return (
+        f"column '{name}' holds numbers that are stored as text or categories. Convert them, or add --type "
+        f"{name}=nominal if they are codes."
+    )

@@ -126,11 +126,16 @@ def _locked(path: Path, output: Path) -> int | None:
     import fcntl
 
     while True:
-        path.mkdir(mode=0o700, exist_ok=True)
         try:
+            path.mkdir(mode=0o700, exist_ok=True)
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             continue
+        except (FileExistsError, NotADirectoryError):
+            raise FileError(
+                f"'{path}' is a link or a file, and this run needs a folder of that name. Remove it, or write to "
+                "another folder."
+            ) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(handle).st_ino == path.lstat().st_ino:

@@ -22,6 +22,7 @@ from shoal.tables.csv.inference import Look as TextLook
 from shoal.tables.csv.inference import look as look_at_text
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.dtypes import inner, is_number, is_text
+from shoal.tables.numbers import not_a_number, stored_as_text
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import Source, counted_off
 from shoal.tables.text_values import one_chunk, without_words
@@ -170,14 +171,9 @@ def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: 
             continue  # reported with all other names
         kind, given = inner(source.schema.field(name).type), plan.types.get(name)
         if name in spoiled and given in (None, "continuous") and name not in plan.levels:
-            problems.append(
-                f"column '{name}' is not a number in record {spoiled[name]}; put that right, say which words mean a "
-                "missing value with missing in the csv options (--missing-word), or say its type"
-            )
+            problems.append(not_a_number(name, spoiled[name]))
         elif name in disguised and given is None and name not in plan.levels:
-            problems.append(
-                f"column '{name}' holds numbers that are stored as text; turn them into numbers, or say its type"
-            )
+            problems.append(stored_as_text(name))
         elif not (is_number(kind) or is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)):
             problems.append(f"column '{name}' is of type {kind}, which cannot be masked; give it another role")
     if problems:

@@ -26,6 +26,7 @@ from shoal.pipeline.manifest import (
 )
 from shoal.pipeline.verify import Verified
 from shoal.plan import Csv, Plan
+from shoal.tables.atomic import already_exists
 from shoal.tables.files import KINDS
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class _Disk:
             raise FileError(f"'{source}' is what is being protected; write the release to another")
         taken = [path for path in (self._target, self._plan, self._manifest) if self._files.exists(path)]
         if taken and not overwrite:
-            raise FileError(f"'{taken[0]}' exists already; choose another name or ask to overwrite it")
+            raise already_exists(taken[0], None if taken[0] == self._target else self._target)
 
     def parts(self, folder: str) -> list[Part]:
         """Name the files of a folder that hold records, with their hashes."""
