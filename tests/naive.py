@@ -433,3 +433,9 @@ def shared_values(groups, values):
             found["most"].append(len(each))
             found["all"] += [len(each)] if len({*known}) == 1 else []
     return {"all": len(found["all"]), "most": len(found["most"]), "records": sum(found["all"] or found["most"])}
+
+
+def without_thin(original: list, published: list, groups: list, k: int) -> list:
+    """Published values, missing where fewer than k records of the group have an original one."""
+    known = [sum(v is not None for v, h in zip(original, groups, strict=True) if h == g) for g in groups]
+    return [None if n < k else value for n, value in zip(known, published, strict=True)]

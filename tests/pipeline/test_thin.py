@@ -1,4 +1,4 @@
-"""With missing = "group", no number is published that fewer than k records of a group have."""
+"""With missing = "group", no value is published where fewer than k records of a group have one."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from naive import without_thin
 
 cells = st.one_of(st.none(), st.integers(0, 20).map(float))
 
@@ -33,3 +34,36 @@ def test_nobody_publishes_their_own_number_because_the_other_misses_it(aggregate
         table, k=2, quasi=["age", "income"], missing="group", method="mdav", aggregate=aggregate, blocks=None
     )
     assert release.table["income"].to_pylist() == [None, None, 3000.0, 3000.0]
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from([None, None, 0, 1, 2])] * 3), min_size=8, max_size=30),
+    st.sampled_from([2, 3, 5]),
+    st.sampled_from(["mode", "medoid", None]),
+)
+def test_a_category_a_level_or_a_flag_is_published_only_where_k_records_of_the_group_have_one(rows, k, aggregate):
+    job, grade, flag = zip(*rows, strict=True)
+    table = pa.table(
+        {
+            "age": np.arange(len(rows)) * 1.0,
+            "job": pa.array([None if v is None else "abc"[v] for v in job], pa.string()),
+            "grade": pa.array([None if v is None else "abc"[v] for v in grade], pa.string()),
+            "flag": pa.array([None if v is None else v > 0 for v in flag], pa.bool_()),
+        }
+    )
+    names = [name for name in table.column_names if table[name].null_count < len(table)]
+    how = {name: aggregate for name in names if aggregate is not None and name in ("job", "flag")}
+    levels = {name: list("abc") for name in names if name == "grade"}
+    types = {name: "nominal" for name in names if name == "job"}
+    given = {"levels": levels, "types": types, "aggregate": how or None}
+    release = shoal.protect(table.select(names), k=k, quasi=names, missing="group", **given)
+    for name in names:
+        published = release.table[name].to_pylist()
+        assert published == without_thin(table[name].to_pylist(), published, release.groups.tolist(), k)
+
+
+@pytest.mark.parametrize("values", [["judge", None, "smith", "smith"], [True, None, False, False]])
+def test_nobody_publishes_their_own_category_because_the_other_misses_it(values):
+    table = pa.table({"age": [20.0, 20.0, 60.0, 60.0], "is": values})
+    release = shoal.protect(table, k=2, quasi=["age", "is"], missing="group")
+    assert release.table["is"].to_pylist() == [None, None, *values[2:]]

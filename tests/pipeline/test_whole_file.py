@@ -115,6 +115,32 @@ def test_groups_whose_known_values_agree_are_those_that_one_finds_by_looking(row
     assert found == shared_values(*zip(*rows, strict=True))
 
 
+@pytest.mark.parametrize("engine", ["memory", "file"])
+def test_sensitive_columns_that_identify_people_are_the_headline(tmp_path, engine):
+    n = 200
+    rng = np.random.default_rng(2)
+    table = pa.table(
+        {
+            "age": rng.integers(18, 90, n),
+            "income": rng.lognormal(10, 1, n),
+            "ill": rng.choice(["a", "b", "c"], n),
+            "note": [f"she told us that room {i} was too cold for her" for i in range(n)],
+            "name": [f"{chr(65 + i % 26)}nna {chr(65 + i // 26)}mith" for i in range(n)],
+        }
+    )
+    pa.csv.write_csv(table, tmp_path / "in.csv")
+    sensitive = ["income", "ill", "note", "name"]
+    plan = {"k": 5, "quasi": ["age"], "confidential": sensitive, "engine": engine, "output": str(tmp_path / "out.csv")}
+    release = shoal.protect(tmp_path / "in.csv", **plan)
+    head = release.risk()["file"]["headline"]
+    assert (head["severity"], head["columns"]) == ("warning", ["note", "name"])
+    assert head["text"].endswith("Drop them with --identifiers note,name.")
+    release.save(tmp_path / "out.csv")
+    again = shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.csv.manifest.json")["file"]["headline"]
+    assessed = shoal.assess(tmp_path / "in.csv", tmp_path / "out.csv", quasi=["age"], confidential=["note", "name"])
+    assert again["columns"] == assessed["risk"]["file"]["headline"]["columns"] == ["note", "name"]
+
+
 def test_assess_finds_unchanged_columns_by_comparing(surveyed):
     found = shoal.assess(survey(), surveyed.table, confidential=["debt"])["risk"]["file"]
     assert {*found["unchanged"]} == {"weight", *PUBLISHED, "debt"}

@@ -330,7 +330,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     if plan.epsilon is not None:
         return _private(records, masker)
     if plan.method == "mic1d":
-        return _mic1d(records, masker)
+        return _mic1d(records, masker, prepared)
     masked = mask_in_memory(records, masker, keep_best=records.keep_best)
     rescaled = _rescaled(masker, masked, prepared)
     columns = masker.decode(masked.published, rescaled)
@@ -402,7 +402,7 @@ def _rescaled(masker: BlockMasker, masked: Masked, prepared: Prepared) -> dict[s
     return restoring.rescalings(restoring.look(masked.rows, masked.published))
 
 
-def _mic1d(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
+def _mic1d(records: MemoryRecords, masker: BlockMasker, prepared: Prepared) -> MemoryPublished:
     """Publish Mic1D, which takes all values of the table as one sequence."""
     from shoal.masking import mic1d
 
@@ -411,7 +411,7 @@ def _mic1d(records: MemoryRecords, masker: BlockMasker) -> MemoryPublished:
     values = mic1d(rows[:, : len(attributes)], masker.plan.k)
     columns = masker.decode(values, {})
     found = unchanged(masker.plan, list(values.T), attributes)
-    left = unchanged_columns(masker.plan, records.outline)
+    left = unchanged_columns(masker.plan, records.outline, prepared.summary.profiles)
     promise = Promise(masker.plan, masker.changed, types=masker.types, unchanged=left)
     return _published(records, masker, _only(records.outline, keep), rows, columns, [], promise, found)
 

@@ -9,7 +9,7 @@ from shoal.aggregation import aggregate, medoids
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
-from shoal.tables.attributes import NUMBERS, Attribute, Codes
+from shoal.tables.attributes import Attribute, Codes
 
 Labels = NDArray[np.int64]
 
@@ -23,8 +23,8 @@ def representatives(
 ) -> list[Codes]:
     """Return each attribute as it will be published: the representative of its group for every record.
 
-    With ``missing = "group"``, a number that fewer than k records of a group have is published as missing: the mean of
-    one value is that value.
+    With ``missing = "group"``, what fewer than k records of a group have a value of is published as missing: the mean
+    or the mode of one value is that value.
     """
     found: dict[str, Codes] = {}
     for block, labels in zip(plan.in_blocks, partitions, strict=True):
@@ -45,7 +45,7 @@ def representatives(
                     levels=0 if attribute.levels is None else len(attribute.levels),
                     fill=plan.missing == "impute",
                 )
-            if attribute.name in block and attribute.type in NUMBERS and plan.missing == "group":
+            if attribute.name in block and plan.missing == "group":
                 known = np.bincount(labels, ~np.isnan(attribute.codes))
                 found[attribute.name] = np.where(known[labels] < plan.k, np.nan, found[attribute.name])
     return [found[attribute.name] for attribute in attributes]

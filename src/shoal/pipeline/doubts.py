@@ -9,12 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from shoal.errors import DataError
 from shoal.pipeline.missing_codes import missing_codes
 from shoal.pipeline.role_rules import Column, meanings_of, type_of
 from shoal.pipeline.role_words import meanings
 from shoal.pipeline.roles import propose
 from shoal.tables import Table
 from shoal.tables.attributes import without_declared
+from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.profile import ColumnProfile, profile_column
 from shoal.text import counted, warning
 
@@ -36,6 +38,15 @@ def doubtful_profile(table: Table, name: str) -> ColumnProfile | None:
         if not np.array_equal(floats, np.rint(floats)):
             return None
     return replace(profile_column(table, name), inferred="continuous")
+
+
+def may_identify(table: Table, name: str) -> bool:
+    """Whether a sensitive column is text, or named like an identifier; other numbers are what a release is for."""
+    try:
+        kind = inner(table.column(name).type)
+    except DataError:  # objects of Python that Arrow has no type for
+        return False
+    return is_text(kind) or (is_number(kind) and "direct identifier" in meanings(name))
 
 
 def on_default(profiles: Iterable[ColumnProfile]) -> list[str]:

@@ -511,6 +511,6 @@ def promise_of(
         largest=prepared.largest,
         types=masker.types,
         heaviest=prepared.heaviest,
-        unchanged=unchanged_columns(masker.plan, outline),
+        unchanged=unchanged_columns(masker.plan, outline, prepared.summary.profiles),
         units=possible_units(masker.plan, outline),
     )

@@ -14,7 +14,7 @@ from shoal.edits.strategy import Strategy
 from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
-from shoal.pipeline.doubts import doubtful_profile, on_codes, on_default
+from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
@@ -37,6 +37,7 @@ from shoal.tables.attributes import (
 )
 from shoal.tables.dtypes import inner
 from shoal.tables.numbers import misses
+from shoal.tables.profile import profile_column
 from shoal.text import counted
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
@@ -109,7 +110,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
     notes += on_time_of_day(resolved, attributes)
     notes += on_unused_codes(resolved, {*resolved.used} - {*summary.with_gaps(resolved.used)})
-    profiles = [profile for profile in summary.profiles.values() if profile is not None]
+    looked_at = (summary.profiles.get(name) for name in resolved.changed)
+    profiles = [profile for profile in looked_at if profile is not None]
     by_default = () if plan.masked or plan.draws else resolved.masked
     doubts = [*(on_default(profiles) if by_default else []), *on_codes(profiles, by_default)]
     resolved = _with_method(resolved, attributes, summary, method.method)
@@ -210,9 +212,11 @@ def _summary(
     if plan.weights is not None:
         types[plan.weights] = "continuous"
     doubted = [name for name in plan.changed if name in inferred and plan.types[name] == "continuous"]
-    doubted = [] if plan.epsilon is not None else doubted  # no message may depend on the records
-    look = partial(_look, types=types, strategy=strategy, decimal=records.outline.decimal, doubted=doubted)
-    names = list(dict.fromkeys([*types, *columns_of(rules)]))
+    texts = [name for name in plan.confidential if name not in plan.changed and may_identify(records.outline, name)]
+    if plan.epsilon is not None:  # no message may depend on the records
+        doubted, texts = [], []
+    look = partial(_look, types=types, strategy=strategy, decimal=records.outline.decimal, doubted=doubted, texts=texts)
+    names = list(dict.fromkeys([*types, *columns_of(rules), *texts]))
     return records.fold(look, [name for name in names if name in records.outline.names], "scan")
 
 
@@ -223,9 +227,11 @@ def _look(
     strategy: Strategy | None,
     decimal: str,
     doubted: Sequence[str],
+    texts: Sequence[str],
 ) -> Summary:
     table = Table(piece)
     profiles = {name: doubtful_profile(table, name) for name in doubted}
+    profiles |= {name: profile_column(table, name) for name in texts}
     edits = None if strategy is None else basis_of(strategy, piece)
     return Summary(summarize(piece, types, start, decimal).columns, edits, profiles)
 

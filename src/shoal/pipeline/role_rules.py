@@ -343,6 +343,14 @@ def _unknown(column: Column) -> Verdict:
     return Verdict("quasi", f"unknown meaning, {_values(column)}")
 
 
+def identifying(profile: ColumnProfile) -> str:
+    """Return why texts identify people by themselves, as names, addresses and notes do; empty if they do not."""
+    column = Column(profile, meanings_of(profile))
+    verdicts = (rule(column) for rule in (_looks_identifying, _direct_identifier, _unique_texts))
+    found = (each.reason for each in verdicts if each is not None and each.role == "identifier")
+    return "" if _is_common(column) else next(found, "")
+
+
 Rule = Callable[[Column], Verdict | None]
 RULES: tuple[Rule, ...] = (
     *(_cannot_be_masked, _row_names, _looks_identifying, _weights, _direct_identifier, _unit, _numbered),

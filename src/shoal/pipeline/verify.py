@@ -26,7 +26,7 @@ from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, without_declared
+from shoal.tables.attributes import CATEGORIES, Attribute, Codes, without_declared
 from shoal.text import counted, listed
 
 _ROUNDING = 1e-9  # of the sum of absolute values, by which a sum that is kept may be off
@@ -318,7 +318,7 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         f"CASE WHEN y{j} IS NULL THEN {gone} ELSE low{j} IS NULL OR {y} END",
         lambda count: f"column '{name}' publishes {counted(count, 'value')} {where}",
     )
-    if plan.missing == "group" and attribute.type in NUMBERS and slack != np.inf:
+    if plan.missing == "group" and slack != np.inf:
         yield _Check(
             [],
             f"y{j} IS NOT NULL AND there{j} < {plan.k}",

@@ -17,11 +17,13 @@ from shoal.errors import DataError
 from shoal.kernels.l_diversity import DOMINANT
 from shoal.measures.determination import CLOSE, EXACT, Linear, determining_category, linear_relation
 from shoal.pipeline.counting import Database, Sizes, exposure_of, sizes_of_each
+from shoal.pipeline.role_rules import identifying
 from shoal.pipeline.units import on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.dtypes import inner, is_number
+from shoal.tables.profile import ColumnProfile
 from shoal.tables.text_values import decoded
 from shoal.text import counted, listed
 
@@ -35,11 +37,12 @@ Finding = dict[str, Any]
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A column that is released unchanged: its role, and whether its values are numbers or moments."""
+    """A column that is released unchanged: its role, whether its values are numbers, and why they identify people."""
 
     name: str
     role: str
     number: bool = False
+    identifying: str = ""
 
     @property
     def key(self) -> bool:
@@ -75,17 +78,21 @@ class Columns:
     described: str = "columns released unchanged"  # where the original is not known, they may not be
 
 
-def unchanged_columns(plan: Plan, table: Table) -> list[Unchanged]:
-    """List the columns that are released unchanged under a resolved plan."""
+def unchanged_columns(
+    plan: Plan, table: Table, profiles: Mapping[str, ColumnProfile | None] | None = None
+) -> list[Unchanged]:
+    """List the columns that are released unchanged under a resolved plan; some sensitive ones have `profiles`."""
     role = {name: role for role, names in plan.roles.items() for name in names}
     gone = {*plan.identifiers, *plan.changed}
-    return [as_unchanged(table, name, role.get(name, "publish")) for name in table.names if name not in gone]
+    names = [name for name in table.names if name not in gone]
+    return [as_unchanged(table, name, role.get(name, "publish"), (profiles or {}).get(name)) for name in names]
 
 
-def as_unchanged(table: Table, name: str, role: str) -> Unchanged:
+def as_unchanged(table: Table, name: str, role: str, profile: ColumnProfile | None = None) -> Unchanged:
     """Describe a column that is released unchanged."""
+    why = "" if profile is None else identifying(profile)
     try:
-        return Unchanged(name, role, _is_measured(table.column(name).type))
+        return Unchanged(name, role, _is_measured(table.column(name).type), why)
     except DataError:  # objects of Python that Arrow has no type for
         return Unchanged(name, role)
 
@@ -305,6 +312,13 @@ def _headline(found: Finding, columns: Columns) -> Finding:
 
 def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Finding]:
     """Yield what gives records away to a stranger."""
+    if named := [each for each in columns.unchanged if each.identifying]:
+        names = [each.name for each in named]
+        some = ", ".join(f"'{each.name}' ({each.identifying})" for each in named)
+        what = f"Sensitive, but of a kind that identifies people, and released unchanged: {some}."
+        number = max(found["unchanged"][name]["below_k"] for name in names)
+        text = f"{what} Drop {'it' if len(names) == 1 else 'them'} with --identifiers {','.join(names)}."
+        yield {"records": number, "columns": names, "text": text}
     yield from on_units(found["units"], columns.k)
     for each in found["determined"]:
         if each["records"]:
