@@ -439,3 +439,24 @@ def without_thin(original: list, published: list, groups: list, k: int) -> list:
     """Published values, missing where fewer than k records of the group have an original one."""
     known = [sum(v is not None for v, h in zip(original, groups, strict=True) if h == g) for g in groups]
     return [None if n < k else value for n, value in zip(known, published, strict=True)]
+
+
+def spearman(x: list[float], y: list[float]) -> float:
+    """Rank correlation by counting, for each value, those below it and those equal to it."""
+
+    def ranks(values: list[float]) -> list[float]:
+        return [sum(v < each for v in values) + (sum(v == each for v in values) + 1) / 2 for each in values]
+
+    a, b = ranks(x), ranks(y)
+    ma, mb = sum(a) / len(a), sum(b) / len(b)
+    above = sum((i - ma) * (j - mb) for i, j in zip(a, b, strict=True))
+    below = (sum((i - ma) ** 2 for i in a) * sum((j - mb) ** 2 for j in b)) ** 0.5
+    return above / below if below else 0.0
+
+
+def records_in_narrow_bands(x: list[float], bands: list, width: float) -> int:
+    """Records that share a band with others whose values all lie within a width."""
+    members: dict = {}
+    for value, band in zip(x, bands, strict=True):
+        members.setdefault(band, []).append(value)
+    return sum(len(each) for each in members.values() if len(each) > 1 and max(each) - min(each) <= width)

@@ -239,15 +239,17 @@ def risk(measured: dict[str, Any]) -> Table:
     """Tabulate the risk before and after."""
     whole = measured.get("file", {})
     seen = {name: figures for name, figures in measured.items() if name in ("before", "after")}
-    seen |= {"whole file": whole["with_masked"]} if "together" in whole else {}
+    more = "together" in whole or bool(whole.get("recovered") and "with_masked" in whole)
+    seen |= {"whole file": whole["with_masked"]} if more else {}
     table = _table("What an intruder could do", *seen, "")
     for name, meaning in RISKS.items():
         cells = [_value(name, each[name]) for each in seen.values()]
         table.add_row(meaning, *cells, Text(SAFER[name], "dim"))
-    if "together" in whole:
+    if more:
+        known = " and original values that can be computed from the file" if whole["recovered"] else ""
         table.caption = Text(
             "Before and after: the quasi-identifiers alone. Whole file: with the columns released unchanged that a "
-            "stranger may know.",
+            f"stranger may know{known}.",
             "dim",
             justify="left",
         )

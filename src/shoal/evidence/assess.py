@@ -145,7 +145,8 @@ def _whole_file(
     ordered = after if np.array_equal(rows, np.arange(len(rows))) else Table(after.to_arrow().take(rows))
     masked += [name for name in others if not ordered.same_column(before, name)]
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
-    return whole_file(after, plan.k, masked, roles, originals=originals)
+    nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
+    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal)
 
 
 class _Pair(NamedTuple):

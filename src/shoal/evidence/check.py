@@ -178,8 +178,8 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     draws = said.get("method") in ("hybrid", "ms")
     synthetic = [name for name in roles if draws and roles[name] == "confidential" and name in seen.table.names]
     masked = [name for name in seen.found["quasi"] if name not in synthetic]
-    said_of = [] if seen.manifest is None else [each.model_dump() for each in seen.manifest.verified.units]
-    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, units=said_of)
+    verified = {} if seen.manifest is None else seen.manifest.verified.model_dump(include={"units", "determined"})
+    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, **verified)
 
 
 def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:

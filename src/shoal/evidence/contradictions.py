@@ -106,6 +106,9 @@ def _on_rest(manifest: Manifest) -> Iterator[str]:
         yield "weighted totals were promised and not verified, or verified and not promised"
     if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
         yield "the plan treats original records that break rules in another way than was verified"
+    unknown = {name for each in verified.determined for name in [each.column, *each.by]} - {*manifest.published.columns}
+    if unknown:
+        yield f"{listed(sorted(unknown))}, said to give originals away, is not among the columns"
     groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
     for each in verified.units:
         if each.column not in _names(plan, "identifiers"):

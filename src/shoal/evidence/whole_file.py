@@ -1,6 +1,6 @@
 """Risk of a whole masked file in memory, for `check` and `assess`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ def whole_file(
     roles: Mapping[str, str],
     synthetic: Sequence[str] = (),
     originals: Mapping[str, Codes] | None = None,
+    nominal: Collection[str] = (),
     units: Sequence[dict[str, Any]] = (),
+    determined: Sequence[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
 
@@ -39,8 +41,10 @@ def whole_file(
         The roles of these others where they are known; one without a role may be known to strangers.
     originals
         Original values of changed attributes, in the order of the table's records.
-    units
-        What a manifest says of the units in groups.
+    nominal
+        Those of them that are numbers of categories.
+    units, determined
+        What a manifest says of the units in groups, and of masked attributes that follow from unchanged columns.
     """
     changed = [*masked, *synthetic]
     others = [name for name in table.names if name not in changed]
@@ -62,9 +66,10 @@ def whole_file(
         {name: keys[name] for name in synthetic},
         {name: f"x{j}" for j, name in enumerate(values)},
         unchanged,
+        frozenset(nominal),
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
-    return file_risk(DuckPairs(lambda: iter([batch])), columns, units=units)
+    return file_risk(DuckPairs(lambda: iter([batch])), columns, units=units, determined=determined)
 
 
 def _published(table: Table, name: str) -> Array:

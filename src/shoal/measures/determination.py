@@ -1,4 +1,4 @@
-"""Which columns that are released unchanged give a masked one away: linear relations, sums, and categories."""
+"""Which columns that are released unchanged give a masked one away: sums, products, orders, categories and bands."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,10 @@ Labels = NDArray[np.int64]
 EXACT = 1e-9  # of the size of the terms: rounding
 NEARLY = 0.999  # R^2 from which a column is nearly determined
 CLOSE = 0.01  # of a value, and of the standard deviation: how near a computed value must be to count as given away
+NARROW = 0.03  # standard deviations around its middle within which a band of values is known
 _FEW = 30  # records that say anything
 _COMPARED = 1_000  # records on which sums are compared
+_SCREENED = 500  # records by which columns in another order are told first
 _MOST_SUMS = 20_000  # that are tried for one column
 
 
@@ -130,6 +132,112 @@ def _sums(m: int) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
             if tried > _MOST_SUMS:
                 return
             yield from ((by, each) for each in signs)
+
+
+def product_relation(x: Codes, U: Matrix) -> Linear | None:
+    """Find the product of powers of columns that numbers are: a linear relation of logarithms.
+
+    Parameters
+    ----------
+    x : (n,) array
+        The original values of a masked attribute; NaN is missing. Only positive ones have a logarithm.
+    U : (n, m) matrix
+        Columns that are released unchanged; those that are positive in most records count.
+
+    Returns
+    -------
+    Linear or None
+        The relation of the logarithms, as in `linear_relation`.
+    """
+    if 2 * np.count_nonzero(x > 0) <= len(x):
+        return None
+    with np.errstate(all="ignore"):
+        return linear_relation(np.log(np.where(x > 0, x, np.nan)), np.log(np.where(U > 0, U, np.nan)))
+
+
+def same_order(x: Codes, U: Matrix) -> tuple[int, float] | None:
+    """Find the column that has the records in the same order as numbers, or in reverse.
+
+    Parameters
+    ----------
+    x : (n,) array
+        The original values of a masked attribute; NaN is missing.
+    U : (n, m) matrix
+        Columns that are released unchanged.
+
+    Returns
+    -------
+    tuple or None
+        The column and its rank correlation (Spearman 1904), which is at least 0.999 in absolute value. Records with a
+        value that is common, such as 0, are left out: a common value in both columns is no order.
+    """
+    telling = ~np.isnan(x) & ~np.isin(x, _common(x))
+    best: tuple[int, float] | None = None
+    for i in range(U.shape[1]):
+        there = np.flatnonzero(telling & ~np.isnan(U[:, i]))
+        some = there[:: max(1, len(there) // _SCREENED)]
+        if len(there) < max(_FEW, len(x) / 2) or abs(rank_correlation(x[some], U[some, i])) < NEARLY - 0.01:
+            continue
+        found = rank_correlation(x[there], U[there, i])
+        if abs(found) >= NEARLY and (best is None or abs(found) > abs(best[1])):
+            best = i, found
+    return best
+
+
+def rank_correlation(x: Codes, y: Codes) -> float:
+    """Return Spearman's rank correlation, ties sharing their mean rank; 0 if all values are equal."""
+    a, b = (ranks - ranks.mean() for ranks in (_ranks(x), _ranks(y)))
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size else 0.0
+
+
+def _ranks(x: Codes) -> Codes:
+    _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[place.ravel()], dtype=np.float64)
+
+
+def _common(x: Codes) -> Codes:
+    """Return the values that more than a twentieth of the records have."""
+    values, counts = np.unique(x[~np.isnan(x)], return_counts=True)
+    return np.asarray(values[counts > len(x) / 20], dtype=np.float64)
+
+
+def narrow_bands(x: Codes, classes: Sequence[Labels]) -> int | None:
+    """Find the column each value of which goes with a narrow range of numbers.
+
+    Parameters
+    ----------
+    x : (n,) array
+        The original values of a masked attribute; NaN is missing.
+    classes : sequence of (n,) arrays
+        Columns that are released unchanged, as numbers of their values.
+
+    Returns
+    -------
+    int or None
+        The column with the fewest values among those in which at least 95 % of the records that share a value are
+        within 3 % of the standard deviation of the middle of its range, and as many beyond what chance gives.
+    """
+    width = 2 * NARROW * float(np.nanstd(x)) if (~np.isnan(x)).any() else 0.0
+    found: tuple[int, int] | None = None
+    for i, labels in enumerate(classes if width else []):
+        order = np.argsort(labels, kind="stable")
+        starts = np.flatnonzero(np.diff(labels[order], prepend=labels[order[0]] - 1))
+        sizes = np.diff(np.append(starts, len(x)))
+        shared = sizes > 1
+        records = int(sizes[shared].sum())
+        if len(sizes) < 2 or records < max(_FEW, len(x) / 2):
+            continue
+        shares = []
+        for values in (x[order], np.roll(x, len(x) // 3)[order]):
+            narrow = np.maximum.reduceat(values, starts) - np.minimum.reduceat(values, starts) <= width
+            shares.append(int(sizes[shared & narrow].sum()) / records)
+        share, chance = shares
+        beyond = (share - chance) / (1 - chance) if chance < 1 else 0.0
+        if share >= 0.95 and beyond >= 0.95 and (found is None or len(sizes) < found[0]):
+            found = len(sizes), i
+    return None if found is None else found[1]
 
 
 def determining_category(x: Codes, classes: Sequence[Labels]) -> int | None:

@@ -107,6 +107,17 @@ class Units(_Part):
     records: Count
 
 
+class Determined(_Part):
+    """A masked attribute whose original values follow from columns that are released unchanged."""
+
+    column: str
+    by: Annotated[list[str], Field(min_length=1)]
+    how: Literal["sum", "linear", "product", "category", "one-to-one", "order", "bands"]
+    formula: str | None = None
+    exact: Count
+    records: Count
+
+
 class Rules(_Part):
     """How many rules the release obeys; `excused`, if groups with original records that broke one need not."""
 
@@ -120,6 +131,7 @@ class Verified(_Part):
     k: Annotated[int, Field(ge=2)] | None = None
     blocks: list[Block] = []
     units: list[Units] = []
+    determined: list[Determined] = []
     rules: Rules | None = None
     weighted_totals: bool = False
 
@@ -258,6 +270,7 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
     return Verified(
         k=plan.k if blocks else None,
         blocks=blocks,
+        determined=[Determined(**each) for each in found.file.get("determined", [])],
         units=[Units(**each) for each in found.file.get("units", [])],
         rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
         weighted_totals=plan.preserve is not None,

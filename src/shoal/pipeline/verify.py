@@ -121,6 +121,7 @@ class Promise:
             {name: key for name, key in masked.items() if name not in self.plan.masked},
             {each.name: f"x{j}" for j, each in enumerate(self.attributes)},
             self.unchanged,
+            frozenset(each.name for each in self.attributes if each.type in CATEGORIES),
         )
 
 

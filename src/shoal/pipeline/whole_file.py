@@ -9,14 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.kernels.l_diversity import DOMINANT
-from shoal.measures.determination import CLOSE, EXACT, Linear, determining_category, linear_relation
 from shoal.pipeline.counting import Database, Sizes, exposure_of, sizes_of_each
+from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
 from shoal.pipeline.units import on_units
 from shoal.plan import Plan
@@ -27,10 +25,8 @@ from shoal.tables.profile import ColumnProfile
 from shoal.tables.text_values import decoded
 from shoal.text import counted, listed
 
-SAMPLED = 20_000  # records in which relations between columns are looked for
 _NAMED = 3  # columns that a headline names
 _FEW = 10  # records singled out by sensitive values; more of them are a warning
-_LARGEST = 1e150  # whose square is a number
 
 Finding = dict[str, Any]
 
@@ -66,6 +62,8 @@ class Columns:
         Expressions of the original values of changed attributes, where these are known.
     unchanged
         The columns that are released unchanged: column i is u{i} and, as a number, n{i}.
+    nominal
+        Changed attributes whose original values are numbers of categories.
     described
         What to call them in a sentence.
     """
@@ -75,6 +73,7 @@ class Columns:
     synthetic: dict[str, str]
     originals: dict[str, str]
     unchanged: Sequence[Unchanged]
+    nominal: frozenset[str] = frozenset()
     described: str = "columns released unchanged"  # where the original is not known, they may not be
 
 
@@ -115,7 +114,11 @@ def as_number(column: Array) -> Array:
 
 
 def file_risk(
-    database: Database, columns: Columns, counted_already: Sizes | None = None, units: Sequence[Finding] = ()
+    database: Database,
+    columns: Columns,
+    counted_already: Sizes | None = None,
+    units: Sequence[Finding] = (),
+    determined: Sequence[Finding] | None = None,
 ) -> Finding:
     """Measure what the whole file gives a stranger.
 
@@ -129,6 +132,8 @@ def file_risk(
         The equivalence classes of the masked quasi-identifiers, where these were counted.
     units
         What is known of the units in groups: see `shoal.pipeline.units.units_in_groups`.
+    determined
+        What is known of masked attributes that follow from unchanged columns; looked for if left out.
 
     Returns
     -------
@@ -137,20 +142,30 @@ def file_risk(
         that a stranger may know), ``with_masked`` (these and the masked ones) and ``everything`` (all published
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
         ``distinct``, the share of distinct combinations; ``determined``, masked attributes that follow from unchanged
-        columns; ``units``, as given; ``shared``, for each sensitive column the groups (records alike in
-        ``with_masked``) in which ``all`` known values, or ``most`` (more than 80 %, all included), are the same, with
-        the ``records`` in the former, or in the latter if there are none of the former; ``findings``, what gives
-        records away, the worst first; ``headline``, the worst in a sentence; ``k``.
+        columns; ``recovered``, those of them whose original values stand for the masked ones in ``with_masked`` and
+        ``everything``, being known of most records; ``units``, as given; ``groups``, the number of groups by what a
+        stranger may know as it is published; ``shared``, for each sensitive column those of them in which ``all`` known
+        values, or ``most`` (more than 80 %, all included), are the same, with the ``records`` in the former, or in the
+        latter if there are none of the former; ``findings``, what gives records away, the worst first; ``headline``,
+        the worst in a sentence; ``k``.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
+    records = _records(counted_already) if counted_already else int(database.rows("SELECT count(*) FROM pairs")[0][0])
+    if determined is None:
+        determined = [*determined_columns(database, columns, records)] if at and columns.originals else []
+    recovered = {each["column"] for each in determined if each["how"] in COMPUTED and 2 * each["records"] > records}
+    changed = {**columns.masked, **columns.synthetic}
+    changed |= {name: columns.originals[name] for name in changed if name in recovered & {*columns.originals}}
     sets = {
         "together": key,
-        "with_masked": {**key, **columns.masked},
-        "everything": {**at, **columns.masked, **columns.synthetic},
+        "with_masked": {**key, **{name: changed[name] for name in columns.masked}},
+        "everything": {**at, **changed},
     }
     sets = {what: names for what, names in sets.items() if names}
+    keys = [*key.values(), *columns.masked.values()]
     asked = [*([expression] for expression in at.values()), *(list(names.values()) for names in sets.values())]
+    asked += [keys] if keys else []
     known = {} if counted_already is None else {frozenset(columns.masked.values()): counted_already}
     sizes = sizes_of_each(database, asked, known)
     each = zip(columns.unchanged, sizes, strict=False)
@@ -158,13 +173,12 @@ def file_risk(
         "k": columns.k,
         "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns.k)} for column, counts in each},
     }
-    for (what, names), counts in zip(sets.items(), sizes[len(at) :], strict=True):
+    for (what, names), counts in zip(sets.items(), sizes[len(at) :], strict=False):
         found[what] = {"columns": list(names), **_exposed(counts, columns.k)}
-    records = _records(sizes[-1]) if sizes else 0
-    found["determined"] = [*_determined(database, columns, records)] if at and columns.originals else []
+    found["determined"], found["recovered"] = [*determined], [name for name in changed if name in recovered]
     found["sampled"] = bool(found["determined"] or columns.originals) and records > SAMPLED
     found["units"] = [*units]
-    keys = [*sets.get("with_masked", {}).values()]
+    found["groups"] = sum(sizes[-1].values()) if keys else 0
     sensitive = [name for name in at if name not in key and keys]
     found["shared"] = {name: _shared(database, keys, at[name]) for name in sensitive}
     findings = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
@@ -197,80 +211,6 @@ def _records(sizes: Sizes) -> int:
     return sum(size * count for size, count in sizes.items())
 
 
-def _as_double(expression: str) -> str:
-    """Return a number in SQL; missing where no sum of it could be computed."""
-    number = f"CAST({expression} AS DOUBLE)"
-    return f"CASE WHEN abs({number}) < {_LARGEST:.1e} THEN {number} END"
-
-
-def _determined(database: Database, columns: Columns, records: int) -> Iterator[Finding]:
-    """Look for relations in a sample, and count the records for which they hold."""
-    numbers = [i for i, each in enumerate(columns.unchanged) if each.number]
-    asked = [_as_double(expression) for expression in columns.originals.values()]
-    asked += [_as_double(f"n{i}") for i in numbers]
-    asked += [f"{database.hash}(u{i})" for i in range(len(columns.unchanged))]
-    sample = database.sample(asked, SAMPLED, records)
-    d, m = len(columns.originals), len(numbers)
-    values = np.column_stack([_doubles(sample.column(i)) for i in range(d + m)])
-    classes = [_numbered(sample.column(d + m + i)) for i in range(len(columns.unchanged))]
-    for j, (name, expression) in enumerate(columns.originals.items()):
-        with np.errstate(all="ignore"):
-            linear = linear_relation(values[:, j], values[:, d:])
-        category = None if linear is not None else determining_category(values[:, j], classes)
-        if linear is not None:
-            yield _by_formula(database, columns, name, expression, linear, numbers, values[:, j])
-        elif category is not None:
-            yield _by_category(database, columns.unchanged[category].name, name, f"u{category}", expression)
-
-
-def _by_formula(
-    database: Database,
-    columns: Columns,
-    name: str,
-    expression: str,
-    found: Linear,
-    numbers: list[int],
-    x: NDArray[np.float64],
-) -> Finding:
-    """Count the records in which a masked attribute can be computed from unchanged columns."""
-    terms = [(c, _as_double(f"n{numbers[i]}")) for c, i in zip(found.coefficients, found.by, strict=True)]
-    value = _as_double(expression)
-    computed = " + ".join([f"({found.intercept:.17e})", *(f"({c:.17e}) * ({term})" for c, term in terms)])
-    size = " + ".join([f"abs({value})", *(f"abs(({c:.17e}) * ({term}))" for c, term in terms)])
-    off = f"abs(({value}) - ({computed}))"
-    exact = f"{off} <= {EXACT:.1e} * ({size})"
-    close = f"{exact} OR {off} <= {CLOSE} * least(abs({value}), {float(np.nanstd(x)):.17e})"
-    counts = ", ".join(f"coalesce(sum(CASE WHEN {each} THEN 1 ELSE 0 END), 0)" for each in (exact, close))
-    [(same, near)] = database.rows(f"SELECT {counts} FROM pairs")  # noqa: S608 - no outside text
-    by = [columns.unchanged[numbers[i]].name for i in found.by]
-    signs = [("" if i == 0 else " + ") if c > 0 else " - " for i, c in enumerate(found.coefficients)]
-    formula = "".join(sign + each for sign, each in zip(signs, by, strict=True)).strip() if found.plain else None
-    how = "sum" if found.plain else "linear"
-    return {"column": name, "by": by, "how": how, "formula": formula, "exact": int(same), "records": int(near)}
-
-
-def _by_category(database: Database, by: str, name: str, classes: str, expression: str) -> Finding:
-    """Count the records whose value of an unchanged column others have, all with the same value of a masked one."""
-    inside = (
-        f"SELECT count(*) AS n, count({expression}) AS c, min({expression}) AS low, max({expression}) AS high "  # noqa: S608 - no outside text
-        f"FROM pairs GROUP BY {classes}"
-    )
-    same = "n > 1 AND c = n AND low = high"
-    [(records,)] = database.rows(f"SELECT coalesce(sum(CASE WHEN {same} THEN n ELSE 0 END), 0) FROM ({inside}) AS g")  # noqa: S608
-    count = int(records)
-    return {"column": name, "by": [by], "how": "category", "formula": None, "exact": count, "records": count}
-
-
-def _doubles(column: pa.ChunkedArray) -> NDArray[np.float64]:  # type: ignore[type-arg]
-    found: NDArray[np.float64] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return found
-
-
-def _numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:  # type: ignore[type-arg]
-    found = np.unique(column.to_numpy(), return_inverse=True)[1]
-    return np.asarray(found, dtype=np.int64).ravel()
-
-
 def _shared(database: Database, keys: Sequence[str], value: str) -> Finding:
     """Count the groups, of two records or more, in which all or most known values of a sensitive column are alike."""
     by = ", ".join(keys)
@@ -287,7 +227,7 @@ def _on_shared(found: Finding, which: str) -> Iterator[Finding]:
     """Yield the sensitive columns that can be read off a group because all, or at best most, of its records agree."""
     for name, row in found["shared"].items():
         if row["most"] and (row["all"] > 0) == (which == "all"):
-            of = f"{found['with_masked']['groups']:,} groups"
+            of = f"{found['groups']:,} groups"
             nearly = f", and more than 80 % in {row['most'] - row['all']:,} more" if row["most"] > row["all"] else ""
             text = f"All known values of '{name}' are the same in {row['all']:,} of {of}{nearly}. Use -l 2 or more."
             if which == "most":
@@ -322,7 +262,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     yield from on_units(found["units"], columns.k)
     for each in found["determined"]:
         if each["records"]:
-            yield {"records": each["records"], "columns": each["by"], "text": _on_determined(each, records)}
+            yield {"records": each["records"], "columns": each["by"], "text": on_determined(each, records)}
     yield from _on_shared(found, "all")
     worst = found.get("with_masked")
     if worst is None or not worst["below_k"]:
@@ -347,7 +287,9 @@ def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tupl
     """Name the columns that single records out, the worst first."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] != "confidential"}
     if not rows:
-        return list(columns.masked), f"the masked columns {listed(list(columns.masked))}"
+        names = list(columns.masked)
+        again = f", with the original {listed(found['recovered'])} in place of the masked" if found["recovered"] else ""
+        return names, f"the masked columns {listed(names)}{again}"
     masked = ", together with the masked ones" if found["together"][measure] < number else ""
     alone = worst_first(rows)
     if alone:
@@ -390,18 +332,3 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
 def _some(names: list[str]) -> str:
     """Name a column or two, or count them."""
     return " and ".join(f"'{name}'" for name in names) if len(names) <= 2 else "several sensitive columns"
-
-
-def _on_determined(each: Finding, records: int) -> str:
-    """Return the sentence on a masked attribute that follows from unchanged columns."""
-    if each["how"] == "category":
-        return (
-            f"The original '{each['column']}' follows from '{each['by'][0]}', which is released unchanged, in "
-            f"{each['records']:,} of {records:,} records."
-        )
-    what = each["formula"] or f"a linear function of {listed(each['by'])}"
-    near = "" if each["exact"] == each["records"] else ", to within 1 %"
-    return (
-        f"The original '{each['column']}' can be computed from columns released unchanged in {each['records']:,} of "
-        f"{records:,} records{near}: {what}."
-    )
