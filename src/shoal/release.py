@@ -18,7 +18,7 @@ from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
-from shoal.pipeline.notes import on_blocks, on_change, on_repair
+from shoal.pipeline.notes import on_blocks, on_change, on_one_group, on_repair
 from shoal.pipeline.prepare import prepare, with_blocks
 from shoal.pipeline.resolve import resolve
 from shoal.pipeline.save import refuse_output
@@ -107,6 +107,7 @@ def protect(
                     *resolved.notes,
                     *records.notes,
                     *prepared.notes,
+                    *on_one_group(published.plan, verified.together),
                     *on_blocks(
                         published.plan, len(masker.sizes), 0 if masker.blocks is None else masker.blocks.crowded
                     ),

@@ -118,3 +118,47 @@ def test_errors_name_options_as_they_are_typed(run, people, command, said):
     code, _, err = run(*command)
     assert code == 2
     assert said in err
+
+
+def test_help_describes_options_as_the_command_uses_them(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "<bool>" not in run("--help")[1]
+    out = " ".join(run("check", "--help")[1].replace("│", " ").split())
+    assert "attributes to mask" not in out
+    assert "Other columns that single out records are a warning" in out
+    out = " ".join(run("protect", "--help")[1].replace("│", " ").split())
+    assert "number of attributes, not records, in each" in out
+
+
+def test_a_sweep_without_a_k_that_meets_the_limits_fails_and_names_the_k_that_links_fewest(run, people):
+    options = ["--quasi", "age", "--publish", "score", "--identifiers", "weight,ill", "--methods", "mdav", "--json"]
+    code, out, _ = run("sweep", people, "-k", "3-6", *options, "--max-risk", 10)
+    found = json.loads(out)
+    assert code == 1
+    assert {row["risk"] for row in found["rows"]} == {100.0}
+    assert found["nearest"]["linked"] == min(row["linked"] for row in found["rows"])
+    assert run("sweep", people, "-k", "3-6", *options, "--max-risk", 100)[0] == 0
+
+
+def test_all_records_in_one_group_are_a_warning(run, people):
+    out = run("protect", people, "-k", 3, *ROLES, "-t", 0.0001, "-o", "masked.csv")[1]
+    assert "Warning: All records are in one group, so each masked column holds one value. Use a larger -t" in out
+    assert "one group" not in run("protect", people, "-k", 3, *ROLES, "-o", "other.csv")[1]
+
+
+def test_a_secret_in_place_of_its_path_is_refused_and_makes_no_file(run, people, tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOAL_SECRET", "mysecretvalue123")
+    hybrid = ["--method", "hybrid", "--quasi", "age", "--confidential", "score", "--identifiers", "weight,ill"]
+    code, _, err = run("protect", people, "-k", 20, *hybrid, "-o", "masked.csv")
+    assert code == 2
+    assert "SHOAL_SECRET must be the path of a file, with its folder, for example ./secret." in err
+    assert "mysecretvalue123" not in err
+    assert not (tmp_path / "mysecretvalue123").exists()
+
+
+def test_a_column_w_of_fractions_above_one_is_proposed_as_survey_weights(run, tmp_path):
+    chance = np.random.default_rng(2)
+    rows = [f"{chance.normal():.3f},{1 + 9 * chance.random():.3f}" for _ in range(200)]
+    (tmp_path / "firms.csv").write_text("\n".join(["turnover,w", *rows]) + "\n")
+    found = {row["column"]: row["role"] for row in json.loads(run("roles", "firms.csv", "--json")[1])["columns"]}
+    assert found["w"] == "weights"

@@ -118,7 +118,7 @@ def test_if_no_k_meets_the_limits_the_nearest_is_named_with_what_it_misses():
     )
     assert found.to_dict()["missed"] == {"loss": 4.0}
     unique = Sweep(shoal.Plan(k=3), [row(3, 2.0, 30.0, unique=97.0)], Limits(max_risk=10))
-    assert "released unchanged make records unique" in unique.verdict
+    assert "released unchanged make 97.0 % of the records unique" in unique.verdict
 
 
 def test_without_limits_no_k_is_named():

@@ -15,7 +15,7 @@ from shoal import __version__
 from shoal.cli.app import app as app_command
 from shoal.cli.check import assess_command, check_command
 from shoal.cli.edits import edits_command
-from shoal.cli.options import PlanCommand, help_of, spelled
+from shoal.cli.options import Commands, PlainCommand, PlanCommand, help_of, spelled
 from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
 from shoal.cli.protect import protect_command
 from shoal.cli.roles import roles_command
@@ -24,6 +24,7 @@ from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, i
 
 app = typer.Typer(
     name="shoal",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -41,7 +42,7 @@ for name, command, example in (
     ("assess", assess_command, "data.csv masked.csv --quasi age,income --confidential illness"),
 ):
     app.command(name=name, cls=PlanCommand, epilog=f"Example:  shoal {name} {example}")(command)
-app.command(name="app", epilog="Example:  shoal app data.csv")(app_command)
+app.command(name="app", cls=PlainCommand, epilog="Example:  shoal app data.csv")(app_command)
 
 
 def _print_version(asked: bool) -> None:
@@ -65,7 +66,7 @@ def every_command(
     """
 
 
-@app.command(name="demo", epilog="Example:  shoal demo --folder try-shoal")
+@app.command(name="demo", cls=PlainCommand, epilog="Example:  shoal demo --folder try-shoal")
 def demo_command(
     folder: Annotated[str, typer.Option(help="The folder to write to.", metavar="FOLDER")] = "shoal-demo",
     k: Annotated[str, typer.Option("-k", help=help_of("k"), metavar="N")] = "5",

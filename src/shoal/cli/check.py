@@ -11,7 +11,13 @@ from shoal.plan.options import names
 from shoal.text import listed, visible
 
 
-@takes_plan("k", "quasi", "confidential", "edits", "csv")
+@takes_plan(
+    *("k", "quasi", "confidential", "edits", "csv"),
+    k="The minimum group size that must hold.",
+    quasi="Quasi-identifiers (key variables) of the file; every numeric attribute if left out.",
+    confidential="Sensitive attributes, which strangers are presumed not to know.",
+    edits="Rules that the file must obey, in a file (Schematron or plain text).",
+)
 def check_command(
     options: dict[str, Any],
     masked: Annotated[str, typer.Argument(help="The file to check, made by any program.")],
@@ -75,7 +81,13 @@ def _print_notes(result: dict[str, Any]) -> None:
         show_lines(visible(f"{text}otherwise records seem less protected than they are."), stderr())
 
 
-@takes_plan("k", "quasi", "confidential", "weights", "types", "levels", "csv")
+@takes_plan(
+    *("k", "quasi", "confidential", "weights", "types", "levels", "csv"),
+    k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
+    quasi="The masked attributes to compare; every numeric one that differs if left out.",
+    confidential="Sensitive attributes: how diverse they are among records published alike.",
+    weights="The attribute with the survey weights, by which records count in the loss.",
+)
 def assess_command(
     options: dict[str, Any],
     original: Annotated[str, typer.Argument(help="The original file.")],

@@ -2,11 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 from pydantic import BaseModel
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from shoal.plan import Plan
 from shoal.plan.fields import GROUPS
@@ -31,23 +32,52 @@ PlanFile = Annotated[
 Overwrite = Annotated[bool, own("files", "Replace files that already exist.", "--overwrite")]
 
 
-class PlanCommand(TyperCommand):
+class PlainCommand(TyperCommand):
+    """A command whose help option takes no value."""
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        """Return the help option."""
+        return _without_value(super().get_help_option(ctx))
+
+
+class PlanCommand(PlainCommand):
     """A command with options in panels by group, and its help option in the last one."""
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
         """Return the help option, which Typer would put into a panel before all others."""
         found = super().get_help_option(ctx)
         if found is not None:
-            found.rich_help_panel, found.metavar = OTHER, ""
+            found.rich_help_panel = OTHER
         return found
 
 
-def takes_plan(*fields: str, model: type[BaseModel] = Plan) -> Callable[[Callable[..., None]], Callable[..., None]]:
+class Commands(TyperGroup):
+    """All commands; the help option takes no value."""
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        """Return the help option."""
+        return _without_value(super().get_help_option(ctx))
+
+
+def _without_value(option: TyperOption | None) -> TyperOption | None:
+    if option is not None:
+        option.metavar = ""
+    return option
+
+
+def takes_plan(
+    *fields: str, model: type[BaseModel] = Plan, **helps: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the options of some fields of the plan to a command, of all if none is named.
 
-    The command is called with what was given for them, a dict of fields, as its first argument.
+    The command is called with what was given for them, a dict of fields, as its first argument. `helps` describe
+    options that mean something else to this command than to `protect`.
     """
-    options = [option for option in options_of(model) if not fields or option.path[0] in fields]
+    options = [
+        replace(option, help=helps.get(option.name, option.help))
+        for option in options_of(model)
+        if not fields or option.path[0] in fields
+    ]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         _, *own = inspect.signature(command).parameters.values()
@@ -59,11 +89,16 @@ def takes_plan(*fields: str, model: type[BaseModel] = Plan) -> Callable[[Callabl
         everything = [*map(_ranked, options, map(_parameter, options)), *map(_ranked_own, own)]
         ordered = [parameter for _, parameter in sorted(everything, key=lambda pair: pair[0])]
         run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-        run.__doc__ = command.__doc__
+        run.__doc__ = _unbroken(command.__doc__ or "")
         run.__name__ = command.__name__
         return run
 
     return decorate
+
+
+def _unbroken(text: str) -> str:
+    """Return paragraphs of one line each, which a narrow screen breaks where it must."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def help_of(field: str) -> str:

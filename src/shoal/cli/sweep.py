@@ -41,7 +41,7 @@ def sweep_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show loss and measured risk for every k, and name the k that meets limits; only a report is written, if any."""
+    """Show loss and measured risk for every k, and name the k that meets limits (exit 1 if none does)."""
     from shoal.cli.display import Bar, sweep_table
     from shoal.evidence.sweep import sweep
     from shoal.parallel import interruptible
@@ -63,6 +63,8 @@ def sweep_command(
         print_json(found.to_dict())
     else:
         show(sweep_table, found.rows, found.chosen or found.nearest, found.verdict)
+    if found.nearest is not None:  # so that a script does not go on
+        raise typer.Exit(1)
 
 
 def sizes_of(text: str) -> list[int]:

@@ -51,10 +51,17 @@ class Limits:
         return min(meeting, key=lambda row: (row["IL"] or 0.0, row["risk"]), default=None) if self else None
 
     def nearest(self, rows: Sequence[Row]) -> Row | None:
-        """Return, if no row meets the limits, the one that misses them by the fewest percentage points in all."""
+        """Return, if no row meets the limits, the one that misses them by the fewest percentage points in all.
+
+        Where columns released unchanged make as many records unique for every k, the one that links fewest.
+        """
         if not self or self.chosen(rows) is not None:
             return None
-        return min(self._allowed(rows), key=lambda row: sum(self.missed(row).values()), default=None)
+        return min(self._allowed(rows), key=self._distance, default=None)
+
+    def _distance(self, row: Row) -> tuple[float, float, float]:
+        """Return how far a row is from the limits."""
+        return sum(self.missed(row).values()), row["linked"], row["IL"] or 0.0
 
     def _allowed(self, rows: Sequence[Row]) -> list[Row]:
         return [row for row in rows if row["k"] >= (self.min_k or 0)]
@@ -69,7 +76,8 @@ class Limits:
         what = " and ".join(f"{each} is {by:.1f} points too high" for each, by in missed.items())
         why = ""
         if row["unique"] > row["linked"] and "risk" in missed:
-            why = " Columns that are released unchanged make records unique: drop, mask or coarsen them."
+            unique = f"{row['unique']:.1f} % of the records"
+            why = f" Columns that are released unchanged make {unique} unique: drop, mask or coarsen them."
         return f"No k meets the limits ({self}). Nearest is {_named(row)} ({_figures(row)}): its {what}.{why}"
 
 

@@ -46,6 +46,8 @@ def _unusable(why: str) -> str:
 def _path() -> Path:
     """Path of the file that keeps the secret."""
     if named := os.environ.get(_VARIABLE):
+        if Path(named).name == named:  # perhaps the secret itself, which must not become the name of a file
+            raise FileError(f"{_VARIABLE} must be the path of a file, with its folder, for example ./secret.")
         return Path(named)
     settings = os.environ.get("XDG_CONFIG_HOME")
     try:

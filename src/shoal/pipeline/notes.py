@@ -145,6 +145,15 @@ def on_repair(own: int, misread: int) -> list[str]:
     return found
 
 
+def on_one_group(plan: Plan, sizes: Mapping[int, int] | None) -> list[str]:
+    """Warn that all records are in one group; `sizes` counts how many groups have so many records."""
+    if plan.epsilon is not None or plan.draws or sizes is None or sum(sizes.values()) > 1:
+        return []
+    ways = {"a larger -t": plan.t, "a smaller -l": plan.l, "a smaller -k": plan.k}
+    advice = " or ".join(way for way in ways if ways[way] is not None)
+    return [warning(f"All records are in one group, so each masked column holds one value. Use {advice}.")]
+
+
 def on_blocks(plan: Plan, blocks: int, crowded: int) -> list[str]:
     """Count record blocks that could not be divided as far as asked for; name options that one block has no use for."""
     asked = {"--seams": plan.scale and plan.scale.seams, "--blocking 2^d": plan.scale and plan.scale.blocking == "2^d"}

@@ -133,6 +133,8 @@ def is_weight(column: Column) -> bool:
         return False
     if column.says("birth", "body", "age", "time", "money"):
         return False
+    if profile.name.lower() == "w":  # the usual letter, but of widths as well
+        return profile.low > 0 and profile.mean >= 0.8 and not profile.is_whole and profile.present >= 100
     if column.says("survey weight"):
         return "weight" in column.meanings or column.people or profile.present >= 100
     # The word alone may be that of a body: its weight varies less, and height is in the same table.
@@ -149,7 +151,7 @@ def _weights(column: Column) -> Verdict | None:
     profile = column.profile
     if profile.name not in column.weights:
         return None
-    words = column.says("survey weight", "weight")
+    words = column.says("survey weight", "weight") or f'name is "{profile.name}"'
     if profile.name != column.weights[0]:
         return Verdict("identifier", f"another survey weight ({words}); a plan has one")
     mean = "around 1" if profile.mean <= 1.25 else "above 1"

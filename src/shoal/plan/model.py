@@ -202,7 +202,7 @@ class Plan(BaseModel):
     refine: Refine = option(
         False,
         "method",
-        "improve the groups of the method: `true`, or for a number of seconds (`best` always does)",
+        "improve the groups of the method for so many seconds, or `true` for as long as suits the file",
         metavar="SECONDS",
         public=True,
     )
@@ -311,13 +311,17 @@ class Plan(BaseModel):
     blocks: Blocks | None = option(
         None,
         "method",
-        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`) or listed",
+        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`); in "
+        "Python and plan files also a list",
         each=Each("--block", "A,B,...", "one attribute block, partitioned separately; once for each block"),
         public=True,
         title="Attribute blocks",
     )
     block_size: Positive | None = option(
-        None, "method", "with chosen `blocks`: minimum number of attributes in a block (3 if left out)", public=True
+        None,
+        "method",
+        "with chosen `blocks`: minimum number of attributes, not records, in each (3 if left out)",
+        public=True,
     )
     strata: SomeNames | None = option(
         None, "roles", "strata: attributes whose combinations are never mixed in a group", public=True, title="Strata"
@@ -378,7 +382,8 @@ class Plan(BaseModel):
     edits: Edits | None = option(
         None,
         "rules",
-        "rules that the data obeys and the release must obey: a file (Schematron or plain text), or a list of rules",
+        "rules that the data obeys and the release must obey, in a file (Schematron or plain text); in Python and plan "
+        "files also a list",
         metavar="FILE",
         each=Each("--edit", "RULE", "one rule, such as 'wages + other == costs'; once for each rule"),
         title="Rules",
