@@ -58,6 +58,18 @@ def test_a_file_that_holds_no_secret_is_refused_without_its_text(secret, text):
     assert not text or text not in str(caught.value)
 
 
+def test_a_folder_is_no_file_of_the_secret(secret):
+    secret.mkdir(parents=True, mode=0o755)
+    with pytest.raises(shoal.ShoalError, match=r"is a folder.*SHOAL_SECRET"):
+        keepers_secret()
+
+
+def test_ms_warns_that_another_alpha_is_a_second_sample(secret):
+    release = shoal.protect(people(), publish="rest", **MS)
+    found = [note for note in release.notes if note.startswith("Another alpha, other attributes")]
+    assert [note.severity for note in found] == ["warning"]
+
+
 def test_a_secret_that_others_can_read_or_nobody_can_write_is_refused(secret, monkeypatch):
     keepers_secret()
     secret.chmod(0o644)

@@ -104,6 +104,7 @@ def test_only_what_is_harmless_is_proposed_for_publication():
 def test_survey_weights_are_found_and_only_one_is_used():
     found = proposals(
         age=QUASI["age"],
+        wave=cycle(1, 2, 3),
         weight=some(lambda c: c.lognormvariate(4, 0.6)),
         repwt1=some(lambda c: c.lognormvariate(4, 0.6), 1),
     )
@@ -116,6 +117,20 @@ def test_survey_weights_are_found_and_only_one_is_used():
 def test_the_weight_of_a_body_is_no_survey_weight():
     found = proposals(age=QUASI["age"], height=some(lambda c: c.gauss(170, 9)), weight=some(lambda c: c.gauss(70, 30)))
     assert found["weight"].role == "quasi"
+
+
+@pytest.mark.parametrize("name", ["repwt", "Hwt", "wgt", "wt", "weight", "poids", "body_weight", "Bwt"])
+@pytest.mark.parametrize("spread", [12, 30])
+def test_without_a_word_of_surveys_nearby_a_weight_is_that_of_a_body(name, spread):
+    found = proposals(age=QUASI["age"], sex=cycle("m", "f"), **{name: some(lambda c: abs(c.gauss(75, spread)) + 1)})
+    assert found[name].role == "quasi"
+
+
+@pytest.mark.parametrize(
+    "name", ["group", "treat", "arm", "source", "mode", "variety", "batch", "control", "sample", "species", "dataset"]
+)
+def test_a_name_is_no_evidence_that_a_column_is_harmless(name):
+    assert role_of(name, cycle("a", "b", "c")) in ("quasi", "confidential")
 
 
 def test_a_household_number_without_a_name_is_found_by_what_is_constant_within():

@@ -34,7 +34,7 @@ from shoal.pipeline.hybrid_parts import Labels, Made, Parts, in_names, matrix_of
 from shoal.pipeline.hybrid_sums import HybridSums, sums_of_block
 from shoal.pipeline.keeper import derived, keepers_secret, normal, record_bits, uniform
 from shoal.pipeline.moments import Extent
-from shoal.pipeline.notes import on_rules, on_secret
+from shoal.pipeline.notes import on_repetition, on_rules, on_secret
 from shoal.pipeline.verify_hybrid import Claim, all_equal, failures_in
 from shoal.plan import Plan
 from shoal.plan.resolved import ResolvedPlan
@@ -202,6 +202,7 @@ class Hybrid:
             *on_own_values(parts, sums),
             *on_negative(parts, sums),
             on_secret(self.origin),
+            *on_repetition(plan),
         ]
 
     def nothing(self, attributes: list[Attribute], plan: Plan) -> HybridSums:

@@ -22,6 +22,8 @@ def keepers_secret() -> tuple[bytes, bool]:
     settings; made on first use, for its owner alone.
     """
     path = _path()
+    if path.is_dir():
+        raise FileError(_unusable("is a folder"))
     try:
         created = not path.exists() and _created(path)
         if os.name == "posix" and path.stat().st_mode & 0o077:

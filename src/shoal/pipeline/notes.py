@@ -216,6 +216,14 @@ def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
     ]
 
 
+def on_repetition(plan: Plan) -> list[str]:
+    """Warn that mixtures with noise are made anew when anything that they depend on changes."""
+    if plan.method != "ms":
+        return []
+    changes = "Another alpha, other attributes or units, or corrected records"
+    return [warning(f"{changes} draw new noise, which averages out: such a release is a second sample. Make few.")]
+
+
 def on_secret(origin: str) -> str:
     """Explain where random numbers came from, and what must stay secret."""
     if origin == "seed":

@@ -57,6 +57,7 @@ class Column:
     meanings: Mapping[str, str]
     people: bool = False
     bodies: bool = False
+    designed: bool = False
     weights: Sequence[str] = ()
     constant: Mapping[str, int] = field(default_factory=dict)
 
@@ -137,11 +138,11 @@ def is_weight(column: Column) -> bool:
         return profile.low > 0 and profile.mean >= 0.8 and not profile.is_whole and profile.present >= 100
     if column.says("survey weight"):
         return "weight" in column.meanings or column.people or profile.present >= 100
-    # The word alone may be that of a body: its weight varies less, and height is in the same table.
+    # The word alone may be that of a body or an organ: other columns must speak of a survey's design.
     around_one = 0.8 <= profile.mean <= 1.25 and not profile.is_whole
     return (
         column.says("weight") is not None
-        and column.people
+        and column.designed
         and not column.bodies
         and (around_one or (profile.mean > 1 and profile.variation > 0.3))
     )

@@ -13,11 +13,11 @@ from itertools import pairwise
 # The order matters: the first meaning that fits is taken.
 MEANINGS: dict[str, str] = {
     "survey weight": """
-        wgt* pweight* fweight* iweight* aweight* weights pwgt* finalwt* finalweight perwt* hhwt* pwt* hwt* wt
-        samplingweight surveyweight designweight personweight sampleweight repwt* repweight* weighting
-        expansion* hochrechnung* hrf gewichtung* poids* ponder* coefpond coefexp factorexp* fexp* pesocamp*
-        pesoriport* facpob *wgt""",
-    "weight": "weight* gewicht* peso pesos pes pond *weight",
+        pweight* fweight* iweight* aweight* pwgt* finalwt* finalweight fnlwgt afnlwgt perwt* hhwt* pwt* hhwgt*
+        perwgt* samplingweight surveyweight designweight personweight sampleweight repwt[0-9]+ repweight* weighting
+        expansion* hochrechnung* hrf gewichtung* ponder* coefpond coefexp factorexp* fexp* pesocamp*
+        pesoriport* facpob""",
+    "weight": "weight* wgt* *wgt wt repwt gewicht* poids* peso pesos pes pond *weight",
     "household": """
         hh hhid hhnr hhno hhnum hid household* dwelling haushalt* hhold menage* foyer hogar* vivienda
         famiglia* familia* family* nucleo* llar* habitatge domicilio""",
@@ -76,7 +76,7 @@ MEANINGS: dict[str, str] = {
         dependent* depend baby babies pregnan* parity""",
     "body": """
         height stature bodyheight koerpergroesse hauteur altezza alcada bmi eyes hair* skin* blood* handed*
-        bodyw*""",
+        bodyw* birthw* bwt hwt lwt repht hgt""",
     "housing": """
         tenure* wohn* housing home* owner* mieter* logement* vehicle* auto autos roof* wall* water* electric*
         heating* toilet* dach*""",
@@ -84,7 +84,8 @@ MEANINGS: dict[str, str] = {
         health* gesund* sante salud* salute salut diagnos* diag icd* illness* ill sick* krank* malad*
         enfermedad* malatt* malalt* disab* behinder* handicap* invalid* discapac* hiv aids cancer* tumor*
         tumour* krebs depress* mental* psych* suicid* drug* droge* smok* rauch* tabac* fum* alcohol* alkohol*
-        drink* therap* treatm* medic* surgery hospitalis* hospitaliz* symptom* pain infection* diabet* chol*
+        drink* therap* medic* surgery hospitalis* hospitaliz* symptom* pain infection* diabet* chol*
+        treat* arm arms trial* control* placebo
         pressure* glucose bp systol* diastol* hemo* haemo* asthma pregn* abort* status_health mort* surviv*
         relapse* remission* prison* visits doctor_co nonpresc* prescr* hscore chcond* doctorco stage*
         histolog* lymph* karno* ecog toxic* disea* hlth* pulse puls transplant*""",
@@ -108,9 +109,7 @@ MEANINGS: dict[str, str] = {
     "classification": "zip* postcode* postal* plz cap fips* puma nuts* lau* isco* isic* nace* naics* sic icd*",
     "stratum": "strat strata stratum schicht* strate* strato strati estrat*",
     "design": """
-        wave* welle* vague* oleada* ola* onda ondata onada mode modus version* questionnaire* fragebogen*
-        quarter quartal* trimestre* treat* arm group* dataset* batch* replicate* round* survey* sample*
-        stichprob* release* source* species variety experiment* trial* control*""",
+        wave* welle* vague* oleada* ola* onda ondata onada questionnaire* fragebogen* quarter quartal* trimestre*""",
     "time": """
         date* datum* fecha* data time* zeit* temps tiempo* tempo hour* stunde* heure* hora* ora minute* day*
         tag jour dia giorno month* monat* mois mes mese year* yr yrs jahr* annee* ano anno any interview*

@@ -103,7 +103,10 @@ def propose(profiles: Sequence[ColumnProfile], constant: Mapping[str, int] | Non
     said = {each.name: meanings_of(each) for each in profiles}
     spoken = {meaning for each in said.values() for meaning in each}
     people = bool(spoken & {"age", "sex", "education", "family status", "household", "birth"})
-    columns = [Column(each, said[each.name], people, "body" in spoken, constant=constant or {}) for each in profiles]
+    designed = bool(spoken & {"household", "stratum", "design", "survey weight"})
+    columns = [
+        Column(each, said[each.name], people, "body" in spoken, designed, constant=constant or {}) for each in profiles
+    ]
     weights = [each.profile.name for each in columns if is_weight(each)]
     return [_proposal(replace(each, weights=weights)) for each in columns]
 
