@@ -296,9 +296,9 @@ def _loss_by_type(measured: dict[str, Any]) -> Table:
         changed = f"{row['changed']:.1f} %" if "variance_ratio" not in row else ""
         table.add_row(Text(name), row["type"], *cells, changed)
     table.caption = Text(
-        f"IL = SSE / SST, here {measured['SSE']:.4f} / {measured['SST']:.4f}, of balanced squared "
-        "distances, in which attributes of all types count alike: 0 % changes nothing, at 100 % every record "
-        "publishes the average; lower is better. Changed: records that publish another level or category than theirs.",
+        "IL = SSE / SST of each attribute, in squared distances; for all attributes their mean, so that they count "
+        "alike: 0 % changes nothing, at 100 % every record publishes the average; lower is better. Changed: records "
+        "that publish another level or category than theirs.",
         "dim",
         justify="left",
     )

@@ -23,9 +23,9 @@ _ROUNDING = 1e-12  # of the sum of squares: what is left of a constant when its 
 def costs(attributes: Sequence[Attribute], masked: Sequence[Codes], weights: Codes | None = None) -> dict[str, Any]:
     """Measure the loss of all records at once.
 
-    Numbers and dates are measured as in `shoal.measures.loss`. If there are other types, or missing values, ``SSE``,
-    ``SST`` and ``IL`` are sums of balanced squared distances, so that attributes count alike: see
-    `shoal.pipeline.encode`. Then ``types`` has the IL of each type.
+    Numbers and dates are measured as in `shoal.measures.loss`. If there are other types, or missing values, ``SSE`` and
+    ``SST`` are sums of balanced squared distances (see `shoal.pipeline.encode`), and ``IL`` is the mean over the
+    attributes of 100 SSE / SST, so that they count alike. Then ``types`` has the IL of each type.
 
     Returns
     -------
@@ -269,23 +269,28 @@ class Losses:
         return self._by_type(squared, total, rows)
 
     def _by_type(self, squared: Codes, total: Codes, rows: dict[str, Any]) -> dict[str, Any]:
-        """Give each of the `rows` its IL, and return what all attributes, and those of a type, have together."""
-        types: dict[str, float | None] = {}
+        """Give each of the `rows` its IL, and return the mean IL of all attributes and of those of a type."""
+        by_type: dict[str, list[float | None]] = {}
         for j, attribute in enumerate(self.attributes):
-            rows[attribute.name]["IL"] = percent(squared[j], total[j])
-            same = [i for i, each in enumerate(self.attributes) if each.type == attribute.type]
-            types[attribute.type] = percent(squared[same].sum(), total[same].sum())
+            rows[attribute.name]["IL"] = lost = percent(squared[j], total[j])
+            by_type.setdefault(attribute.type, []).append(lost)
         return {
             "SSE": float(squared.sum()),
             "SST": float(total.sum()),
-            "IL": percent(squared.sum(), total.sum()),
-            "types": types,
+            "IL": _mean([row["IL"] for row in rows.values()]),
+            "types": {type_: _mean(each) for type_, each in by_type.items()},
         }
 
 
 def percent(squared: float, total: float) -> float | None:
     """Return 100 SSE / SST; None for what is constant."""
     return float(100 * squared / total) if total > 0 else None
+
+
+def _mean(losses: Sequence[float | None]) -> float | None:
+    """Return the mean loss of attributes that vary; None if there is none."""
+    known = [each for each in losses if each is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _pairs(Z: Matrix, weights: Codes) -> NDArray[np.float64]:
