@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture
@@ -197,7 +201,10 @@ def test_the_demo_protects_the_survey(run, tmp_path):
     assert set(os.listdir(tmp_path / "shoal-demo")) == written
     assert {path.rpartition("/")[2] for path in result["files"].values()} == written
     assert run("check", "shoal-demo/masked.csv", "--manifest", "shoal-demo/masked.csv.manifest.json")[0] == 0
-    assert run("demo")[0] == 0
+    code, out, _ = run("demo")
+    assert code == 0
+    shown = re.search(r"```\n(In 1974 .*?)\n\.\.\.\n```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert " ".join(shown[1].split()) in " ".join(out.split())
 
 
 def test_the_installed_command_runs(people, tmp_path):
