@@ -1,16 +1,23 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
-BIN := .venv/bin
-CREATED := .venv/created
-INSTALLED := .venv/installed
-COMPLETE := .venv/complete
+VENV := .venv
+BIN := $(VENV)/bin
+CREATED := $(VENV)/created
+INSTALLED := $(VENV)/installed
+COMPLETE := $(VENV)/complete
+BUILD := build/kernels
+KERNELS := $(BUILD)/built
 CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
   and not processes and not spark
 
-.PHONY: demo test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
+.PHONY: demo kernels test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 
 demo: $(INSTALLED)
 	$(BIN)/shoal demo
+
+# The compiled kernels, built in place, so that `PYTHONPATH=src` finds them. A worktree may use the tools of another
+# environment: make kernels VENV=../main/.venv
+kernels: $(KERNELS)
 
 # The linters and the tests run side by side: both must pass.
 test: $(COMPLETE) java chromium
@@ -83,17 +90,29 @@ $(CREATED):
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || if [ "$$(id -u)" = 0 ]; then \
 	  apt-get update -q && apt-get install -q -y python3-venv; else \
 	  echo "Python's venv module is missing; install it with: apt-get install python3-venv"; exit 1; fi
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 
-$(INSTALLED): pyproject.toml | $(CREATED)
+# cmake, ninja and nanobind come with pip; the compiler is the only thing that must be on the machine.
+$(KERNELS): CMakeLists.txt $(wildcard src/shoal/kernels/cpp/*) $(CREATED)
+	@command -v c++ >/dev/null || if [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends g++; else \
+	  echo "A C++ compiler is missing, which builds the kernels; install it with: apt-get install g++"; exit 1; fi
+	$(BIN)/python -m pip install --quiet --group build
+	$(BIN)/cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=Release \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
+	$(BIN)/cmake --build $(BUILD) -- --quiet
+	$(BIN)/cmake --install $(BUILD) --prefix src >$(BUILD)/installed.log
+	@touch $@
+
+$(INSTALLED): pyproject.toml | $(KERNELS)
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[demo,report]"
 	@touch $@
 
-$(COMPLETE): pyproject.toml | $(CREATED)
+$(COMPLETE): pyproject.toml | $(KERNELS)
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[all]" --group dev
 	@touch $(INSTALLED) $@
 
 clean:
-	rm -rf .venv .venv-minimum .venv-audit .numba_cache docs/_build shoal-demo src/shoal/kernels/__pycache__
+	rm -rf build src/shoal/kernels/_native.* .venv .venv-minimum .venv-audit .numba_cache docs/_build shoal-demo src/shoal/kernels/__pycache__

@@ -1,0 +1,3 @@
+// The headers that list entry points; module.cpp includes them once for each instruction set, so they have no guards.
+#include "exact_sum.hpp"
+#include "mdav.hpp"
