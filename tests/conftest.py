@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 from tests.sql_check import Tally, Watch
 
+from shoal.kernels import _native
+
 # numba looks for changes in the file of a kernel only, not in those it imports: another source, another cache.
 KERNELS = sorted(Path(__file__).parents[1].glob("src/shoal/kernels/*.py"))
 SOURCE = hashlib.sha256(b"".join(path.read_bytes() for path in KERNELS)).hexdigest()[:16]
@@ -67,6 +69,14 @@ def reference(reference_file):
         return np.loadtxt(reference_file(name), delimiter=",", quotechar='"', skiprows=1, usecols=COLUMNS[name])
 
     return load
+
+
+@pytest.fixture(params=_native.instruction_sets(), scope="module")
+def instruction_set(request):
+    """Run the tests of a module with the kernels of each instruction set that the machine has."""
+    _native.use_instruction_set(request.param)
+    yield request.param
+    _native.use_instruction_set(_native.instruction_sets()[-1])
 
 
 def group(nodeid: str) -> str:

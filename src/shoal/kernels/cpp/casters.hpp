@@ -11,6 +11,7 @@
 #include <nanobind/ndarray.h>
 
 #include "arrays.hpp"
+#include "grouping.hpp"
 
 namespace nb = nanobind;
 
@@ -85,5 +86,15 @@ template <class Struct, class... Members> struct tuple_caster {
 
     std::tuple<make_caster<Members>...> members;
 };
+
+template <>
+struct type_caster<shoal::Grouping>
+    : tuple_caster<shoal::Grouping, shoal::Table, shoal::Span<shoal::Index>, shoal::Span<shoal::Index>,
+                   shoal::Span<shoal::Index>, shoal::Matrix<shoal::Index>, shoal::Matrix<double>,
+                   shoal::Span<shoal::Index>> {};
+
+template <>
+struct type_caster<shoal::Journal> : tuple_caster<shoal::Journal, shoal::Span<shoal::Index>, shoal::Span<shoal::Index>,
+                                                  shoal::Span<shoal::Index>> {};
 
 } // namespace nanobind::detail

@@ -1,3 +1,5 @@
 // The headers that list entry points; module.cpp includes them once for each instruction set, so they have no guards.
+#include "anneal.hpp"
 #include "exact_sum.hpp"
 #include "mdav.hpp"
+#include "refine.hpp"

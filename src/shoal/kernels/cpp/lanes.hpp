@@ -35,6 +35,8 @@ inline Vector load(const double *from) {
     return vector;
 }
 
+inline void store(double *to, Vector vector) { std::memcpy(to, &vector, sizeof vector); }
+
 inline Vector splat(double value) { return value - Vector{}; }
 
 inline int bits_of(Comparison chosen) {
@@ -60,7 +62,7 @@ inline Lanes load_lanes(const double *from) {
     return lanes;
 }
 
-// Apply an operation on vectors part by part; `given` are pointers to eight numbers, or Lanes.
+// Eight results, part by part.
 template <class Operation> inline Lanes each_part(Operation operation) {
     Lanes lanes;
     for (int p = 0; p < PARTS; p++)

@@ -66,6 +66,12 @@ NB_MODULE(_native, m) {
     const char *asked = std::getenv("SHOAL_INSTRUCTION_SET");
     use_instruction_set(asked != nullptr ? asked : instruction_sets().back());
 
+    KERNEL(anneal);
+    KERNEL(descend);
+    KERNEL(improve);
+    KERNEL(random_bits);
+    KERNEL(ruin);
+
     KERNEL(add_record);
     KERNEL(digit_range);
     KERNEL(mean_of);
@@ -74,4 +80,18 @@ NB_MODULE(_native, m) {
 
     KERNEL(mdav_scan);
     KERNEL(mdav_tree);
+
+    KERNEL(best_swap);
+    KERNEL(dissolve);
+    KERNEL(fill_groups);
+    KERNEL(form);
+    KERNEL(joining);
+    KERNEL(leaving);
+    KERNEL(move);
+    KERNEL(recentre);
+    KERNEL(regroup);
+    KERNEL(resplit);
+    KERNEL(swap);
+    KERNEL(swapping);
+    KERNEL(take_back);
 }
