@@ -54,6 +54,20 @@ template <class View, class T, int dimensions> struct array_caster {
 template <class T> struct type_caster<shoal::Span<T>> : array_caster<shoal::Span<T>, T, 1> {};
 template <class T> struct type_caster<shoal::Matrix<T>> : array_caster<shoal::Matrix<T>, T, 2> {};
 
+// An array whose size only the kernel knows: Python takes it over.
+template <class T> struct type_caster<shoal::Buffer<T>> {
+    using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+    static constexpr auto Name = numpy_name<T>();
+
+    static handle from_cpp(shoal::Buffer<T> &&buffer, rv_policy, cleanup_list *cleanup) noexcept {
+        auto *kept = new shoal::Buffer<T>(std::move(buffer));
+        nb::capsule owner(kept, [](void *it) noexcept { delete static_cast<shoal::Buffer<T> *>(it); });
+        Array array(kept->data(), {static_cast<std::size_t>(kept->size())}, owner);
+        return make_caster<Array>::from_cpp(array, rv_policy::reference, cleanup);
+    }
+};
+
 template <> struct type_caster<shoal::Watch> {
     NB_TYPE_CASTER(shoal::Watch, numpy_name<shoal::Index>())
 

@@ -78,8 +78,27 @@ NB_MODULE(_native, m) {
     KERNEL(sum_of);
     KERNEL(sum_of_products);
 
+    KERNEL(convex_medians);
+    KERNEL(gathered);
+    KERNEL(least_distant);
+    KERNEL(means);
+    KERNEL(middle);
+
+    KERNEL(fuse_small);
+    KERNEL(nearest_points);
+
     KERNEL(mdav_scan);
     KERNEL(mdav_tree);
+
+    KERNEL(closing_costs);
+    KERNEL(cut_by_scan);
+    KERNEL(cut_for_each);
+    KERNEL(cut_sorted);
+    KERNEL(group_sse);
+    KERNEL(number_groups);
+
+    KERNEL(group_costs);
+    KERNEL(price);
 
     KERNEL(best_swap);
     KERNEL(dissolve);
