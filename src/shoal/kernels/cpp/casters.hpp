@@ -11,6 +11,7 @@
 #include <nanobind/ndarray.h>
 
 #include "arrays.hpp"
+#include "cycle.hpp"
 #include "grouping.hpp"
 
 namespace nb = nanobind;
@@ -100,6 +101,14 @@ template <class Struct, class... Members> struct tuple_caster {
 
     std::tuple<make_caster<Members>...> members;
 };
+
+template <>
+struct type_caster<shoal::Tour> : tuple_caster<shoal::Tour, shoal::Span<shoal::Index>, shoal::Span<shoal::Index>,
+                                               shoal::Matrix<shoal::Index>, shoal::Span<shoal::Index>> {};
+
+template <>
+struct type_caster<shoal::Queue> : tuple_caster<shoal::Queue, shoal::Span<shoal::Index>, shoal::Span<shoal::Index>,
+                                                shoal::Span<shoal::Index>> {};
 
 template <>
 struct type_caster<shoal::Grouping>

@@ -7,3 +7,4 @@
 #include "optimal_cut.hpp"
 #include "pricing.hpp"
 #include "refine.hpp"
+#include "tour.hpp"

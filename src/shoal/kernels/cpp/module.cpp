@@ -113,4 +113,11 @@ NB_MODULE(_native, m) {
     KERNEL(swap);
     KERNEL(swapping);
     KERNEL(take_back);
+
+    KERNEL(exchange);
+    KERNEL(kick);
+    KERNEL(shorten);
+    KERNEL(shortened);
+    KERNEL(turn_round);
+    KERNEL(undo);
 }
