@@ -3,6 +3,7 @@
 #include "exact_sum.hpp"
 #include "groups.hpp"
 #include "kd_nearest.hpp"
+#include "lane_operations.hpp"
 #include "mdav.hpp"
 #include "optimal_cut.hpp"
 #include "pricing.hpp"

@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "casters.hpp"
@@ -86,6 +87,12 @@ NB_MODULE(_native, m) {
 
     KERNEL(fuse_small);
     KERNEL(nearest_points);
+
+    KERNEL(farthest_bounds);
+    KERNEL(lane_summary);
+    KERNEL(mixed_distances);
+    KERNEL(nearest_bounds);
+    KERNEL(squared_distances);
 
     KERNEL(mdav_scan);
     KERNEL(mdav_tree);
