@@ -12,7 +12,9 @@
 
 #include "arrays.hpp"
 #include "cycle.hpp"
+#include "encoded.hpp"
 #include "grouping.hpp"
+#include "secrets.hpp"
 
 namespace nb = nanobind;
 
@@ -119,5 +121,21 @@ struct type_caster<shoal::Grouping>
 template <>
 struct type_caster<shoal::Journal> : tuple_caster<shoal::Journal, shoal::Span<shoal::Index>, shoal::Span<shoal::Index>,
                                                   shoal::Span<shoal::Index>> {};
+
+template <>
+struct type_caster<shoal::EncodedMatrix> : tuple_caster<shoal::EncodedMatrix, shoal::Table, shoal::Integers,
+                                                        shoal::Floats, shoal::Floats, shoal::Integers> {};
+
+template <>
+struct type_caster<shoal::Attributes>
+    : tuple_caster<shoal::Attributes, shoal::Matrix<const shoal::Index>, shoal::Integers, shoal::Integers,
+                   shoal::Integers, shoal::Span<const bool>> {};
+
+template <>
+struct type_caster<shoal::Parts> : tuple_caster<shoal::Parts, shoal::Integers, shoal::Integers, shoal::Integers,
+                                                shoal::Span<shoal::Index>, shoal::Span<shoal::Index>> {};
+
+template <>
+struct type_caster<shoal::LDiversity> : tuple_caster<shoal::LDiversity, double, shoal::Index, double> {};
 
 } // namespace nanobind::detail

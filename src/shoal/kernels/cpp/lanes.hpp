@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "arrays.hpp"
+#include "encoded.hpp"
 
 namespace shoal::ISA {
 
@@ -53,12 +53,17 @@ inline int bits_of(Comparison chosen) {
 struct Lanes {
     Vector part[PARTS];
 
-    void store(double *to) const { std::memcpy(to, part, sizeof part); }
+    // Part by part: copied as a whole, by pieces of another width, eight numbers would take their way through memory.
+    void store(double *to) const {
+        for (int p = 0; p < PARTS; p++)
+            std::memcpy(to + p * WIDTH, &part[p], sizeof part[p]);
+    }
 };
 
 inline Lanes load_lanes(const double *from) {
     Lanes lanes;
-    std::memcpy(lanes.part, from, sizeof lanes.part);
+    for (int p = 0; p < PARTS; p++)
+        lanes.part[p] = load(from + p * WIDTH);
     return lanes;
 }
 
@@ -136,24 +141,40 @@ inline Lanes farthest_bounds(const double *boxes, const double *keys, const doub
     });
 }
 
+// The squared distance of two records as in `EncodedMatrix`.
+inline double mixed_distance(const double *x, const double *y, const Index *kinds, const double *weights, Index d) {
+    double total = 0.0;
+    for (Index j = 0; j < d; j++) {
+        if (x[j] != x[j] || y[j] != y[j])
+            total += x[j] != x[j] && y[j] != y[j] ? 0.0 : weights[j];
+        else if (kinds[j] == MODE)
+            total += x[j] == y[j] ? 0.0 : weights[j];
+        else
+            total += (x[j] - y[j]) * (x[j] - y[j]);
+    }
+    return total;
+}
+
 // The squared distances, as in `EncodedMatrix`, from a point to the eight records of a block.
 //
 // What a column is, and whether the point misses its value, is the same for all blocks: the branches cost little.
 inline Lanes mixed_distances(const double *block, const double *point, const Index *kinds, const double *weights,
                              Index d) {
-    constexpr Index MODE = 3;
     Lanes total = load_lanes(block); // 0, or NaN for ever if the lane is dead
     for (Index j = 0; j < d; j++) {
         block += LANES;
         Vector q = splat(point[j]), weight = splat(weights[j]), zero{};
-        for (int p = 0; p < PARTS; p++) {
-            Vector values = load(block + p * WIDTH);
-            if (point[j] != point[j])
+        if (point[j] != point[j]) {
+            for (int p = 0; p < PARTS; p++) {
+                Vector values = load(block + p * WIDTH);
                 total.part[p] += values == values ? weight : zero;
-            else if (kinds[j] == MODE)
-                total.part[p] += values != q ? weight : zero;
-            else {
-                Vector step = values - q;
+            }
+        } else if (kinds[j] == MODE) {
+            for (int p = 0; p < PARTS; p++)
+                total.part[p] += load(block + p * WIDTH) != q ? weight : zero;
+        } else {
+            for (int p = 0; p < PARTS; p++) {
+                Vector values = load(block + p * WIDTH), step = values - q;
                 total.part[p] += values == values ? step * step : weight;
             }
         }

@@ -5,6 +5,8 @@
 
 #include "exact_sum.hpp"
 #include "kd_tree.hpp"
+#include "mixed_records.hpp"
+#include "tally.hpp"
 
 namespace shoal::ISA {
 
@@ -165,6 +167,54 @@ void mdav_tree(Table X, Index k, Watch watch, Span<Index> labels) {
             formed++;
             count -= k;
             watch.done(n - count);
+        }
+    }
+    label_rest(labels, formed);
+    watch.done(n);
+}
+
+void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> labels) {
+    Table X = space.values;
+    space.require_sizes();
+    require_sizes(X, k, labels);
+    Index n = X.rows, d = X.columns, count = n, formed = 0;
+    Tally tally(space);
+    MixedRecords store(space);
+    Buffer<Index> place(n), records(k - 1);
+    Buffer<double> near(k - 1), average(d);
+    Nearest nearest{near, records};
+    std::fill(labels.begin(), labels.end(), -1);
+    while (count >= 2 * k) {
+        // Pack the remaining records together again as soon as an eighth of the lanes would be dead.
+        store.pack(X, labels, count, place);
+        Index enough = std::max(2 * k, count - count / LANES);
+        Index opposite = -1; // x_s, known as soon as the group of x_r has been found by a scan from x_r
+        while (count >= enough || opposite >= 0) {
+            if (watch.stopped())
+                return;
+            Index x = opposite;
+            bool pair = false;
+            if (opposite < 0) {
+                tally.average(count, average);
+                x = store.farthest(average.data());
+                pair = count >= 3 * k;
+            }
+            opposite = -1;
+            store.erase(place[x]);
+            Index farthest = store.scan(X[x], nearest);
+            labels[x] = formed;
+            tally.count(x, -1);
+            for (Index y : records) {
+                labels[y] = formed;
+                tally.count(y, -1);
+                store.erase(place[y]);
+            }
+            formed++;
+            count -= k;
+            watch.done(n - count);
+            // If even the farthest was taken into the group, all that are left are as far: look again without it.
+            if (pair)
+                opposite = labels[farthest] < 0 ? farthest : store.farthest(X[x]);
         }
     }
     label_rest(labels, formed);

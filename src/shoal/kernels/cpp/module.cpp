@@ -73,6 +73,10 @@ NB_MODULE(_native, m) {
     KERNEL(random_bits);
     KERNEL(ruin);
 
+    KERNEL(groups_across);
+    KERNEL(merge_groups);
+    KERNEL(squared_error);
+
     KERNEL(add_record);
     KERNEL(digit_range);
     KERNEL(mean_of);
@@ -93,9 +97,6 @@ NB_MODULE(_native, m) {
     KERNEL(mixed_distances);
     KERNEL(nearest_bounds);
     KERNEL(squared_distances);
-
-    KERNEL(mdav_scan);
-    KERNEL(mdav_tree);
 
     KERNEL(closing_costs);
     KERNEL(cut_by_scan);
@@ -127,4 +128,17 @@ NB_MODULE(_native, m) {
     KERNEL(shortened);
     KERNEL(turn_round);
     KERNEL(undo);
+
+    KERNEL(diversities);
+    KERNEL(diversity_of);
+    KERNEL(dominated);
+
+    KERNEL(mdav_generic);
+    KERNEL(mdav_scan);
+    KERNEL(mdav_tree);
+
+    KERNEL(averages_as_they_leave);
+
+    KERNEL(distances_from_file);
+    KERNEL(ordered_distances);
 }
