@@ -115,9 +115,8 @@ void fit_boxes(Blocks &store) {
 // Duplicates are packed in the order of their index, so that among many of them a search enters few.
 Index lowest_below(const Blocks &store, Index node) { return store.lowest[node - 1]; }
 
-// Put the children of a node that are in the mask on the stack, least bound on top; return its new size.
-//
-// Of equal ones the first comes on top: among duplicates, that is where the lowest indices are.
+} // namespace
+
 Index push(Search &search, Index size, unsigned mask, Index node, const double *bounds, double sign) {
     Index floor = size;
     while (mask != 0) {
@@ -135,8 +134,6 @@ Index push(Search &search, Index size, unsigned mask, Index node, const double *
     }
     return size;
 }
-
-} // namespace
 
 void sort_compactly(Matrix<double> rows, Span<Index> record) {
     Index low[128], high[128];

@@ -16,6 +16,11 @@ struct Search {
     Index node[22 * LANES];
 };
 
+// Put the children of a node that are in the mask on the stack, least bound on top; return its new size.
+//
+// Of equal ones the first comes on top: among duplicates, that is where the lowest indices are.
+Index push(Search &search, Index size, unsigned mask, Index node, const double *bounds, double sign);
+
 // Reorder records so that every aligned run of 8, 64, 512, ... of them fills a small box.
 //
 // Halve across the widest attribute, always at a multiple of the largest power of eight below the run's length.

@@ -141,4 +141,33 @@ NB_MODULE(_native, m) {
 
     KERNEL(distances_from_file);
     KERNEL(ordered_distances);
+
+    KERNEL(vmdav_tree);
+
+    KERNEL(dissolve_groups);
+    KERNEL(improve_pairs);
+
+    KERNEL(count_patterns);
+    KERNEL(link_by_types);
+    KERNEL(link_by_weight);
+    KERNEL(link_to_nearest);
+
+    KERNEL(combine);
+    KERNEL(first_and_size);
+
+    KERNEL(nearest_average);
+
+    KERNEL(join_ends);
+    KERNEL(nearest_next);
+    KERNEL(savings);
+    KERNEL(unrolled);
+
+    KERNEL(hilbert_places);
+
+    KERNEL(count_below);
+    KERNEL(leaves_of);
+    KERNEL(number_leaves);
+    KERNEL(sum_in_leaves);
+
+    KERNEL(synthesise);
 }
