@@ -10,7 +10,7 @@ KERNELS := $(BUILD)/built
 CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
   and not processes and not spark
 
-.PHONY: demo kernels test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
+.PHONY: demo kernels wheel test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 
 demo: $(INSTALLED)
 	$(BIN)/shoal demo
@@ -26,7 +26,7 @@ test: $(COMPLETE) java chromium
 suite: $(COMPLETE) java chromium
 	$(BIN)/pytest -n 2 -m "not slow"
 
-# What needs neither Java, nor a browser, nor other processes: some two minutes on two cores, once kernels are compiled.
+# What needs neither Java, nor a browser, nor other processes: some two minutes on two cores.
 test-core: $(COMPLETE)
 	$(BIN)/pytest -n 2 -m "$(CORE)"
 
@@ -56,6 +56,11 @@ chromium:
 	  apt-get update -q && apt-get install -q -y --no-install-recommends chromium; else \
 	  echo "chromium is missing, so the tests of the page are skipped: apt-get install chromium"; fi
 
+# What installs without a compiler, dated by the last commit; then its contents are checked.
+wheel: $(COMPLETE)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pytest tests/test_wheel.py
+
 bench: $(COMPLETE)
 	$(BIN)/python -m bench
 
@@ -68,7 +73,7 @@ test-minimum: $(COMPLETE)
 	$(PYTHON) -m venv .venv-minimum
 	.venv-minimum/bin/pip install --quiet $$($(BIN)/python tools/minimum.py)
 	.venv-minimum/bin/pip install --quiet --no-deps --editable .
-	NUMBA_CACHE_DIR=.venv-minimum/numba .venv-minimum/bin/pytest -m "not slow" \
+	.venv-minimum/bin/pytest -m "not slow" \
 	  tests/golden tests/test_release.py tests/tables/test_formats.py tests/cli/test_cli.py tests/report/test_reports.py
 
 # Known vulnerabilities, and the bill of materials; what looks for them does not belong into the environment that is looked at.
@@ -115,4 +120,4 @@ $(COMPLETE): pyproject.toml | $(KERNELS)
 	@touch $(INSTALLED) $@
 
 clean:
-	rm -rf build src/shoal/kernels/_native.* .venv .venv-minimum .venv-audit .numba_cache docs/_build shoal-demo src/shoal/kernels/__pycache__
+	rm -rf build src/shoal/kernels/_native.* .venv .venv-minimum .venv-audit docs/_build shoal-demo

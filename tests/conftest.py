@@ -1,6 +1,5 @@
 """What all tests share: the reference data sets, the settings of hypothesis, and the count of every published file."""
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -13,12 +12,7 @@ from tests.sql_check import Tally, Watch
 
 from shoal.kernels import _native
 
-# numba looks for changes in the file of a kernel only, not in those it imports: another source, another cache.
-KERNELS = sorted(Path(__file__).parents[1].glob("src/shoal/kernels/*.py"))
-SOURCE = hashlib.sha256(b"".join(path.read_bytes() for path in KERNELS)).hexdigest()[:16]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache" / SOURCE))
-
-# The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
+# A machine may be busy: no deadlines. CI must give the same answer twice, so there nothing is drawn anew.
 # For a long look: pytest --hypothesis-profile thorough
 settings.register_profile("shoal", deadline=None, max_examples=50, derandomize=bool(os.environ.get("CI")))
 settings.register_profile("thorough", deadline=None, max_examples=1000)

@@ -63,7 +63,7 @@ Index bits_of(double x) {
 }
 
 // Add a double, given as its bits, to the digits of a sum.
-inline void add(Index *digits, Index first, Index value, Index sign) {
+inline void add(Span<Index> digits, Index first, Index value, Index sign) {
     Index exponent = (value >> 52) & 2047;
     Index significand = value & FRACTION;
     if (exponent == 0) {
@@ -75,6 +75,7 @@ inline void add(Index *digits, Index first, Index value, Index sign) {
     Index s = value < 0 ? -sign : sign;
     Index place = exponent - 1;
     Index digit = (place >> 5) - first;
+    require(digit >= 0 && digit + 2 < digits.size, "the sum has too few digits for its values");
     Index shift = place & 31;
     Index low = (significand & DIGIT) << shift;
     Index high = (significand >> 32) << shift;
@@ -103,7 +104,7 @@ std::pair<Index, Index> digit_range(Integers bits) {
 void add_record(Matrix<Index> total, Index first, Integers record, Index sign) {
     require(total.rows == record.size, "total must have a row for each value of the record");
     for (Index j = 0; j < record.size; j++)
-        add(total[j], first, record[j], sign);
+        add(total.row(j), first, record[j], sign);
 }
 
 void mean_of(Matrix<Index> total, Index first, Index count, Span<double> mean) {
@@ -143,8 +144,8 @@ void sum_of_products(Table Z, Matrix<Index> total) {
                 double low_j = z[j] - high[j];
                 double product = z[i] * z[j];
                 double error = high[i] * high[j] - product;
-                add(total[at], 0, bits_of(product), 1);
-                add(total[at], 0, bits_of(((error + high[i] * low_j) + low_i * high[j]) + low_i * low_j), 1);
+                add(total.row(at), 0, bits_of(product), 1);
+                add(total.row(at), 0, bits_of(((error + high[i] * low_j) + low_i * high[j]) + low_i * low_j), 1);
             }
         }
     }
