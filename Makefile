@@ -10,7 +10,7 @@ KERNELS := $(BUILD)/built
 CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
   and not processes and not spark
 
-.PHONY: demo kernels wheel test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
+.PHONY: demo kernels wheel sanitize test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 
 demo: $(INSTALLED)
 	$(BIN)/shoal demo
@@ -30,8 +30,13 @@ suite: $(COMPLETE) java chromium
 test-core: $(COMPLETE)
 	$(BIN)/pytest -n 2 -m "$(CORE)"
 
-test-slow: $(COMPLETE) java chromium
-	$(BIN)/pytest -m slow
+test-slow: $(COMPLETE) java chromium sanitize
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pytest -m slow
+
+# The kernels once more, built so that reads and writes outside of arrays, undefined behaviour and races are errors.
+sanitize: $(COMPLETE)
+	tools/sanitize.sh $(BIN) address,undefined tests/kernels tests/golden tests/fuzz -m "not slow"
+	tools/sanitize.sh $(BIN) thread tests/kernels/test_threads.py tests/test_parallel.py
 
 # The site is built anew, and every warning is an error.
 docs: $(COMPLETE)
