@@ -10,7 +10,13 @@ constexpr Index NO_RECORD = Index{1} << 62;
 
 void exchange(Matrix<double> rows, Span<Index> record, Index a, Index b) {
     double *x = rows[a], *y = rows[b];
-    for (Index j = 0; j < rows.columns; j++)
+    Index j = 0;
+    for (; j + WIDTH <= rows.columns; j += WIDTH) {
+        Vector kept = load(x + j);
+        store(x + j, load(y + j));
+        store(y + j, kept);
+    }
+    for (; j < rows.columns; j++)
         std::swap(x[j], y[j]);
     std::swap(record[a], record[b]);
 }
@@ -40,24 +46,34 @@ void select(Matrix<double> rows, Span<Index> record, Index low, Index high, Inde
 }
 
 // The attribute in which rows start .. stop differ most, and by how much.
-std::pair<Index, double> widest(Matrix<double> rows, Index start, Index stop, double *least, double *most) {
-    Index d = rows.columns;
-    for (Index j = 0; j < d; j++)
-        least[j] = most[j] = rows[start][j];
-    for (Index i = start + 1; i < stop; i++) {
-        const double *row = rows[i];
-        for (Index j = 0; j < d; j++) {
-            least[j] = row[j] < least[j] ? row[j] : least[j];
-            most[j] = row[j] > most[j] ? row[j] : most[j];
-        }
-    }
-    Index attribute = 0;
+std::pair<Index, double> widest(Matrix<double> rows, Index start, Index stop) {
+    Index attribute = 0, d = rows.columns, j = 0;
     double width = -1.0;
-    for (Index j = 0; j < d; j++)
-        if (most[j] - least[j] > width) {
-            attribute = j;
-            width = most[j] - least[j];
+    auto consider = [&](Index which, double by) {
+        if (by > width) {
+            attribute = which;
+            width = by;
         }
+    };
+    for (; j + WIDTH <= d; j += WIDTH) {
+        Vector least = load(rows[start] + j), most = least;
+        for (Index i = start + 1; i < stop; i++) {
+            Vector x = load(rows[i] + j);
+            least = x < least ? x : least;
+            most = x > most ? x : most;
+        }
+        for (int lane = 0; lane < WIDTH; lane++)
+            consider(j + lane, most[lane] - least[lane]);
+    }
+    for (; j < d; j++) {
+        double least = rows[start][j], most = least;
+        for (Index i = start + 1; i < stop; i++) {
+            double x = rows[i][j];
+            least = x < least ? x : least;
+            most = x > most ? x : most;
+        }
+        consider(j, most - least);
+    }
     return {attribute, width};
 }
 
@@ -137,7 +153,6 @@ Index push(Search &search, Index size, unsigned mask, Index node, const double *
 
 void sort_compactly(Matrix<double> rows, Span<Index> record) {
     Index low[128], high[128];
-    Buffer<double> least(rows.columns), most(rows.columns);
     low[0] = 0;
     high[0] = rows.rows;
     Index size = 1;
@@ -146,7 +161,7 @@ void sort_compactly(Matrix<double> rows, Span<Index> record) {
         Index start = low[size], stop = high[size];
         if (stop - start <= LANES)
             continue;
-        auto [attribute, width] = widest(rows, start, stop, least.data(), most.data());
+        auto [attribute, width] = widest(rows, start, stop);
         if (width == 0.0) {
             std::sort(record.data + start, record.data + stop); // duplicates in order of their index: see `lowest_below`
             continue;

@@ -159,8 +159,12 @@ void mdav_tree(Table X, Index k, Watch watch, Span<Index> labels) {
             mean.take_away(x);
             if (k > 1)
                 nearest_in_tree(store, place[x], X[x], nearest, search);
-            for (Index y : records) {
+            for (Index y : records) { // what these records need lies far apart in memory: ask for all of it at once
                 labels[y] = formed;
+                __builtin_prefetch(X[y]);
+                __builtin_prefetch(&place[y]);
+            }
+            for (Index y : records) {
                 mean.take_away(y);
                 remove(store, place[y]);
             }
