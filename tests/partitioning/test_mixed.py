@@ -175,7 +175,6 @@ def test_progress_ends_at_the_number_of_records():
 
 def test_another_thread_can_stop_the_search():
     space = mixed_records(200_000)
-    mdav_mixed(mixed_records(100), 3)  # compiled before the clock runs
     watch = np.zeros(2, np.int64)
     labels = []
     thread = threading.Thread(target=lambda: labels.append(mdav_mixed(space, 3, watch)))

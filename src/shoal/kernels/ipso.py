@@ -1,7 +1,7 @@
 """Kernels of hybrid data: synthetic values for the records of one group after the other.
 
-Nothing is inverted and nothing is factored by Cholesky: whatever is constant or collinear inside a group only
-makes a basis shorter.
+Nothing is inverted and nothing is factored by Cholesky: whatever is constant or collinear inside a group only makes a
+basis shorter.
 """
 
 import numpy as np
@@ -22,5 +22,6 @@ def synthesise(X: Floats, Y: Floats, noise: Floats, order: Integers, starts: Int
     What Y leaves is 1 less R squared, for each attribute; NaN if it is constant in the group.
     """
     values, room, left = np.empty(X.shape), np.empty(len(X)), np.empty(X.shape)
+    X, Y, noise = (np.ascontiguousarray(each) for each in (X, Y, noise))
     _native.synthesise(X, Y, noise, order, starts, values, room, left)
     return values, room, left

@@ -13,5 +13,6 @@ def nearest_average(values: Floats, averages: Floats, centre: Floats, kinds: Int
     Further ties go to the first.
     """
     nearest = np.empty(len(values), np.int64)
+    values, averages = np.ascontiguousarray(values), np.ascontiguousarray(averages)
     _native.nearest_average(values, averages, centre, kinds, weights, nearest)
     return nearest

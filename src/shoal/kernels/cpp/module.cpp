@@ -73,9 +73,17 @@ NB_MODULE(_native, m) {
     KERNEL(random_bits);
     KERNEL(ruin);
 
+    KERNEL(count_below);
+    KERNEL(leaves_of);
+    KERNEL(number_leaves);
+    KERNEL(sum_in_leaves);
+
     KERNEL(groups_across);
     KERNEL(merge_groups);
     KERNEL(squared_error);
+
+    KERNEL(combine);
+    KERNEL(first_and_size);
 
     KERNEL(add_record);
     KERNEL(digit_range);
@@ -89,8 +97,16 @@ NB_MODULE(_native, m) {
     KERNEL(means);
     KERNEL(middle);
 
+    KERNEL(hilbert_places);
+
+    KERNEL(synthesise);
+
     KERNEL(fuse_small);
     KERNEL(nearest_points);
+
+    KERNEL(diversities);
+    KERNEL(diversity_of);
+    KERNEL(dominated);
 
     KERNEL(farthest_bounds);
     KERNEL(lane_summary);
@@ -98,12 +114,30 @@ NB_MODULE(_native, m) {
     KERNEL(nearest_bounds);
     KERNEL(squared_distances);
 
+    KERNEL(count_patterns);
+    KERNEL(link_by_types);
+    KERNEL(link_by_weight);
+    KERNEL(link_to_nearest);
+
+    KERNEL(mdav_generic);
+    KERNEL(mdav_scan);
+    KERNEL(mdav_tree);
+
+    KERNEL(averages_as_they_leave);
+
+    KERNEL(nearest_average);
+
     KERNEL(closing_costs);
     KERNEL(cut_by_scan);
     KERNEL(cut_for_each);
     KERNEL(cut_sorted);
     KERNEL(group_sse);
     KERNEL(number_groups);
+
+    KERNEL(join_ends);
+    KERNEL(nearest_next);
+    KERNEL(savings);
+    KERNEL(unrolled);
 
     KERNEL(group_costs);
     KERNEL(price);
@@ -122,6 +156,12 @@ NB_MODULE(_native, m) {
     KERNEL(swapping);
     KERNEL(take_back);
 
+    KERNEL(dissolve_groups);
+    KERNEL(improve_pairs);
+
+    KERNEL(distances_from_file);
+    KERNEL(ordered_distances);
+
     KERNEL(exchange);
     KERNEL(kick);
     KERNEL(shorten);
@@ -129,45 +169,5 @@ NB_MODULE(_native, m) {
     KERNEL(turn_round);
     KERNEL(undo);
 
-    KERNEL(diversities);
-    KERNEL(diversity_of);
-    KERNEL(dominated);
-
-    KERNEL(mdav_generic);
-    KERNEL(mdav_scan);
-    KERNEL(mdav_tree);
-
-    KERNEL(averages_as_they_leave);
-
-    KERNEL(distances_from_file);
-    KERNEL(ordered_distances);
-
     KERNEL(vmdav_tree);
-
-    KERNEL(dissolve_groups);
-    KERNEL(improve_pairs);
-
-    KERNEL(count_patterns);
-    KERNEL(link_by_types);
-    KERNEL(link_by_weight);
-    KERNEL(link_to_nearest);
-
-    KERNEL(combine);
-    KERNEL(first_and_size);
-
-    KERNEL(nearest_average);
-
-    KERNEL(join_ends);
-    KERNEL(nearest_next);
-    KERNEL(savings);
-    KERNEL(unrolled);
-
-    KERNEL(hilbert_places);
-
-    KERNEL(count_below);
-    KERNEL(leaves_of);
-    KERNEL(number_leaves);
-    KERNEL(sum_in_leaves);
-
-    KERNEL(synthesise);
 }
