@@ -1,16 +1,23 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
-BIN := .venv/bin
-CREATED := .venv/created
-INSTALLED := .venv/installed
-COMPLETE := .venv/complete
+VENV := .venv
+BIN := $(VENV)/bin
+CREATED := $(VENV)/created
+INSTALLED := $(VENV)/installed
+COMPLETE := $(VENV)/complete
+BUILD := build/kernels
+KERNELS := $(BUILD)/built
 CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
   and not processes and not spark
 
-.PHONY: demo test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
+.PHONY: demo kernels wheel sanitize test suite lint test-core test-slow docs java chromium bench fuzz test-minimum audit sbom clean
 
 demo: $(INSTALLED)
 	$(BIN)/shoal demo
+
+# The compiled kernels, built in place, so that `PYTHONPATH=src` finds them. A worktree may use the tools of another
+# environment: make kernels VENV=../main/.venv
+kernels: $(KERNELS)
 
 # The linters and the tests run side by side: both must pass.
 test: $(COMPLETE) java chromium
@@ -19,12 +26,17 @@ test: $(COMPLETE) java chromium
 suite: $(COMPLETE) java chromium
 	$(BIN)/pytest -n 2 -m "not slow"
 
-# What needs neither Java, nor a browser, nor other processes: some two minutes on two cores, once kernels are compiled.
+# What needs neither Java, nor a browser, nor other processes: some two minutes on two cores.
 test-core: $(COMPLETE)
 	$(BIN)/pytest -n 2 -m "$(CORE)"
 
-test-slow: $(COMPLETE) java chromium
-	$(BIN)/pytest -m slow
+test-slow: $(COMPLETE) java chromium sanitize
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pytest -m slow
+
+# The kernels once more, built so that reads and writes outside of arrays, undefined behaviour and races are errors.
+sanitize: $(COMPLETE)
+	tools/sanitize.sh $(BIN) address,undefined tests/kernels tests/golden tests/fuzz -m "not slow"
+	tools/sanitize.sh $(BIN) thread tests/kernels/test_threads.py tests/test_parallel.py
 
 # The site is built anew, and every warning is an error.
 docs: $(COMPLETE)
@@ -49,6 +61,11 @@ chromium:
 	  apt-get update -q && apt-get install -q -y --no-install-recommends chromium; else \
 	  echo "chromium is missing, so the tests of the page are skipped: apt-get install chromium"; fi
 
+# What installs without a compiler, dated by the last commit; then its contents are checked.
+wheel: $(COMPLETE)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pytest tests/test_wheel.py
+
 bench: $(COMPLETE)
 	$(BIN)/python -m bench
 
@@ -61,7 +78,7 @@ test-minimum: $(COMPLETE)
 	$(PYTHON) -m venv .venv-minimum
 	.venv-minimum/bin/pip install --quiet $$($(BIN)/python tools/minimum.py)
 	.venv-minimum/bin/pip install --quiet --no-deps --editable .
-	NUMBA_CACHE_DIR=.venv-minimum/numba .venv-minimum/bin/pytest -m "not slow" \
+	.venv-minimum/bin/pytest -m "not slow" \
 	  tests/golden tests/test_release.py tests/tables/test_formats.py tests/cli/test_cli.py tests/report/test_reports.py
 
 # Known vulnerabilities, and the bill of materials; what looks for them does not belong into the environment that is looked at.
@@ -83,17 +100,29 @@ $(CREATED):
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || if [ "$$(id -u)" = 0 ]; then \
 	  apt-get update -q && apt-get install -q -y python3-venv; else \
 	  echo "Python's venv module is missing; install it with: apt-get install python3-venv"; exit 1; fi
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@touch $@
 
-$(INSTALLED): pyproject.toml | $(CREATED)
+# cmake, ninja and nanobind come with pip; the compiler is the only thing that must be on the machine.
+$(KERNELS): CMakeLists.txt $(wildcard src/shoal/kernels/cpp/*) $(CREATED)
+	@command -v c++ >/dev/null || if [ "$$(id -u)" = 0 ]; then \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends g++; else \
+	  echo "A C++ compiler is missing, which builds the kernels; install it with: apt-get install g++"; exit 1; fi
+	$(BIN)/python -m pip install --quiet --group build
+	$(BIN)/cmake -S . -B $(BUILD) -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=Release \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja
+	$(BIN)/cmake --build $(BUILD) -- --quiet
+	$(BIN)/cmake --install $(BUILD) --prefix src >$(BUILD)/installed.log
+	@touch $@
+
+$(INSTALLED): pyproject.toml | $(KERNELS)
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[demo,report]"
 	@touch $@
 
-$(COMPLETE): pyproject.toml | $(CREATED)
+$(COMPLETE): pyproject.toml | $(KERNELS)
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[all]" --group dev
 	@touch $(INSTALLED) $@
 
 clean:
-	rm -rf .venv .venv-minimum .venv-audit .numba_cache docs/_build shoal-demo src/shoal/kernels/__pycache__
+	rm -rf build src/shoal/kernels/_native.* .venv .venv-minimum .venv-audit docs/_build shoal-demo

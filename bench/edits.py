@@ -18,7 +18,7 @@ an interval of ranks), the score the mean of PIL and DR; k = 1 is the file as it
 violations: records that break a rule, counted by shoal and by lxml.isoschematron in the XML file that is written.
 loss: IL with edits as a multiple of that without.
 scale: 20 rules on synthetic firms. Processor time of the whole run, reading and writing Parquet included, and the part
-that rules take in it; memory is the peak of a process of its own (about 250 MiB of it are Python and numba).
+that rules take in it; memory is the peak of a process of its own (about 250 MiB of it are Python and its libraries).
 """
 
 import argparse

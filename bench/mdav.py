@@ -3,9 +3,9 @@
     python -m bench.mdav                                    # 100,000 and 1,000,000 records; textbook at 20,000, scaled
     python -m bench.mdav --n 100000 --textbook 100000       # nothing scaled
 
-Processor time of one core, after compilation. The textbook is quadratic: above `--textbook` records its time is that of
-so many records times the square of the ratio, marked ~. Every case runs in a process of its own, so that the peak of
-memory is its own (about 150 MiB of it are Python and numba).
+Processor time of one core. The textbook, compiled by numba, is quadratic: above `--textbook` records its time is that
+of so many records times the square of the ratio, marked ~. Every case runs in a process of its own, so that the peak of
+memory is its own (about 150 MiB of it are Python and its libraries).
 """
 
 import argparse

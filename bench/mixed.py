@@ -3,16 +3,14 @@
     python -m bench.mixed                                   # 100,000 records; the textbook at 5,000
     python -m bench.mixed --n 20000 --textbook 20000
 
-Processor time of one core, after compilation. The textbook scans all records for every average, every farthest record
+Processor time of one core. The textbook, compiled by numba, scans all records for every average, every farthest record
 and every group; its labels must be the same. Every case runs in a process of its own, so that the peak of memory is its
-own (about 150 MiB of it are Python and numba).
+own (about 150 MiB of it are Python and its libraries).
 """
 
 import argparse
 import multiprocessing
-import os
 import resource
-import tempfile
 import time
 
 import numpy as np
@@ -112,17 +110,6 @@ def textbook(space: EncodedMatrix, k: int) -> np.ndarray:
     return labels
 
 
-def compilation() -> float:
-    """Processor time until the first labels, less that of the second time."""
-    space = mixed_records(100)
-    seconds = []
-    for _ in range(2):
-        start = time.process_time()
-        mdav_mixed(space, 3)
-        seconds.append(time.process_time() - start)
-    return seconds[0] - seconds[1]
-
-
 def run(case: tuple[int, int, int]) -> tuple[float, float]:
     """Processor time and peak memory, in MiB, of one case."""
     n, k, categories = case
@@ -157,15 +144,7 @@ def main() -> None:
     options = parser.parse_args()
 
     spawn = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as empty:
-        before = os.environ.get("NUMBA_CACHE_DIR")
-        os.environ["NUMBA_CACHE_DIR"] = empty
-        with spawn.Pool(1) as pool:
-            print(f"compilation, the first time on a machine: {pool.apply(compilation):.1f} s")
-        del os.environ["NUMBA_CACHE_DIR"]
-        if before is not None:
-            os.environ["NUMBA_CACHE_DIR"] = before
-    print(f"\nagainst the textbook at {options.textbook:,} records, the same labels")
+    print(f"against the textbook at {options.textbook:,} records, the same labels")
     for k in options.k:
         with spawn.Pool(1) as pool:
             slow, fast = pool.apply(against_textbook, ((options.textbook, k),))

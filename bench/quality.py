@@ -14,7 +14,7 @@ measured of them. Processor time, the least of five runs in turns.
 auto: the SSE of `auto` and of `tour` relative to that of mdav, at small and at large k, on the reference sets, on the
 numbers of CSV files, and on skewed records. Ends with an error if `auto` is above mdav anywhere.
 many, million: SSE relative to that of exact MDAV, k = 3, on 100,000 and 1,000,000 records; every run in a process of
-its own, so that the peak of memory is its own (about 250 MiB of it are Python and numba).
+its own, so that the peak of memory is its own (about 250 MiB of it are Python and its libraries).
 
 Every SSE is counted from the labels, on z-scores, and every group for its size. Budgets are wall time, so that a
 busy machine finds less, and no two runs find the same: processor seconds stand beside them, and with the seed the start
@@ -173,7 +173,7 @@ def sweep(_: argparse.Namespace) -> None:
             start = time.process_time()
             work()
             times[name].append(time.process_time() - start)
-    least = {name: min(values[1:]) for name, values in times.items()}  # the first compiles, or loads
+    least = {name: min(values[1:]) for name, values in times.items()}  # the first loads
     for one, all_ in ("shoal.sweep, k = 3", "shoal.sweep, k = 3..10"), ("partitions, k = 3", "partitions, k = 3..10"):
         print(f"{all_:22} {least[all_]:6.3f} s, k = 3 alone {least[one]:6.3f} s: {least[all_] / least[one]:.2f} times")
 

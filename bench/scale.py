@@ -7,7 +7,7 @@
 those for a memory of 1 GB (one, if all fits); in `k-d, repaired` records may then cross the borders.
 Wall-clock seconds on all cores, after compilation: dividing, partitioning, repairing.
 Loss is the sum of squared errors as a multiple of that of the whole. Every case runs in a process of its own; memory is
-its peak, with Python and numba (about 200 MiB) and the drawing and scaling of the data in it.
+its peak, with Python and its libraries (about 200 MiB) and the drawing and scaling of the data in it.
 """
 
 import argparse

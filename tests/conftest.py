@@ -1,6 +1,5 @@
 """What all tests share: the reference data sets, the settings of hypothesis, and the count of every published file."""
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -11,12 +10,9 @@ import pytest
 from hypothesis import settings
 from tests.sql_check import Tally, Watch
 
-# numba looks for changes in the file of a kernel only, not in those it imports: another source, another cache.
-KERNELS = sorted(Path(__file__).parents[1].glob("src/shoal/kernels/*.py"))
-SOURCE = hashlib.sha256(b"".join(path.read_bytes() for path in KERNELS)).hexdigest()[:16]
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache" / SOURCE))
+from shoal.kernels import _native
 
-# The first example of a test may compile a kernel. CI must give the same answer twice, so there nothing is drawn anew.
+# A machine may be busy: no deadlines. CI must give the same answer twice, so there nothing is drawn anew.
 # For a long look: pytest --hypothesis-profile thorough
 settings.register_profile("shoal", deadline=None, max_examples=50, derandomize=bool(os.environ.get("CI")))
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -67,6 +63,14 @@ def reference(reference_file):
         return np.loadtxt(reference_file(name), delimiter=",", quotechar='"', skiprows=1, usecols=COLUMNS[name])
 
     return load
+
+
+@pytest.fixture(params=_native.instruction_sets(), scope="module")
+def instruction_set(request):
+    """Run the tests of a module with the kernels of each instruction set that the machine has."""
+    _native.use_instruction_set(request.param)
+    yield request.param
+    _native.use_instruction_set(_native.instruction_sets()[-1])
 
 
 def group(nodeid: str) -> str:

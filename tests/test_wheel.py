@@ -11,11 +11,23 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # compiles all kernels, twice
+
 ROOT = Path(__file__).parents[1]
-PACKAGED = {".py", ".typed", ".j2", ".html", ".css", ".js", ".svg"}  # the endings of what a package may hold
+PACKAGED = {
+    ".py",
+    ".pyi",
+    ".so",
+    ".typed",
+    ".j2",
+    ".html",
+    ".css",
+    ".js",
+    ".svg",
+}  # endings that it may hold
 BUILD = """
 import sys
-from hatchling.build import build_sdist, build_wheel
+from scikit_build_core.build import build_sdist, build_wheel
 print(build_wheel(sys.argv[1]), build_sdist(sys.argv[1]))
 """
 
@@ -43,7 +55,7 @@ def built(folder: Path) -> tuple[bytes, bytes]:
     done = subprocess.run(
         [sys.executable, "-c", BUILD, str(output)],
         cwd=source(folder),
-        env={name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"},
+        env={**os.environ, "SOURCE_DATE_EPOCH": "1750000000"},
         capture_output=True,
         text=True,
     )
@@ -55,7 +67,7 @@ def built(folder: Path) -> tuple[bytes, bytes]:
 @pytest.fixture(scope="module")
 def builds(tmp_path_factory):
     """Two builds, in two folders."""
-    pytest.importorskip("hatchling", reason="hatchling builds the wheel")
+    pytest.importorskip("scikit_build_core", reason="scikit-build-core builds the wheel")
     folder = tmp_path_factory.mktemp("builds")
     return built(folder / "here"), built(folder / "elsewhere" / "deep")
 
@@ -77,7 +89,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(builds):
     packaged = {
         path.relative_to(ROOT / "src").as_posix()
         for path in (ROOT / "src" / "shoal").rglob("*")
-        if path.is_file() and path.parent.name != "__pycache__"
+        if path.is_file() and path.parent.name not in ("__pycache__", "cpp")
     }
     assert names - about == packaged
 
@@ -88,8 +100,9 @@ def test_the_source_archive_holds_what_is_named_and_nothing_else(builds):
     tops = {member.name.split("/")[1] for member in members}
     assert tops <= {
         *("src", "tests", "bench", "docs", "tools", "fuzz", "README.md", "CHANGELOG.md", "LICENSE", "constraints.txt"),
-        *("pyproject.toml", "PKG-INFO", ".gitignore"),
+        *("CMakeLists.txt", "pyproject.toml", "PKG-INFO"),
     }
+    assert not [member.name for member in members if Path(member.name).suffix in (".so", ".pyi", ".pyc")]
     assert not [member.name for member in members if not member.isfile()]  # nothing that points elsewhere
     assert {member.uname for member in members} | {member.gname for member in members} == {""}
     assert {member.uid for member in members} | {member.gid for member in members} == {0}

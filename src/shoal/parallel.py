@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numba.core import event
 from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -94,28 +93,15 @@ def _answered(answer: Callable[[int, object], None]) -> Iterator[None]:
             signal.signal(number, signal.default_int_handler)
 
 
-class _Compiling(event.Listener):
-    """Notices when numba compiles a kernel instead of loading it from its cache."""
-
-    seen = False
-
-    def on_start(self, event: object) -> None:
-        self.seen = True
-
-    def on_end(self, event: object) -> None:
-        pass
-
-
 def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress, *, keep: bool = False) -> list[T]:
     """Run all tasks on the machine's cores and return their results in the order of the tasks.
 
     An interrupt stops them all; with `keep`, what they return when they are stopped is returned. The kernels release
     Python's lock, so threads do run at once. `progress` is called ten times a second, in the caller's thread, with what
-    is done in all; and with the step 'compile' if a kernel is compiled on the way.
+    is done in all.
     """
     watches = [np.zeros(3, dtype=np.int64) for _ in tasks]
-    compiling = _Compiling()
-    with event.install_listener("numba:compile", compiling), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(task, watch=watch) for task, watch in zip(tasks, watches, strict=True)]
         try:
             waiting = set(futures)
@@ -123,9 +109,6 @@ def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress, *, ke
                 done, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
-                if compiling.seen:
-                    progress("compile", 0, 1)
-                    compiling.seen = False
                 try:
                     progress("partition", int(sum(watch[0] for watch in watches)), total)
                     if len(watches) == 1 and watches[0][2] > 0:

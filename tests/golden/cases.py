@@ -126,8 +126,3 @@ def answer(name: str) -> str:
     text = io.BytesIO()
     pyarrow.csv.write_csv(published, text)
     return text.getvalue().decode()
-
-
-def answers() -> dict[str, str]:
-    """Give the releases of all cases by name."""
-    return {name: answer(name) for name in CASES}

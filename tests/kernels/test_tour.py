@@ -1,17 +1,46 @@
 """Tours are shortened by what the moves say, and by nothing else; paths are joined as the heuristics say."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.kernels._native import exchange, kick, shorten, turn_round, undo
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
-from shoal.kernels.tour import exchange, kick, new_queue, new_tour, shorten, shortened, turn_round, undo
+from shoal.kernels.tour import shortened
 from shoal.partitioning.neighbours import neighbours
 
+pytestmark = pytest.mark.usefixtures("instruction_set")
+
 seeds = st.integers(0, 2**32)
+
+
+class Tour(NamedTuple):
+    """A tour as the kernels see it, with the stretches turned round, and how many these are."""
+
+    order: np.ndarray
+    position: np.ndarray
+    turns: np.ndarray
+    made: np.ndarray
+
+
+class Queue(NamedTuple):
+    """Records to look at, in a ring: whether each waits, where the queue begins and how many wait."""
+
+    record: np.ndarray
+    waiting: np.ndarray
+    span: np.ndarray
+
+
+def new_tour(order: np.ndarray) -> Tour:
+    return Tour(order.copy(), np.argsort(order), np.empty((1004, 2), np.int64), np.zeros(1, np.int64))
+
+
+def new_queue(order: np.ndarray) -> Queue:
+    return Queue(order.copy(), np.ones(len(order), np.int64), np.array([0, len(order)]))
 
 
 def length(X: np.ndarray, order: np.ndarray) -> float:

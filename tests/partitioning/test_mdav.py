@@ -121,7 +121,6 @@ def test_progress_ends_at_the_number_of_records(search):
 @pytest.mark.parametrize("search", SEARCHES)
 def test_another_thread_can_stop_the_search(search):
     X = distributed("uniform", 200_000, 10)
-    search(X[:100], 3, watched())  # compiled before the clock runs
     watch = watched()
     labels = []
     thread = threading.Thread(target=lambda: labels.append(search(X, 3, watch)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from samples import matrices
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
-from shoal.kernels.mixed_average import average_record, take_away, tally_all
+from shoal.kernels.mixed_average import averages_as_they_leave
 from shoal.partitioning.mdav import mdav, mdav_mixed
 
 
@@ -76,33 +76,23 @@ def test_the_groups_are_the_naive_ones_in_thousands_of_cases(space, data):
 @settings(max_examples=200)
 @given(space=spaces(), data=st.data())
 def test_the_average_of_what_remains_is_the_naive_one_to_the_bit(space, data):
-    n, d = space.values.shape
-    leaving = data.draw(st.permutations(range(n)))
-    alive = list(range(n))
-    tally, average = tally_all(space), np.empty(d)
-    for i in leaving:
-        average_record(tally, space, len(alive), average)
-        np.testing.assert_array_equal(average, naive.average_record(space, alive))
-        take_away(tally, space, i)
-        alive.remove(i)
+    alive = data.draw(st.permutations(range(len(space.values))))
+    for average in averages_as_they_leave(space, np.array(alive[:-1], np.int64)):
+        np.testing.assert_array_equal(average, naive.average_record(space, sorted(alive)))
+        alive = alive[1:]
 
 
 def test_the_mode_among_ten_thousand_categories_is_the_naive_one_as_records_leave():
     rng = np.random.default_rng(0)
     space = space_of(((10_000 * rng.beta(0.3, 3, 2_000)).astype(int), MODE, 10_000))
-    tally, average, alive = tally_all(space), np.empty(1), list(range(2_000))
-    for i in rng.permutation(2_000)[:1_999].tolist():
-        take_away(tally, space, i)
-        alive.remove(i)
-        if i % 20 == 0:
-            average_record(tally, space, len(alive), average)
-            assert average.tolist() == naive.average_record(space, alive)
+    alive = rng.permutation(2_000)
+    averages = averages_as_they_leave(space, alive[:-1])
+    for gone in range(0, 2_000, 20):
+        assert averages[gone].tolist() == naive.average_record(space, sorted(alive[gone:].tolist()))
 
 
 def average_of(space: EncodedMatrix) -> list[float]:
-    average = np.empty(space.values.shape[1])
-    average_record(tally_all(space), space, len(space.values), average)
-    return average.tolist()
+    return averages_as_they_leave(space, np.empty(0, np.int64))[0].tolist()
 
 
 def test_the_convex_median_can_be_a_level_that_no_record_has():
@@ -185,7 +175,6 @@ def test_progress_ends_at_the_number_of_records():
 
 def test_another_thread_can_stop_the_search():
     space = mixed_records(200_000)
-    mdav_mixed(mixed_records(100), 3)  # compiled before the clock runs
     watch = np.zeros(2, np.int64)
     labels = []
     thread = threading.Thread(target=lambda: labels.append(mdav_mixed(space, 3, watch)))

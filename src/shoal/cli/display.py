@@ -41,18 +41,12 @@ class Bar:
             disable=not console.is_terminal,
         )
         self._console = console
-        self._compiled = False
         self._step = ""
         self._began = 0.0
         self._task: TaskID | None = None
 
     def __call__(self, step: str, done: int, total: int) -> None:
-        """Show how far a step is; a step of one piece just pulses, and compiling is said once."""
-        if step == "compile":
-            if not self._compiled:
-                self._console.print("The first run on this machine compiles, for some seconds; the next will not.")
-            self._compiled = True
-            return
+        """Show how far a step is; a step of one piece just pulses."""
         if step == "loss so far":
             if self._task is not None:
                 self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")

@@ -101,13 +101,10 @@ def search(
     order = np.argsort(-duals, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    shares = [order[first::SHARES] for first in range(SHARES)]
+    shares = [order[first::SHARES].copy() for first in range(SHARES)]
 
     def share(anchors: Integers) -> tuple[Integers, Floats]:
-        found: tuple[Integers, Floats] = price(
-            X, k, duals, near, rank, anchors, threshold, only_better, limit, room, stop
-        )
-        return found
+        return price(X, k, duals, near, rank, anchors, threshold, only_better, limit, room, stop)
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = list(threads.map(share, shares))

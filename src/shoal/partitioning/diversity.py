@@ -8,16 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.kernels.diversity import (
-    Attributes,
-    Parts,
-    distances_from_file,
-    groups_across,
-    merge_groups,
-    squared_error,
-)
+from shoal.kernels.diversity import Attributes, Parts, groups_across, merge_groups, squared_error
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.l_diversity import FORMS, SLACK, LDiversity, diversities, diversity_of
+from shoal.kernels.t_closeness import distances_from_file
 from shoal.partitioning.mdav import space_within_range
 from shoal.partitioning.methods import Labels, Watch, by_first_record
 from shoal.text import counted
@@ -140,7 +134,7 @@ def t_first(
     _check([secret], l, t, reference)
     if watch is None:
         watch = np.zeros(2, np.int64)
-    labels: Labels = groups_across(space_within_range(space), _parts(secret.codes, k, t), watch)
+    labels = groups_across(space_within_range(space), _parts(secret.codes, k, t), watch)
     if watch[1] != 0:
         return labels
     return merge_until(space, labels, [secret], l, t, reference, watch)
@@ -256,4 +250,4 @@ def _starts(labels: Labels) -> NDArray[np.int64]:
 
 
 def _error(space: EncodedMatrix, labels: Labels) -> float:
-    return float(squared_error(space_within_range(space), np.argsort(labels, kind="stable"), _starts(labels)))
+    return squared_error(space_within_range(space), np.argsort(labels, kind="stable"), _starts(labels))

@@ -56,7 +56,7 @@ def partitioner(
     refine: bool = False,
     seed: int | None = None,
 ) -> Partitioner:
-    """Load a method by its name: each brings kernels that need not be loaded, or compiled, for the others.
+    """Load a method by its name: each is loaded when it is asked for.
 
     `effort` is the budget of ``best`` and of refinement, and `seed` starts their random numbers.
     """

@@ -239,7 +239,7 @@ def public_plan(plan: Plan) -> dict[str, JsonValue]:
 
 def software() -> dict[str, str]:
     """Name the software that a release depends on."""
-    others = {name: version(name) for name in ("numpy", "numba", "pyarrow", "duckdb")}
+    others = {name: version(name) for name in ("numpy", "pyarrow", "duckdb")}
     return {"shoal": __version__, "Python": platform.python_version(), **others}
 
 

@@ -72,8 +72,6 @@ def _started(master: str) -> SparkSession:
         builder = builder.config("spark.executorEnv.PYTHONSAFEPATH", "1")
         # A machine may not know its own name.
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
-        if cache := os.environ.get("NUMBA_CACHE_DIR"):  # the workers need not compile what is compiled
-            builder = builder.config("spark.executorEnv.NUMBA_CACHE_DIR", cache)
     try:
         with _private_files() as mask:
             started = builder.config("spark.hadoop.fs.permissions.umask-mode", f"{mask:03o}").getOrCreate()

@@ -1,0 +1,15 @@
+// Entry points of mdav.cpp.
+#include "encoded.hpp"
+
+namespace shoal::ISA {
+
+// Write the labels of MDAV-generic, by scans: the quickest way while records are few, or their attributes many.
+void mdav_scan(Table X, Index k, Watch watch, Span<Index> labels);
+
+// Write the labels of MDAV-generic, by searches in a k-d tree: in about n log n while the attributes are few.
+void mdav_tree(Table X, Index k, Watch watch, Span<Index> labels);
+
+// Write the labels of MDAV-generic on attributes of every type, by scans. No squared distance may overflow.
+void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> labels);
+
+} // namespace shoal::ISA
