@@ -11,7 +11,6 @@ from shoal.cli.options import Json, Overwrite, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
-from shoal.tables.atomic import already_exists
 from shoal.text import quoted, visible
 
 _COLOURS = {"identifier": "red", "weights": "yellow", "publish": "green"}
@@ -31,6 +30,7 @@ def roles_command(
     """Propose a role, a type and missing-value codes for every column, with reasons; no value is shown."""
     from shoal.cli.display import Bar
     from shoal.evidence.roles import roles
+    from shoal.tables.atomic import already_exists
 
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
