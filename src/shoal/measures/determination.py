@@ -53,18 +53,32 @@ def linear_relation(x: Codes, U: Matrix) -> Linear | None:
         that have all columns; else a line in one column, or a sum or difference of at most four, that is exact in most
         records that have these columns, chance matches deducted.
     """
+    there, columns = ~np.isnan(x), _varying(x, U)
+    if (found := _regression(x, U)) is not None or not columns:
+        return found
+    found = _sum(x[there], U[there][:, columns])
+    return None if found is None else Linear(tuple(columns[i] for i in found.by), found.intercept, found.coefficients)
+
+
+def _varying(x: Codes, U: Matrix) -> list[int]:
+    """List the columns that vary among the records with a value; none where that is the same in all."""
     there = ~np.isnan(x)
     known = ~np.isnan(U) & there[:, None]
-    columns = [i for i in range(U.shape[1]) if known[:, i].sum() >= _FEW and np.ptp(U[known[:, i], i]) > 0]
-    often = [i for i in columns if 2 * known[:, i].sum() >= there.sum()]
-    if not columns or np.ptp(x[there]) == 0:
-        return None
+    if not there.any() or np.ptp(x[there]) == 0:
+        return []
+    return [i for i in range(U.shape[1]) if known[:, i].sum() >= _FEW and np.ptp(U[known[:, i], i]) > 0]
+
+
+def _regression(x: Codes, U: Matrix) -> Linear | None:
+    """Find a relation by least squares, in the records that have all columns that most of them have."""
+    there = ~np.isnan(x)
+    known = ~np.isnan(U) & there[:, None]
+    often = [i for i in _varying(x, U) if 2 * known[:, i].sum() >= there.sum()]
     rows = known[:, often].all(axis=1) & there
-    enough = often and rows.sum() >= _FEW and np.ptp(x[rows]) > 0
-    found = _least_squares(x[rows], U[rows][:, often]) if enough else None
-    used = often if found is not None else columns
-    found = found or _sum(x[there], U[there][:, columns])
-    return None if found is None else Linear(tuple(used[i] for i in found.by), found.intercept, found.coefficients)
+    if not often or rows.sum() < _FEW or np.ptp(x[rows]) == 0:
+        return None
+    found = _least_squares(x[rows], U[rows][:, often])
+    return None if found is None else Linear(tuple(often[i] for i in found.by), found.intercept, found.coefficients)
 
 
 def _least_squares(y: Codes, V: Matrix) -> Linear | None:
@@ -175,12 +189,12 @@ def product_relation(x: Codes, U: Matrix) -> Linear | None:
     Returns
     -------
     Linear or None
-        The relation of the logarithms, as in `linear_relation`.
+        The relation of the logarithms, found by least squares as in `linear_relation`.
     """
     if 2 * np.count_nonzero(x > 0) <= len(x):
         return None
     with np.errstate(all="ignore"):
-        return linear_relation(np.log(np.where(x > 0, x, np.nan)), np.log(np.where(U > 0, U, np.nan)))
+        return _regression(np.log(np.where(x > 0, x, np.nan)), np.log(np.where(U > 0, U, np.nan)))
 
 
 def same_order(x: Codes, U: Matrix) -> tuple[int, float] | None:
