@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, product
+from itertools import chain, combinations, islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ _FEW = 10  # records that say anything
 _COMPARED = 1_000  # records on which sums are compared
 _SCREENED = 500  # records by which columns in another order are told first
 _MOST_SUMS = 20_000  # that are tried for one column
+_FIRST = 100  # records by which sums that hold nowhere are told
+_AT_ONCE = 1_000  # sums that are tried together
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def _sum(y: Codes, V: Matrix) -> Linear | None:
     y, V = y[telling], V[telling]
     best: tuple[float, Linear] | None = None
     lines = (((i,), *_line(y, V[:, i])) for i in range(V.shape[1]))
-    sums = ((by, 0.0, signs) for by, signs in _sums(V.shape[1]))
+    sums = ((by, 0.0, signs) for by, signs in _sums(y, V))
     for by, intercept, slopes in chain(sums, lines):
         total = intercept + V[:, by] @ np.array(slopes)
         known = ~np.isnan(total)
@@ -164,16 +166,26 @@ def _line(y: Codes, v: Codes) -> tuple[float, tuple[float, ...]]:
     return (0.0 if abs(intercept) <= EXACT * float(np.abs(y).max()) else intercept), (slope,)
 
 
-def _sums(m: int) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Yield sums and differences of few columns, as many as can be tried."""
-    tried = 0
+def _sums(y: Codes, V: Matrix) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Yield sums and differences of few columns, of as many as can be tried, that hold in some of a few records."""
+    step = max(1, len(y) // _FIRST)
+    y, gaps, V = y[::step, None], np.isnan(V[::step]), np.nan_to_num(V[::step])
+    tried = islice(_signed(V.shape[1]), _MOST_SUMS)
+    while batch := [*islice(tried, _AT_ONCE)]:
+        W = np.zeros((V.shape[1], len(batch)))
+        for j, (by, signs) in enumerate(batch):
+            W[list(by), j] = signs
+        known = gaps @ np.abs(W) == 0
+        near = np.abs(y - V @ W) <= EXACT * (np.abs(y) + np.abs(V) @ np.abs(W))
+        hold = (near & known).sum(axis=0) >= 0.3 * known.sum(axis=0)
+        yield from (batch[j] for j in np.flatnonzero(hold))
+
+
+def _signed(m: int) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Yield up to four columns with their signs, few columns first."""
     for size in (1, 2, 3, 4):
         signs = [each for each in product((1.0, -1.0), repeat=size) if max(each) > 0]
-        for by in combinations(range(m), size):
-            tried += len(signs)
-            if tried > _MOST_SUMS:
-                return
-            yield from ((by, each) for each in signs)
+        yield from ((by, each) for by in combinations(range(m), size) for each in signs)
 
 
 def product_relation(x: Codes, U: Matrix) -> Linear | None:
