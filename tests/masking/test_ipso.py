@@ -225,7 +225,7 @@ def test_the_least_number_of_records_leaves_room_for_noise_beside_x_and_y():
 
 def test_too_few_records_are_refused_with_the_number_needed():
     X, Y = records(10, 3, 4)
-    with pytest.raises(ValueError, match=r"10 records are too few .* it takes 11"):
+    with pytest.raises(ValueError, match=r"groups of 10 records are too small .* Use -k 11"):
         ipso(X, Y, 0)
     with pytest.raises(ValueError, match="0 records"):
         ipso(X[:0], Y[:0], 0)

@@ -88,7 +88,7 @@ def sample():
 
 def test_no_records_are_too_few(sample):
     X, Y, labels = sample
-    with pytest.raises(ValueError, match="0 records are too few"):
+    with pytest.raises(ValueError, match="groups of 0 records are too small"):
         microhybrid(X[:0], Y[:0], labels[:0], 0)
 
 
@@ -174,9 +174,9 @@ def fitted(X, Y, members):
 
 def test_groups_that_are_too_small_are_refused(sample):
     X, Y, _ = sample
-    with pytest.raises(ValueError, match=r"1 records are too few .* it takes 9"):
+    with pytest.raises(ValueError, match=r"groups of 1 records? are too small .* Use -k 9"):
         microhybrid(X, Y, np.arange(120), 0)
-    with pytest.raises(ValueError, match="8 records are too few"):
+    with pytest.raises(ValueError, match="groups of 8 records are too small"):
         microhybrid(X, Y, np.repeat([0, 1], [8, 112]), 0)
 
 

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 import shoal
 from naive import records_in_narrow_bands, spearman
-from shoal.measures.determination import NARROW, narrow_bands, product_relation, rank_correlation, same_order
+from shoal.measures.determination import (
+    NARROW,
+    linear_relation,
+    narrow_bands,
+    product_relation,
+    rank_correlation,
+    same_order,
+)
 
 N = 400
 
@@ -121,3 +128,53 @@ def test_a_common_value_in_both_columns_is_no_order():
     some = rng.random(1_000) < 0.6
     x, y = (np.where(some, 0.0, rng.lognormal(5, 1, 1_000)) for _ in range(2))
     assert same_order(x, y[:, None]) is None
+
+
+def _unrelated(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Ten columns, each missing in 45 % of the records."""
+    return np.where(rng.random((n, 10)) < 0.45, np.nan, rng.normal(size=(n, 10)))
+
+
+@pytest.mark.parametrize("n", [29, 400])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "a date in microseconds",
+        "interview minus age in days",
+        "factor",
+        "mostly missing",
+        "sum beside gaps",
+        "tax",
+        "four",
+    ],
+)
+def test_relations_are_found_at_any_scale_with_gaps_and_in_most_records(case, n):
+    rng = np.random.default_rng(3)
+    x, other = rng.integers(5_000, 30_000, n).astype(float), rng.integers(5_000, 30_000, n).astype(float)
+    most = rng.random(n) < 0.92
+    parts = rng.integers(1, 5_000, (n, 4)).astype(float)
+    cases = {
+        "a date in microseconds": (x, np.column_stack([x * 86_400e6, other])),
+        "interview minus age in days": (x, np.column_stack([(x + other) * 86_400e6, other])),
+        "factor": (x, np.column_stack([x * 1e7, other])),
+        "mostly missing": (x, np.column_stack([np.where(rng.random(n) < 0.55, np.nan, x), other])),
+        "sum beside gaps": (x + other, np.column_stack([x, other, _unrelated(n, rng)])),
+        "tax": (np.where(most, 0.25 * x, other), x[:, None]),
+        "four": (np.where(most, parts.sum(axis=1), other), parts),
+    }
+    y, columns = cases[case]
+    found = linear_relation(y, columns)
+    computed = found.intercept + columns[:, found.by] @ np.array(found.coefficients)
+    known = ~np.isnan(computed)
+    assert known.sum() >= 10
+    assert np.mean(np.abs(y - computed)[known] <= 1e-9 * np.abs(y)[known]) > 0.8
+
+
+def test_hybrid_data_are_refused_beside_a_copy_that_most_records_miss():
+    rng = np.random.default_rng(4)
+    income = rng.lognormal(10, 1, 300).round()
+    table = pa.table(
+        {"age": rng.normal(50, 9, 300), "income": income, "copy": pa.array(income, mask=rng.random(300) < 0.55)}
+    )
+    with pytest.raises(shoal.DataError, match="the original 'income' follows from"):
+        shoal.protect(table, method="hybrid", k=10, quasi=["age"], confidential=["income"], publish=["copy"])

@@ -41,7 +41,7 @@ def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
     least = least_k(n_x, n_y)
     if records < least:
         raise ValueError(
-            f"groups of {records} records are too small for {counted(n_x, 'sensitive attribute')} and "
+            f"groups of {counted(records, 'record')} are too small for {counted(n_x, 'sensitive attribute')} and "
             f"{counted(n_y, 'quasi-identifier')}. Use -k {least} or more, or fewer attributes"
         )
 

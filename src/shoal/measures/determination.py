@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import chain, combinations, islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ EXACT = 1e-9  # of the size of the terms: rounding
 NEARLY = 0.999  # R^2 from which a column is nearly determined
 CLOSE = 0.01  # of a value, and of the standard deviation: how near a computed value must be to count as given away
 NARROW = 0.03  # standard deviations around its middle within which a band of values is known
-_FEW = 30  # records that say anything
+_FEW = 10  # records that say anything
 _COMPARED = 1_000  # records on which sums are compared
 _SCREENED = 500  # records by which columns in another order are told first
 _MOST_SUMS = 20_000  # that are tried for one column
+_FIRST = 100  # records by which sums that hold nowhere are told
+_AT_ONCE = 1_000  # sums that are tried together
 
 
 @dataclass(frozen=True)
@@ -49,17 +51,36 @@ def linear_relation(x: Codes, U: Matrix) -> Linear | None:
     Returns
     -------
     Linear or None
-        A relation with R^2 >= 0.999, found by least squares on the Gram matrix and backward elimination; else a sum or
-        difference of at most three columns that is exact in most records, chance matches deducted.
+        A relation with R^2 >= 0.999, found by least squares on the Gram matrix and backward elimination in the records
+        that have all columns; else a line in one column, or a sum or difference of at most four, that is exact in most
+        records that have these columns, chance matches deducted.
     """
-    often = 2 * np.isnan(U).sum(axis=0) <= len(U)
-    columns = [i for i in range(U.shape[1]) if often[i] and np.nanstd(U[:, i]) > 0]
-    rows = ~(np.isnan(x) | np.isnan(U[:, columns]).any(axis=1))
-    if not columns or rows.sum() < _FEW or np.ptp(x[rows]) == 0:
-        return None
-    y, V = x[rows], U[rows][:, columns]
-    found = _least_squares(y, V) or _sum(y, V)
+    there, columns = ~np.isnan(x), _varying(x, U)
+    if (found := _regression(x, U)) is not None or not columns:
+        return found
+    found = _sum(x[there], U[there][:, columns])
     return None if found is None else Linear(tuple(columns[i] for i in found.by), found.intercept, found.coefficients)
+
+
+def _varying(x: Codes, U: Matrix) -> list[int]:
+    """List the columns that vary among the records with a value; none where that is the same in all."""
+    there = ~np.isnan(x)
+    known = ~np.isnan(U) & there[:, None]
+    if not there.any() or np.ptp(x[there]) == 0:
+        return []
+    return [i for i in range(U.shape[1]) if known[:, i].sum() >= _FEW and np.ptp(U[known[:, i], i]) > 0]
+
+
+def _regression(x: Codes, U: Matrix) -> Linear | None:
+    """Find a relation by least squares, in the records that have all columns that most of them have."""
+    there = ~np.isnan(x)
+    known = ~np.isnan(U) & there[:, None]
+    often = [i for i in _varying(x, U) if 2 * known[:, i].sum() >= there.sum()]
+    rows = known[:, often].all(axis=1) & there
+    if not often or rows.sum() < _FEW or np.ptp(x[rows]) == 0:
+        return None
+    found = _least_squares(x[rows], U[rows][:, often])
+    return None if found is None else Linear(tuple(often[i] for i in found.by), found.intercept, found.coefficients)
 
 
 def _least_squares(y: Codes, V: Matrix) -> Linear | None:
@@ -88,21 +109,25 @@ def _least_squares(y: Codes, V: Matrix) -> Linear | None:
         if min(errors) > limit:
             break
         kept = without[int(np.argmin(errors))]
-    A = np.column_stack([np.ones(len(y)), V[:, kept]])
-    coefficients = _rounded(np.asarray(np.linalg.lstsq(A, y, rcond=None)[0], dtype=np.float64), y)
-    return Linear(tuple(kept), float(coefficients[0]), tuple(coefficients[1:].tolist()))
+    # Dates in microseconds stand beside ages in years: what is solved has columns of one scale.
+    slopes = np.linalg.lstsq(Z[:, kept], z, rcond=None)[0] * y.std() / scale[kept]
+    slopes = _rounded(np.asarray(slopes, dtype=np.float64))
+    intercept = float(np.median(y - V[:, kept] @ slopes))
+    intercept = 0.0 if abs(intercept) <= EXACT * float(np.abs(y).max()) else intercept
+    return Linear(tuple(kept), intercept, tuple(slopes.tolist()))
 
 
-def _rounded(coefficients: Codes, y: Codes) -> Codes:
-    """Remove the rounding errors of coefficients that are integers, and of an intercept that is none."""
-    whole = np.round(coefficients)
-    near = np.abs(coefficients - whole) <= 1e-6 * np.maximum(1.0, np.abs(whole))
-    near[0] = abs(coefficients[0]) <= 1e-6 * float(np.abs(y).max())
-    return np.where(near, np.append(0.0, whole[1:]), coefficients)
+def _rounded(coefficients: Codes) -> Codes:
+    """Remove the rounding errors of coefficients that are integers, or one divided by an integer."""
+    with np.errstate(all="ignore"):
+        for exact in (np.round(coefficients), 1 / np.round(1 / coefficients)):
+            near = np.abs(coefficients - exact) <= 1e-6 * np.abs(exact)
+            coefficients = np.where(near & np.isfinite(exact) & (exact != 0), exact, coefficients)
+    return coefficients
 
 
 def _sum(y: Codes, V: Matrix) -> Linear | None:
-    """Find the sum or difference of at most three columns that is exact in most records."""
+    """Find the line in one column, or the sum or difference of at most four, that is exact in most records."""
     step = max(1, len(y) // _COMPARED)
     y, V = y[::step], V[::step]
     values, counts = np.unique(y, return_counts=True)
@@ -112,26 +137,55 @@ def _sum(y: Codes, V: Matrix) -> Linear | None:
         return None
     y, V = y[telling], V[telling]
     best: tuple[float, Linear] | None = None
-    for by, signs in _sums(V.shape[1]):
-        total = V[:, by] @ np.array(signs)
-        size = EXACT * (np.abs(y) + np.abs(V[:, by]).sum(axis=1))
-        share, chance = (float(np.mean(np.abs(y - each) <= size)) for each in (total, np.roll(total, len(y) // 3)))
+    lines = (((i,), *_line(y, V[:, i])) for i in range(V.shape[1]))
+    sums = ((by, 0.0, signs) for by, signs in _sums(y, V))
+    for by, intercept, slopes in chain(sums, lines):
+        total = intercept + V[:, by] @ np.array(slopes)
+        known = ~np.isnan(total)
+        if known.sum() < _FEW:
+            continue
+        size = EXACT * (np.abs(y) + np.abs(V[:, by] * slopes).sum(axis=1))
+        shifted = np.roll(total, len(y) // 3)
+        share, chance = (float(np.mean((np.abs(y - each) <= size)[~np.isnan(each)])) for each in (total, shifted))
         beyond = (share - chance) / (1 - chance) if chance < 1 else 0.0
         if beyond > 0.5 and (best is None or beyond > best[0] + 0.01):
-            best = beyond, Linear(by, 0.0, signs)
+            best = beyond, Linear(by, intercept, slopes)
     return None if best is None else best[1]
 
 
-def _sums(m: int) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """Yield sums and differences of few columns, as many as can be tried."""
-    tried = 0
-    for size in (1, 2, 3):
+def _line(y: Codes, v: Codes) -> tuple[float, tuple[float, ...]]:
+    """Return the intercept and the slope of most records: medians over pairs of them (Theil 1950)."""
+    there = np.flatnonzero(~np.isnan(v))
+    other = np.roll(there, len(there) // 2)
+    differ = v[there] != v[other]
+    if not differ.any():
+        return 0.0, (0.0,)
+    slopes = (y[there] - y[other])[differ] / (v[there] - v[other])[differ]
+    slope = float(_rounded(np.array([np.median(slopes)]))[0])
+    intercept = float(np.median(y[there] - slope * v[there]))
+    return (0.0 if abs(intercept) <= EXACT * float(np.abs(y).max()) else intercept), (slope,)
+
+
+def _sums(y: Codes, V: Matrix) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Yield sums and differences of few columns, of as many as can be tried, that hold in some of a few records."""
+    step = max(1, len(y) // _FIRST)
+    y, gaps, V = y[::step, None], np.isnan(V[::step]), np.nan_to_num(V[::step])
+    tried = islice(_signed(V.shape[1]), _MOST_SUMS)
+    while batch := [*islice(tried, _AT_ONCE)]:
+        W = np.zeros((V.shape[1], len(batch)))
+        for j, (by, signs) in enumerate(batch):
+            W[list(by), j] = signs
+        known = gaps @ np.abs(W) == 0
+        near = np.abs(y - V @ W) <= EXACT * (np.abs(y) + np.abs(V) @ np.abs(W))
+        hold = (near & known).sum(axis=0) >= 0.3 * known.sum(axis=0)
+        yield from (batch[j] for j in np.flatnonzero(hold))
+
+
+def _signed(m: int) -> Iterator[tuple[tuple[int, ...], tuple[float, ...]]]:
+    """Yield up to four columns with their signs, few columns first."""
+    for size in (1, 2, 3, 4):
         signs = [each for each in product((1.0, -1.0), repeat=size) if max(each) > 0]
-        for by in combinations(range(m), size):
-            tried += len(signs)
-            if tried > _MOST_SUMS:
-                return
-            yield from ((by, each) for each in signs)
+        yield from ((by, each) for by in combinations(range(m), size) for each in signs)
 
 
 def product_relation(x: Codes, U: Matrix) -> Linear | None:
@@ -147,12 +201,12 @@ def product_relation(x: Codes, U: Matrix) -> Linear | None:
     Returns
     -------
     Linear or None
-        The relation of the logarithms, as in `linear_relation`.
+        The relation of the logarithms, found by least squares as in `linear_relation`.
     """
     if 2 * np.count_nonzero(x > 0) <= len(x):
         return None
     with np.errstate(all="ignore"):
-        return linear_relation(np.log(np.where(x > 0, x, np.nan)), np.log(np.where(U > 0, U, np.nan)))
+        return _regression(np.log(np.where(x > 0, x, np.nan)), np.log(np.where(U > 0, U, np.nan)))
 
 
 def same_order(x: Codes, U: Matrix) -> tuple[int, float] | None:

@@ -188,14 +188,14 @@ def file_risk(
 
 
 def refuse_given_away(found: Finding, plan: Plan) -> None:
-    """Refuse hybrid data of which the original can be computed, in most records, from columns released unchanged."""
+    """Refuse hybrid data of which the original can be computed, in a quarter of the records, from unchanged columns."""
     given_away = [each for each in found["determined"] if each["column"] in plan.confidential and plan.draws]
     records = found["everything"]["real_k"] * found["everything"]["groups"] if given_away else 0
     problems = [
         f"the original '{each['column']}' follows from {each['formula'] or listed(each['by'])}, released unchanged, in "
         f"{counted(each['exact'], 'record')}. Drop one with --identifiers, or add it to --confidential."
         for each in given_away
-        if 2 * each["exact"] > records
+        if 4 * each["exact"] > records
     ]
     if problems:
         raise DataError(*problems)
