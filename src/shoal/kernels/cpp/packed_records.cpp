@@ -75,7 +75,7 @@ void measure_from(Blocks &store, const double *centre) {
 
 Farthest farthest_from_centre(Blocks &store, const double *centre, double travelled) {
     double best = -1.0, limit = -INFINITE, away = travelled * (1.0 + SLACK) + UNDERFLOW_MARGIN;
-    Index chosen = -1, chosen_record = -1, measured = 0, node = 0;
+    Index chosen = -1, chosen_record = -1, node = 0;
     int level = 0;
     unsigned seen[32] = {0}; // children that were looked at, one a level
     while (true) {
@@ -89,7 +89,7 @@ Farthest farthest_from_centre(Blocks &store, const double *centre, double travel
             }
         if (lane < 0 || key < limit) {
             if (node == 0)
-                return {chosen, best, measured};
+                return {chosen, best};
             Index above = (node - 1) / LANES;
             store.key(above)[(node - 1) % LANES] = largest(load_lanes(keys));
             node = above;
@@ -112,7 +112,6 @@ Farthest farthest_from_centre(Blocks &store, const double *centre, double travel
         }
         Index block = child - store.inner;
         Lanes distances = squared_distances(store.block(block), centre, store.d);
-        measured++;
         double far = largest(distances);
         keys[lane] = far >= 0.0 ? std::sqrt(far) - travelled : far;
         if (far < best)
@@ -134,7 +133,7 @@ Farthest farthest_from_centre(Blocks &store, const double *centre, double travel
 void MovingMean::restart(Blocks &store, const double *mean) {
     std::memcpy(centre.data(), mean, static_cast<std::size_t>(store.d) * sizeof(double));
     travelled = 0.0;
-    measured = 0.0;
+    asked = 0;
     measure_from(store, centre.data());
 }
 
@@ -143,9 +142,10 @@ Index MovingMean::farthest(Blocks &store, const double *mean) {
     travelled = (travelled + step_length(centre.data(), mean, store.d)) * (1.0 + 4.5e-16);
     std::memcpy(centre.data(), mean, static_cast<std::size_t>(store.d) * sizeof(double));
     Farthest found = farthest_from_centre(store, centre.data(), travelled);
-    measured += static_cast<double>(found.measured);
-    // The error of a bound grows with the way: after an outlier has gone, measure afresh (but not all the time).
-    if (travelled > 1e3 * std::sqrt(found.squared) && measured >= static_cast<double>(store.blocks))
+    asked++;
+    // Bounds become loose with the way, which is long although the mean goes to and fro: measure afresh when it has come
+    // to a twentieth of the largest distance (17 % faster at 1,000,000 x 4), but not all the time.
+    if (travelled > 0.05 * std::sqrt(found.squared) && asked * LANES * LANES >= store.blocks)
         restart(store, mean);
     return found.lane;
 }

@@ -56,8 +56,7 @@ void measure_from(Blocks &store, const double *centre);
 
 struct Farthest {
     Index lane;
-    double squared;  // its squared distance
-    Index measured;  // the number of blocks measured: the work
+    double squared; // its squared distance
 };
 
 // The record farthest from the centre (lowest index on ties).
@@ -83,7 +82,7 @@ class MovingMean {
     double travelled = 0.0; // the way since all was measured
 
   private:
-    double measured = 0.0; // the work done since then
+    Index asked = 0; // how often since then
 };
 
 // The nearest records so far: a heap with the worst (distance, record) on top.
