@@ -43,7 +43,8 @@ def fuzz(name: str, target: Target, finds: Path, options: list[str]) -> bool:
         words.write_text("".join(f'"{_escaped(word)}"\n' for word in (*target.words, SECRET)))  # it may not be empty
         command = [sys.executable, "-m", "fuzz.fuzzing", name, str(corpus), f"-artifact_prefix={finds}/{name}-"]
         command += [f"-dict={words}", *_LIMITS, *options]
-        environment = {**os.environ, "TMPDIR": folder, "PYTHONPATH": str(_ROOT)}
+        path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "TMPDIR": folder, "PYTHONPATH": path}
         child = subprocess.run(command, capture_output=True, env=environment, check=False)
         kept = len(list(corpus.iterdir()))
     said = child.stderr.decode(errors="replace") + child.stdout.decode(errors="replace")

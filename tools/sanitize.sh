@@ -3,7 +3,7 @@
 set -euo pipefail
 bin=$(realpath "$1") sanitizers=$2
 shift 2
-build=build/${sanitizers%%,*}
+build=$PWD/build/${sanitizers%%,*}
 "$bin/cmake" -S . -B "$build" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=Debug \
   -DPython_EXECUTABLE="$bin/python" -DCMAKE_MAKE_PROGRAM="$bin/ninja" \
   -DCMAKE_CXX_FLAGS="-g1 -fsanitize=$sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer"
