@@ -24,7 +24,7 @@ PEOPLE = pa.table(
         "age": [CHANCE.choice([*range(18, 80), 99, 99]) for _ in range(900)],
         "plz": [f"0{CHANCE.randrange(1000, 1200)}" for _ in range(900)],
         "income": [None if CHANCE.random() < 0.1 else CHANCE.lognormvariate(10, 1) for _ in range(900)],
-        "wgt": [CHANCE.lognormvariate(4, 1) for _ in range(900)],
+        "survey_weight": [CHANCE.lognormvariate(4, 1) for _ in range(900)],
     }
 )
 

@@ -178,3 +178,11 @@ def test_hybrid_data_are_refused_beside_a_copy_that_most_records_miss():
     )
     with pytest.raises(shoal.DataError, match="the original 'income' follows from"):
         shoal.protect(table, method="hybrid", k=10, quasi=["age"], confidential=["income"], publish=["copy"])
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-310, 1e150])
+def test_a_relation_is_found_whatever_the_unit_or_not_told(unit):
+    rng = np.random.default_rng(3)
+    U = rng.normal(size=(200, 2))
+    found = linear_relation((U[:, 0] + U[:, 1]) * unit, U)
+    assert found is None or np.isfinite([found.intercept, *found.coefficients]).all()

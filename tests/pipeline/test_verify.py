@@ -125,7 +125,7 @@ def test_assess_measures_any_masked_table():
     rng = np.random.default_rng(0)
     original = pa.table({"a": rng.normal(size=20), "b": rng.normal(size=20)})
     release = shoal.protect(original, k=4)
-    assessed = shoal.assess(original, release.table)
+    assessed = shoal.assess(original, release.table, k=4)
     assert release.loss().items() <= assessed["loss"].items()
     assert release.risk().items() <= assessed["risk"].items()
     with pytest.raises(shoal.DataError, match="20 records and the masked table 19"):

@@ -85,10 +85,11 @@ def _regression(x: Codes, U: Matrix) -> Linear | None:
 
 def _least_squares(y: Codes, V: Matrix) -> Linear | None:
     """Eliminate columns from the regression for as long as it explains as much."""
-    scale = V.std(axis=0)
+    centre, scale = V.mean(axis=0), _spread(V)
     kept = [int(i) for i in np.flatnonzero(scale > 0)]
-    Z = (V - V.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    z = (y - y.mean()) / y.std()
+    Z = (V - centre) / np.where(scale > 0, scale, 1.0)
+    height = float(_spread(y[:, None])[0])
+    z = (y - y.mean()) / height
     gram, moments = Z.T @ Z / len(y), Z.T @ z / len(y)
 
     def left(columns: Sequence[int]) -> float:
@@ -110,11 +111,20 @@ def _least_squares(y: Codes, V: Matrix) -> Linear | None:
             break
         kept = without[int(np.argmin(errors))]
     # Dates in microseconds stand beside ages in years: what is solved has columns of one scale.
-    slopes = np.linalg.lstsq(Z[:, kept], z, rcond=None)[0] * y.std() / scale[kept]
+    slopes = np.linalg.lstsq(Z[:, kept], z, rcond=None)[0] * height / scale[kept]
     slopes = _rounded(np.asarray(slopes, dtype=np.float64))
     intercept = float(np.median(y - V[:, kept] @ slopes))
+    if not np.isfinite([intercept, *slopes]).all():
+        return None
     intercept = 0.0 if abs(intercept) <= EXACT * float(np.abs(y).max()) else intercept
     return Linear(tuple(kept), intercept, tuple(slopes.tolist()))
+
+
+def _spread(V: Matrix) -> Codes:
+    """Return the standard deviations of columns, whose squares may be too small for a number."""
+    largest = np.abs(V - V.mean(axis=0)).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.asarray(unit * (V / unit).std(axis=0), dtype=np.float64)
 
 
 def _rounded(coefficients: Codes) -> Codes:
