@@ -98,9 +98,9 @@ def test_the_source_archive_holds_what_is_named_and_nothing_else(builds):
     with tarfile.open(fileobj=io.BytesIO(builds[0][1])) as archive:
         members = archive.getmembers()
     tops = {member.name.split("/")[1] for member in members}
-    assert tops <= {
+    assert tops == {
         *("src", "tests", "bench", "docs", "tools", "fuzz", "README.md", "CHANGELOG.md", "LICENSE", "constraints.txt"),
-        *("CMakeLists.txt", "pyproject.toml", "PKG-INFO"),
+        *("CMakeLists.txt", "CONTRIBUTING.md", "Makefile", "pyproject.toml", "PKG-INFO"),
     }
     assert not [member.name for member in members if Path(member.name).suffix in (".so", ".pyi", ".pyc")]
     assert not [member.name for member in members if not member.isfile()]  # nothing that points elsewhere

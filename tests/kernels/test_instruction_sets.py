@@ -77,3 +77,10 @@ def test_sizes_that_do_not_fit_are_a_value_error():
         _native.mdav_tree(X, 3, WATCH.copy(), np.empty(8, np.int64))
     with pytest.raises(TypeError):
         _native.mdav_tree(X, 3, np.zeros(1, np.int64), np.empty(9, np.int64))
+
+
+def test_an_empty_name_of_an_instruction_set_is_none():
+    code = "import shoal.kernels._native as native; print(native.instruction_set())"
+    environment = {**os.environ, "SHOAL_INSTRUCTION_SET": ""}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == _native.instruction_sets()[-1]

@@ -146,3 +146,9 @@ def test_the_intruder_gets_the_limit_that_links_most():
     ]
     assert found["linked"] == max(each)
     assert found["within"] == 0.003
+
+
+def test_no_attribute_to_link_by_is_an_error():
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    with pytest.raises(ValueError, match="at least one column"):
+        distance_linkage(X, X.round(), columns=[])

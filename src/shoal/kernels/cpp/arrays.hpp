@@ -70,6 +70,8 @@ template <class T> class Buffer {
 
   private:
     static T *allocate(Index count) {
+        if (count < 0 || count > static_cast<Index>(PTRDIFF_MAX / sizeof(T)) - 64)
+            throw std::bad_alloc();
         std::size_t bytes = (static_cast<std::size_t>(count) * sizeof(T) / 64 + 1) * 64;
         void *memory = std::aligned_alloc(64, bytes);
         if (memory == nullptr)

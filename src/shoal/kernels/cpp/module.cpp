@@ -65,7 +65,7 @@ NB_MODULE(_native, m) {
     m.def("instruction_set", &instruction_set, "Return the instruction set whose kernels run.");
     m.def("use_instruction_set", &use_instruction_set, "Run the kernels of one instruction set from now on.");
     const char *asked = std::getenv("SHOAL_INSTRUCTION_SET");
-    use_instruction_set(asked != nullptr ? asked : instruction_sets().back());
+    use_instruction_set(asked != nullptr && *asked != 0 ? asked : instruction_sets().back());
 
     KERNEL(anneal);
     KERNEL(descend);

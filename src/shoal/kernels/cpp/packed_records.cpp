@@ -30,6 +30,7 @@ Rows remaining(Table X, Integers labels, Index count) {
 }
 
 Blocks pack(Table rows, Integers record, Span<Index> place, bool searched) {
+    require(rows.columns >= 1, "records must have at least one column");
     Index d = rows.columns, blocks = (rows.rows + LANES - 1) / LANES;
     Index inner = 1, width = LANES;
     while (width < blocks) {
