@@ -8,6 +8,7 @@ from hypothesis import given
 from linkage_samples import MIC1D_COLUMNS, masked_pairs
 
 import naive
+from shoal.errors import DataError
 from shoal.kernels.standardize import standardize
 from shoal.masking.mic1d import mic1d
 from shoal.measures import distance_linkage, distance_linkage_average, probabilistic_linkage
@@ -152,3 +153,13 @@ def test_no_attribute_to_link_by_is_an_error():
     X = np.random.default_rng(1).normal(size=(40, 3))
     with pytest.raises(ValueError, match="at least one column"):
         distance_linkage(X, X.round(), columns=[])
+
+
+@pytest.mark.parametrize("gap", [np.nan, np.inf])
+def test_a_gap_is_an_error_and_no_record_that_nobody_links(gap):
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    broken = X.copy()
+    broken[3, 1] = gap
+    for original, masked in ((broken, X), (X, broken)):
+        with pytest.raises(DataError, match="numbers without gaps"):
+            distance_linkage(original, masked)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.linkage import link_by_types, link_to_nearest
 from shoal.kernels.standardize import Matrix, standardize
@@ -58,9 +59,16 @@ def distance_linkage(
     """
     subset = tuple(range(original.shape[1])) if columns is None else tuple(columns)
     asked = some_records(len(original), records, seed)
-    Z, Y = standardize(original), standardize(masked)
+    Z, Y = _scaled(original), _scaled(masked)
     linked, expected = _link(Z, Y, subset, published_classes(Y, subset), asked)
     return {"linked": linked, "expected": expected, "sampled": len(asked) < len(original)}
+
+
+def _scaled(X: Matrix) -> Matrix:
+    """Bring the attributes of a file to one scale; a gap would look like a record that nobody links."""
+    if not np.isfinite(X).all():
+        raise DataError("record linkage takes numbers without gaps; fill missing values or leave the records out")
+    return standardize(X)
 
 
 def distance_linkage_average(
@@ -98,7 +106,7 @@ def distance_linkage_average(
     d = original.shape[1]
     subsets, sampled = intruder_subsets(d, limit, seed)
     asked = some_records(len(original), records, seed)
-    Z, Y = standardize(original), standardize(masked)
+    Z, Y = _scaled(original), _scaled(masked)
     found = {subset: _link(Z, Y, subset, classes, asked) for subset, classes in classes_by_subset(Y, subsets)}
     sizes = {}
     for size in range(1, d + 1):
