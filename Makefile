@@ -34,11 +34,12 @@ test-slow: $(COMPLETE) java chromium sanitize
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pytest -m slow
 
 # The kernels once more, built so that reads and writes outside of arrays, undefined behaviour and races are errors.
+sanitize: TESTED = -m pytest -q --capture=sys -p no:cacheprovider
 sanitize: $(COMPLETE)
-	tools/sanitize.sh $(BIN) address,undefined tests/kernels tests/golden tests/fuzz -m "not slow"
-	tools/sanitize.sh $(BIN) thread tests/kernels/test_threads.py tests/test_parallel.py
+	tools/sanitize.sh $(BIN) address,undefined $(TESTED) -m "not slow" tests/kernels tests/golden tests/fuzz
+	tools/sanitize.sh $(BIN) thread $(TESTED) tests/kernels/test_threads.py tests/test_parallel.py
 
-# The site is built anew, and every warning is an error.
+# The site is built from nothing, and every warning is an error.
 docs: $(COMPLETE)
 	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
@@ -46,6 +47,7 @@ docs: $(COMPLETE)
 lint: $(COMPLETE)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -61,9 +63,10 @@ chromium:
 	  apt-get update -q && apt-get install -q -y --no-install-recommends chromium; else \
 	  echo "chromium is missing, so the tests of the page are skipped: apt-get install chromium"; fi
 
-# What installs without a compiler, dated by the last commit; then its contents are checked.
+# What installs without a compiler, and the source archive, dated by the last commit; then their contents are checked.
 wheel: $(COMPLETE)
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tools/wheel.py dist >build/wheel.log || { cat build/wheel.log; exit 1; }
+	@ls dist
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pytest tests/test_wheel.py
 
 bench: $(COMPLETE)
@@ -93,7 +96,8 @@ sbom: $(COMPLETE)
 	$(BIN)/python tools/sbom.py .venv-audit/bin/cyclonedx-py sbom.cdx.json
 
 # One rule makes the environment, the others fill it, each in one run of pip: with what a user has, or with all that
-# tests need. They run again when pyproject.toml changes. What is imported is compiled at its first use.
+# tests need. They run again when pyproject.toml changes. Python writes the byte code of a module when it is first
+# imported: pip would do so for all that is installed.
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Shoal needs Python 3.11 or later; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }

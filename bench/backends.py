@@ -142,7 +142,7 @@ def engines(folder: Path, options: argparse.Namespace) -> None:
     few = written(folder / "few.parquet", 100, options.d)
     warm, source = (written(folder / f"{n}.parquet", n, options.d) for n in (20_000, options.n))
     given = {"memory": [], "file": ["--memory", options.memory], "spark": ["--master", options.master]}
-    for engine in ("memory", "file"):  # so that kernels are compiled
+    for engine in ("memory", "file"):  # so that libraries are in the cache of the system
         protect(warm, engine, options.k, "--block-records", "5000")
     command = [sys.executable, "-c", PARTITION, str(source), str(options.k)]
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

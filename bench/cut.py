@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     n = options.n
-    cut(np.arange(10.0)[:, None], np.arange(10), 3)  # compile, or load
+    cut(np.arange(10.0)[:, None], np.arange(10), 3)  # load the kernel
 
     for kind in ("uniform", "lognormal", "tied"):
         X = draw(kind, n)

@@ -92,7 +92,7 @@ Search = Callable[[np.ndarray, int, np.ndarray], np.ndarray]
 
 
 def timed(search: Search, X: np.ndarray, k: int) -> tuple[float, np.ndarray]:
-    """Processor time and labels of a search that has been compiled."""
+    """Processor time and labels of a search, after a short one that loads it."""
     watch = np.zeros(2, np.int64)
     search(X[: 3 * k], k, watch)
     start = time.thread_time()

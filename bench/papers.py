@@ -1,6 +1,8 @@
 """The tables of the papers again: published value, ours, difference.
 
     python -m bench.papers              # Tables 4, 5 and 6 of J. Nin, 'Beyond multivariate microaggregation ...'
+    python -m bench.papers --orders     # IL of the orders that R. Mortazavi and S. Jalili compare FDM with, k = 3 to 10
+    python -m bench.papers --blocking   # Tables 3.1 to 3.3 of J. Domingo-Ferrer, 'Blocking methods for ...'
     python -m bench.papers --speed      # Mic1D on 1,000,000 x 10 values against the sorting of as many
 
 SSE is the paper's own: both files brought to [0, 1] by their own ranges (`shoal.measures.loss.own_range_sse`). k' is n
@@ -20,17 +22,20 @@ What differs, and why, as far as it is known:
 - Table 6: DLD of Mic1D is met to 0.03, and all of its scores are 0.5 IL + 0.25 (DLD + ID) of its own figures. What its
   IL and ID are exactly could not be found out: the variation of a value needs a rule for originals of zero, and an
   interval may be one of ranks or of standard deviations.
+- Orders: the two pages of the paper that we have define IL = 100 SSE / SST and name NPN-MHM, MDAV-MHM, CBFS-MHM and
+  FDM, but print no figure. One that is put into `ORDERS_PUBLISHED` is shown beside ours with the difference.
 """
 
 import argparse
 import csv
-import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from bench.samples import DATA, reference_set
 
 from shoal import measures
 from shoal.aggregation.representatives import aggregate
@@ -38,9 +43,9 @@ from shoal.kernels.standardize import standardize
 from shoal.masking import mic1d
 from shoal.measures.loss import own_range_sse
 from shoal.partitioning.mdav import mdav
-from shoal.partitioning.orderings import line, pca, principal_direction, zscores
-
-DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+from shoal.partitioning.methods import group_errors
+from shoal.partitioning.orderings import cbfs_mhm, line, mdav_mhm, npn_mhm, pca, principal_direction, zscores
+from shoal.partitioning.tours import tour_cut
 
 # a1..a9 of the paper. Its Table 2 lays an alphabetical list of names over the columns of Census in file order; these
 # are the columns that it used. In its Table 1 (Water) a4 is COND-E, not DQO-E.
@@ -120,13 +125,26 @@ TABLE_6: dict[str, dict[str, dict[int, tuple[float, float, float, float]]]] = {
     },
 }
 
+# What Mortazavi & Jalili (2014) compare, and in which sets; SSE and SST on z-scores.
+ORDERS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "NPN-MHM": npn_mhm,
+    "MDAV-MHM": mdav_mhm,
+    "CBFS-MHM": cbfs_mhm,
+    "MDAV": mdav,
+    "FDM, savings": partial(tour_cut, how="savings"),
+    "FDM, refined": tour_cut,
+}
+ORDERS_SETS = ("census", "tarragona", "eia")
+ORDERS_SIZES = range(3, 11)
+ORDERS_PUBLISHED: dict[tuple[str, str], dict[int, float]] = {}  # (file, method) -> k -> IL; none was printed
+
 WHY = {
     "MDAV": "SSE not reproducible",
     "PCP": "SSE not reproducible",
     "PCP, equal groups": "SSE not reproducible",
     "Zscores": "the cut that the paper describes",
     "Zscores, equal groups": "the cut that it seems to have made",
-    "Mic1D": "up to ties, and what --help says",
+    "Mic1D": "up to ties",
 }
 
 
@@ -181,10 +199,7 @@ def print_tables() -> None:
     """Print Tables 4 and 5."""
     for (name, how), methods in PUBLISHED.items():
         X = nine_attributes(name)
-        print(
-            f"\nTable {4 if name == 'census' else 5}: {name}, {how} attributes in a block; published, ours, difference"
-        )
-        print(f"{'':28}" + "".join(f"{title:^27}" for title in ("SSE", "k' 1G", "k' 2G", "k' 3G")))
+        print_head(f"Table {4 if name == 'census' else 5}: {name}, {how}", ["SSE", "k' 1G", "k' 2G", "k' 3G"])
         for method, row in methods.items():
             for variant in (method, f"{method}, equal groups"):
                 if variant not in WHY:
@@ -192,17 +207,14 @@ def print_tables() -> None:
                 for k, published in row.items():
                     masked = mask(X, variant, k, BLOCKS[how])
                     ours = [own_range_sse(X, masked), *(mean_real_k(masked, known) for known in KNOWN[how].values())]
-                    cells = (f"{p:9.2f}{o:9.2f}{o - p:+9.2f}" for p, o in zip(published, ours, strict=True))
-                    exact = all(abs(o - p) < 0.0051 for p, o in zip(published, ours, strict=True))
-                    print(f"{variant:22}{k:6}" + "".join(cells) + f"   {'exact' if exact else WHY[variant]}")
+                    print_row(variant, k, published, ours, WHY[variant])
 
 
 def print_table_6() -> None:
     """Print Table 6: loss, linkage, intervals and score on Census."""
     X = nine_attributes("census")
     for how, methods in TABLE_6.items():
-        print(f"\nTable 6: census, {how} attributes in a block; published, ours, difference")
-        print(f"{'':16}" + "".join(f"{title:^27}" for title in ("IL", "DLD", "ID", "score")))
+        print_head(f"Table 6: census, {how}", ["IL", "DLD", "ID", "score"])
         for method, row in methods.items():
             for k, published in row.items():
                 masked = mask(X, method, k, BLOCKS[how])
@@ -210,8 +222,40 @@ def print_table_6() -> None:
                 linked = measures.distance_linkage_average(X, masked)["linked"]
                 interval = measures.interval_disclosure_rank(X, masked)["percent"]
                 ours = [loss, linked, interval, measures.score(loss, linked, interval)]
-                cells = (f"{p:9.2f}{o:9.2f}{o - p:+9.2f}" for p, o in zip(published, ours, strict=True))
-                print(f"{method:10}{k:6}" + "".join(cells))
+                print_row(method, k, published, ours, "IL and ID not reproducible")
+
+
+def print_head(title: str, figures: Sequence[str]) -> None:
+    """Print the title of a table and its columns."""
+    print(f"\n{title} attributes in a block\n")
+    cells = [cell for figure in figures for cell in (f"{figure}: published", "ours", "difference")]
+    print("| " + " | ".join(["method", "k", *cells, "status"]) + " |")
+    print("|---" * (3 + len(cells)) + "|")
+
+
+def print_row(method: str, k: int, published: Sequence[float], ours: Sequence[float], why: str) -> None:
+    """Print published figures, ours and the difference; the reason, unless all digits are the same."""
+    pairs = list(zip(published, ours, strict=True))
+    cells = [f"{p:.2f} | {o:.2f} | {o - p:+.2f}" for p, o in pairs]
+    status = "exact" if all(abs(o - p) < 0.0051 for p, o in pairs) else why
+    print("| " + " | ".join([method, str(k), *cells, status]) + " |")
+
+
+def print_orders() -> None:
+    """Print the loss of every order that is cut optimally, beside the published one where there is one."""
+    for name in ORDERS_SETS:
+        table = reference_set(DATA, name)
+        Z = standardize(np.column_stack([table[column].to_numpy() for column in table.column_names]).astype(float))
+        print(f"\n{name}, {len(Z):,} x {Z.shape[1]}: IL %; published and difference where a figure is known")
+        print(f"{'':14}" + "".join(f"{f'k = {k}':>10}" for k in ORDERS_SIZES))
+        for method, partition in ORDERS.items():
+            ours = {k: 100 * group_errors(Z, partition(Z, k)).sum() / Z.size for k in ORDERS_SIZES}
+            published = ORDERS_PUBLISHED.get((name, method), {})
+            lines = {method: ours}
+            if published:
+                lines |= {"  published": published, "  difference": {k: ours[k] - il for k, il in published.items()}}
+            for label, row in lines.items():
+                print(f"{label:14}" + "".join(f"{row[k]:10.4f}" if k in row else " " * 10 for k in ORDERS_SIZES))
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -243,13 +287,28 @@ def main() -> None:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--speed", action="store_true", help="time Mic1D instead")
-    parser.add_argument("--n", type=int, default=1_000_000, help="number of records for --speed")
+    parser.add_argument("--orders", action="store_true", help="the orders that FDM is compared with instead")
+    parser.add_argument("--blocking", action="store_true", help="record blocks: bench/papers_blocking.py")
+    parser.add_argument("--best-size", action="store_true", help="sizes of record blocks by hand, and by the data")
+    parser.add_argument("--n", type=int, help="number of records for --speed (1,000,000) and --blocking (2,500,000)")
+    parser.add_argument("--d", type=int, nargs="+", default=[2, 3, 4, 5, 10], help="attributes for --blocking")
+    parser.add_argument("--figures", type=Path, help="folder for the figures of --blocking")
     parser.add_argument("--runs", type=int, default=3, help="runs for --speed, of which the best counts")
     options = parser.parse_args()
     if options.speed:
-        print_speed(options.n, 10, options.runs)
+        print_speed(options.n or 1_000_000, 10, options.runs)
+    elif options.blocking:
+        from bench import papers_blocking
+
+        papers_blocking.run(options.n or papers_blocking.RECORDS, options.d, DATA, options.figures)
+    elif options.best_size:
+        from bench import papers_blocking
+
+        papers_blocking.print_best(DATA)
     elif not DATA.is_dir():
         sys.exit(f"the reference data sets are not in {DATA}; SHOAL_DATA names their folder")
+    elif options.orders:
+        print_orders()
     else:
         print_tables()
         print_table_6()

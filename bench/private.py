@@ -12,18 +12,15 @@ documented domain. They are taken from the data, which tells of the largest reco
 """
 
 import argparse
-import os
-from pathlib import Path
 
 import numpy as np
-from bench.samples import reference_set
+from bench.samples import DATA, reference_set
 
 import shoal
 from shoal.masking.discrete_laplace import discrete_laplace
 from shoal.masking.insensitive import BITS, in_steps, noise_scale, private_means
 from shoal.measures import loss
 
-DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SETS = ["census", "tarragona", "eia"]
 SIZES = [3, 10, 50, 100]
 EPSILONS = [0.1, 1.0, 10.0]
@@ -36,12 +33,12 @@ def bounds_of(X: np.ndarray) -> np.ndarray:
 
 
 def information_loss(X: np.ndarray, Y: np.ndarray) -> float:
-    """Give IL in percent."""
+    """Return IL in percent."""
     return float(loss(X, Y, [str(j) for j in range(X.shape[1])])["IL"])
 
 
 def private(X: np.ndarray, k: int, epsilon: float) -> float:
-    """Give the loss of a private release, every record compared with the mean of its own group."""
+    """Return the loss of a private release, every record compared with the mean of its own group."""
     made = private_means(X, bounds_of(X), k, epsilon)
     Y = np.empty_like(X)
     Y[made.order] = np.repeat(made.means, made.sizes, axis=0)
@@ -49,7 +46,7 @@ def private(X: np.ndarray, k: int, epsilon: float) -> float:
 
 
 def plain(X: np.ndarray, epsilon: float) -> float:
-    """Give the loss of Laplace noise in every record: replacing one changes its d values by their ranges at most."""
+    """Return the loss of Laplace noise in every record: replacing one changes its d values by their ranges at most."""
     bounds, d = bounds_of(X), X.shape[1]
     scale = noise_scale(d * (2**BITS - 1), epsilon)
     steps = in_steps(X, bounds) + discrete_laplace(scale, X.size).reshape(X.shape)
@@ -58,7 +55,7 @@ def plain(X: np.ndarray, epsilon: float) -> float:
 
 
 def anonymous(X: np.ndarray, k: int) -> float:
-    """Give the loss of k-anonymity alone."""
+    """Return the loss of k-anonymity alone."""
     labels = shoal.partition(X, k, method="mdav")
     sizes = np.bincount(labels)
     return information_loss(X, np.column_stack([(np.bincount(labels, x) / sizes)[labels] for x in X.T]))

@@ -1,10 +1,14 @@
 """Records as benchmarks and tests draw them."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+
+# The reference data sets
+DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 DISTRIBUTIONS = ["uniform", "clustered", "skewed"]
 

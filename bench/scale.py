@@ -5,7 +5,7 @@
 
 `univariate` (by the first attribute), `2^d-tree` and `k-d, small` have blocks of `--small` records, `k-d, default`
 those for a memory of 1 GB (one, if all fits); in `k-d, repaired` records may then cross the borders.
-Wall-clock seconds on all cores, after compilation: dividing, partitioning, repairing.
+Wall-clock seconds on all cores: dividing, partitioning, repairing.
 Loss is the sum of squared errors as a multiple of that of the whole. Every case runs in a process of its own; memory is
 its peak, with Python and its libraries (about 200 MiB) and the drawing and scaling of the data in it.
 """
@@ -27,8 +27,8 @@ from shoal.blocking import (
     kd_blocks,
     partition_blocks,
     repair_seams,
+    sorted_blocks,
     two_d_tree,
-    univariate_blocks,
 )
 from shoal.blocking.cost import sse
 from shoal.kernels.standardize import standardize
@@ -53,7 +53,8 @@ def partitioned(way: str, Z: np.ndarray, k: int, small: int) -> tuple[np.ndarray
     if whole:
         blocks = np.zeros(len(Z), np.int64)
     elif way == "univariate":
-        blocks = univariate_blocks(Z[:, 0], k, small)
+        first = np.ascontiguousarray(Z[:, :1])
+        blocks = sorted_blocks(lambda look: look(first), k, small).assign(first)
     else:
         blocks = divided(way, Z, k, small).assign(Z)
     times.append(time.perf_counter())

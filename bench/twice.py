@@ -21,13 +21,13 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def memory(name: str) -> float:
-    """Give a line of the process's status in MiB: VmRSS, what is resident now, or VmHWM, the most there was."""
+    """Return a line of the process's status in MiB: VmRSS, what is resident now, or VmHWM, the most there was."""
     found = re.search(rf"^{name}:\s+(\d+) kB", STATUS.read_text(), re.MULTILINE)
     return int(found[1]) / 1024 if found else float("nan")
 
 
 def forget_peak() -> None:
-    """Let the peak begin anew at what is resident now."""
+    """Reset the peak to what is resident now."""
     CLEAR.write_text("5")
 
 

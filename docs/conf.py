@@ -23,6 +23,7 @@ extensions = [
     "numpydoc",
     # in docs/_ext: what is generated from the package, so that it cannot go stale
     "command_line",
+    "departures",
     "engine_limits",
     "mathml",
     "plan_fields",

@@ -18,7 +18,8 @@ FLOATS += [_MOST, -_MOST, 2.0**53, 2.0**53 + 2, float(SECRET_NUMBER), math.nan, 
 INTEGERS = [0, 1, -1, 2, 7, 2**31 - 1, 2**53, 2**53 + 1, 2**53 + 2, 2**62, 2**63 - 1, -(2**63), SECRET_NUMBER]
 TEXTS = ["a", "b", "c", "", " ", SECRET, "1", "1.5", "NA", "é", "a\n", "\0"]
 _DAYS = [0, 1, 2, 365, 20_000, -719_162, 2_932_896]
-METHODS = ["mdav", "vmdav", "pca", "zscores", "tour", "univariate", "best", "auto", "mic1d", "hybrid", "ms"]
+METHODS = ["mdav", "vmdav", "pca", "zscores", "tour", "npn-mhm", "mdav-mhm", "cbfs-mhm", "univariate", "best", "auto"]
+METHODS += ["mic1d", "hybrid", "ms"]
 AGGREGATES = ["mean", "median", "lower_median", "trimmed_mean", "convex_median", "geometric_mean", "mode", "medoid"]
 _NAMES = ["a", "b", "c", "d", "e"]
 

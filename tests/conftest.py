@@ -26,7 +26,15 @@ FOUND = Tally()  # by all processes
 # Which tests need more than the core: by their room, by their file, or by the fixture that they ask for.
 ROOMS = {"app": "app", "backends": "file", "docs": "docs", "faults": "faults", "fuzz": "fuzz"}
 FIXTURES = {"chromium": "browser", "spark": "spark"}
-PROCESSES = {"test_files", "test_formats", "test_no_network", "test_planted", "test_threats", "test_wheel"}
+PROCESSES = {
+    "test_files",
+    "test_formats",
+    "test_no_network",
+    "test_planted",
+    "test_service_account",
+    "test_threats",
+    "test_wheel",
+}
 
 # With pytest-xdist one process takes all tests of a group, begun in this order: first what takes longest. The tests of
 # a file are a group, since they share fixtures; those on Spark share one session, those with faults one process.
@@ -81,7 +89,7 @@ def group(nodeid: str) -> str:
 
 
 def place(nodeid: str) -> int:
-    """Say which of the groups that are begun first a test belongs to, if any."""
+    """Return which of the groups that are begun first a test belongs to, if any."""
     return next((at for at, name in enumerate(GROUPS) if name in group(nodeid)), len(GROUPS))
 
 
@@ -134,7 +142,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say what the count found."""
+    """Print what the count found."""
     terminalreporter.write_line(FOUND.line, red=bool(FOUND.below or FOUND.unread))
     for problem in [*FOUND.below, *FOUND.unread]:
         terminalreporter.write_line(problem, red=True)

@@ -84,6 +84,67 @@ def vmdav(X: np.ndarray, k: int, gain: float) -> np.ndarray:
     return labels
 
 
+def cbfs(X: np.ndarray, k: int) -> np.ndarray:
+    """Centroid-based fixed-size microaggregation (Laszlo & Mukherjee 2005), groups numbered as they are formed."""
+    alive = list(range(len(X)))
+    labels = np.full(len(X), -1)
+    while len(alive) >= k:
+        group = group_around(X, alive, farthest(X, alive, mean_record(X, alive)), k)
+        labels[group] = labels.max() + 1
+        alive = [i for i in alive if i not in group]
+    groups = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
+    centroids = [sum(X[i] for i in group) / len(group) for group in groups]
+    for i in alive:
+        labels[i] = min(range(len(groups)), key=lambda g: (squared_distance(X[i], centroids[g]), g))
+    return labels
+
+
+def walk(X: np.ndarray, left: list[int], at: np.ndarray) -> list[int]:
+    """The nearest point next: from a point always to the nearest record that was not visited."""
+    order, left = [], list(left)
+    while left:
+        nearest = min(left, key=lambda i: (squared_distance(X[i], at), i))
+        left.remove(nearest)
+        order.append(nearest)
+        at = X[nearest]
+    return order
+
+
+def nearest_next_order(X: np.ndarray) -> list[int]:
+    """From the record farthest from the mean, always to the nearest that was not visited."""
+    start = farthest(X, list(range(len(X))), X.mean(axis=0))
+    return [start, *walk(X, [i for i in range(len(X)) if i != start], X[start])]
+
+
+def group_order(X: np.ndarray, labels: np.ndarray) -> list[int]:
+    """Groups by the nearest point next of their centroids; within each, records by the nearest point next."""
+    groups = [np.flatnonzero(labels == g).tolist() for g in range(max(labels) + 1)]
+    centroids = np.array([sum(X[i] for i in group) / len(group) for group in groups])
+    along = nearest_next_order(centroids)
+    order: list[int] = []
+    at = X[farthest(X, groups[along[0]], centroids[along[0]])]
+    for group in along:
+        order += walk(X, groups[group], at)
+        at = X[order[-1]]
+    return order
+
+
+def savings_joins(X: np.ndarray) -> set[tuple[int, int]]:
+    """Clarke and Wright's savings heuristic (1964) from the mean: the pairs that are joined, until one path is left."""
+    depot = X.mean(axis=0)
+    away = [math.dist(x, depot) for x in X]
+    pairs = [(a, b) for a in range(len(X)) for b in range(a + 1, len(X))]
+    pairs.sort(key=lambda pair: math.dist(X[pair[0]], X[pair[1]]) - away[pair[0]] - away[pair[1]])
+    path, degree, joins = list(range(len(X))), [0] * len(X), set()
+    for a, b in pairs:
+        if degree[a] < 2 and degree[b] < 2 and path[a] != path[b]:
+            joins.add((a, b))
+            degree[a] += 1
+            degree[b] += 1
+            path = [path[b] if each == path[a] else each for each in path]
+    return joins
+
+
 def exact_sse(rows: np.ndarray) -> Fraction:
     """Sum of squared errors of one group, without rounding: sum of x^2 less (sum of x)^2 / m, by attribute."""
     total = Fraction(0)
@@ -154,26 +215,40 @@ def equal_cut(order: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def mic1d(X: np.ndarray, k: int) -> np.ndarray:
+def ipso_as_printed(x: np.ndarray, y: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """IPSO for one confidential attribute and one other (Domingo-Ferrer 2009, section 2.1), formula by formula."""
+    slope = np.cov(x, y, ddof=0)[0, 1] / y.var()
+    fitted = x.mean() + slope * (y - y.mean())
+    design = np.column_stack([np.ones(len(x)), y, x])
+    b = a - design @ np.linalg.lstsq(design, a)[0]
+    sigma_ee = math.sqrt(x.var() - np.cov(x, y, ddof=0)[0, 1] ** 2 / y.var())
+    return fitted + b / b.std() * sigma_ee
+
+
+def mic1d(X: np.ndarray, k: int, *, optimal: bool = False) -> np.ndarray:
     """Mic1D-k (Nin) step by step; equal values come out of a sorting in the opposite order of that they came in."""
 
     def reverse_stable(places: list[int], value: dict[int, float]) -> list[int]:
         backwards = places[::-1]
         return sorted(backwards, key=lambda place: value[place])
 
-    def parts(places: list[int]) -> list[list[int]]:
-        return [places[start : start + k] for start in range(0, len(places), k)]
+    def parts(places: list[int], value: dict[int, float]) -> list[list[int]]:
+        if not optimal:
+            return [places[start : start + k] for start in range(0, len(places), k)]
+        line = np.array([[value[place]] for place in places])
+        best = min(all_cuts(len(line), k), key=lambda cut: sum(exact_sse(line[a:b]) for a, b in cut))
+        return [places[a:b] for a, b in best]
 
     value = {place: float(x) for place, x in enumerate(X.flatten())}
     in_order = reverse_stable(list(value), value)
     ends, normalised = {}, {}
-    for part in parts(in_order):
+    for part in parts(in_order, value):
         low, high = min(value[place] for place in part), max(value[place] for place in part)
         for place in part:
             ends[place] = low, high
             normalised[place] = 0.5 if low == high else (value[place] - low) / (high - low)
     masked = {}
-    for part in parts(reverse_stable(in_order, normalised)):
+    for part in parts(reverse_stable(in_order, normalised), normalised):
         mu = math.fsum(normalised[place] for place in part) / len(part)
         for place in part:
             low, high = ends[place]
@@ -372,6 +447,18 @@ def average_record(space: EncodedMatrix, alive: list[int]) -> list[float]:
     return average
 
 
+def published_loss(space: EncodedMatrix, k: int, labels: np.ndarray) -> float:
+    """The squared distances of the records to what groups publish: nothing where fewer than k values are known."""
+    total = 0.0
+    for g in set(labels.tolist()):
+        group = np.flatnonzero(labels == g).tolist()
+        known = [sum(not math.isnan(x) for x in column) for column in space.values[group].T.tolist()]
+        average = average_record(space, group)
+        published = [x if count >= k else math.nan for x, count in zip(average, known, strict=True)]
+        total += math.fsum(mixed_distance(space, row, published) for row in space.values[group].tolist())
+    return total
+
+
 def mdav_mixed(space: EncodedMatrix, k: int) -> np.ndarray:
     """MDAV-generic with distances and averages by the type of each attribute, groups in the order they are formed."""
     rows = space.values.tolist()
@@ -460,3 +547,92 @@ def records_in_narrow_bands(x: list[float], bands: list, width: float) -> int:
     for value, band in zip(x, bands, strict=True):
         members.setdefault(band, []).append(value)
     return sum(len(each) for each in members.values() if len(each) > 1 and max(each) - min(each) <= width)
+
+
+def rule_text(rule) -> str:
+    """Write a rule of tuples as plain text: see `rule_holds`."""
+    match rule:
+        case ("compare", left, sign, right):
+            return f"{_value_text(left)} {sign} {_value_text(right)}"
+        case ("in", name, values):
+            return f"{name} in {{{', '.join(map(_value_text, (('level', each) for each in values)))}}}"
+        case ("not", of):
+            return f"not ({rule_text(of)})"
+        case ("if", governs, governed):
+            return f"(if {rule_text(governs)} then {rule_text(governed)})"
+        case (word, *parts):
+            return "(" + f" {word} ".join(map(rule_text, parts)) + ")"
+
+
+def rule_test(rule) -> str:
+    """Write a rule of tuples as XPath: see `rule_holds`."""
+    match rule:
+        case ("compare", left, sign, right):
+            return f"{_value_text(left, 'number({})')} {'=' if sign == '==' else sign} {_value_text(right)}"
+        case ("in", name, values):
+            return "(" + " or ".join(f"{name} = '{each}'" for each in values) + ")"
+        case ("not", of):
+            return f"not({rule_test(of)})"
+        case ("if", governs, governed):
+            return f"(not({rule_test(governs)}) or {rule_test(governed)})"
+        case (word, *parts):
+            return "(" + f" {word} ".join(map(rule_test, parts)) + ")"
+
+
+def _value_text(value, number="{}") -> str:
+    kind, what = value
+    return {"level": f"'{what}'", "attribute": what, "quantity": number.format(what), "number": str(what)}[kind]
+
+
+def rule_names(rule) -> set[str]:
+    """The attributes that a rule of tuples names."""
+    if rule[0] == "in":
+        return {rule[1]}
+    parts = [each for each in rule[1:] if isinstance(each, tuple)]
+    if rule[0] == "compare":
+        return {what for kind, what in parts if kind in ("attribute", "quantity")}
+    return set().union(*map(rule_names, parts))
+
+
+def rule_holds(rule, record, levels, *, written=False) -> bool:
+    """Whether a record obeys a rule, one cell at a time.
+
+    Rules are tuples: ``("compare", left, sign, right)`` of ``("attribute", name)``, ``("quantity", name)``,
+    ``("level", text)`` and ``("number", x)``; ``("in", name, texts)``; ``("not", rule)``, ``("if", rule, rule)``,
+    ``("and", *rules)`` and ``("or", *rules)``. `levels` are in order, the same for all attributes. A rule in plain text
+    lets a record pass that misses a value which it names; `written` as XPath, two missing values are equal texts.
+    """
+    if not written and any(record[name] is None for name in rule_names(rule)):
+        return True
+    return _holds(rule, record, levels, written)
+
+
+def _holds(rule, record, levels, written) -> bool:
+    match rule:
+        case ("compare", left, sign, right):
+            return _ordered(_cell(left, record), sign, _cell(right, record), levels, written)
+        case ("in", name, values):
+            return record[name] in values
+        case ("not", of):
+            return not _holds(of, record, levels, written)
+        case ("if", governs, governed):
+            return not _holds(governs, record, levels, written) or _holds(governed, record, levels, written)
+        case ("and", *parts):
+            return all(_holds(each, record, levels, written) for each in parts)
+        case ("or", *parts):
+            return any(_holds(each, record, levels, written) for each in parts)
+
+
+def _cell(value, record):
+    kind, what = value
+    return record[what] if kind in ("attribute", "quantity") else what
+
+
+def _ordered(one, sign, two, levels, written) -> bool:
+    if sign == "==":
+        return one == two and (written or one is not None)
+    if one is None or two is None:
+        return False
+    if isinstance(one, str):
+        one, two = levels.index(one), levels.index(two)
+    return {"<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}[sign]

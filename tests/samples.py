@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 
 def diagonal(*axes: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
-    """Give the cells of a grid as parameters: each value of each axis is in some fast test, the other cells are slow.
+    """Return the cells of a grid as parameters: each value of each axis is in some fast test, the other cells are slow.
 
     Of an axis with names, a test gets the values and shows the names.
     """

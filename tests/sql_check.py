@@ -47,7 +47,7 @@ class Tally:
 
     @property
     def line(self) -> str:
-        """Say it in one line."""
+        """Return it in one line."""
         found = f"SQL k check: {self.checked} published files"
         if self.checked:
             found += f", smallest group {self.smallest} (least k {self.least_k}), {len(self.below)} below k"
@@ -119,7 +119,7 @@ def _beside(path: Path) -> Path:
 
 
 def _parts(path: Path) -> list[Path]:
-    """Give the files of a release, which Spark writes as a folder."""
+    """Return the files of a release, which Spark writes as a folder."""
     return sorted(each for each in path.iterdir() if each.name[0] not in "._") if path.is_dir() else [path]
 
 
@@ -160,7 +160,7 @@ def smallest_group(written: Path, path: Path, names: list[str]) -> int:
 
 
 def _source(database: duckdb.DuckDBPyConnection, written: Path, path: Path) -> tuple[list[str], str]:
-    """Give the columns of a file, and what stands for its records in SQL, where they are c0, c1 and so on."""
+    """Return the columns of a file, and what stands for its records in SQL, where they are c0, c1 and so on."""
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv", ".txt"):
         return _csv(written, path)

@@ -24,6 +24,7 @@ COMMANDS = {
     "broken rule": ["protect", "data.csv", "-k", "5", *ROLES, "-o", "masked.csv", "--edit", "debt <= 1000"],
     "rulebook": ["edits", "data.csv", "rules.txt", "--quasi", "age,income"],
     "sweep": ["sweep", "data.csv", "-k", "3-6", *ROLES, "--report", "sweep.html"],
+    "sweep, files": ["sweep", "data.csv", "-k", "5-6", "--methods", "tour", *ROLES, "-o", "masked-{k}.csv"],
     "assess": ["assess", "data.csv", "other.csv", "--quasi", "age,income", "--confidential", "illness,debt"],
     "check": ["check", "data.csv", "-k", "5", "--quasi", "age,income"],
     "check rules": ["check", "data.csv", "-k", "2", "--quasi", "name", "--edit", "debt <= 1000"],
@@ -44,7 +45,15 @@ COMMANDS = {
         "name,illness", *REST, "-o", "o.csv", "--report", "report.html",
     ],
 }  # fmt: skip
-MASKED = ("protect", "json", "blocks", "large", "rules", "hybrid")  # the others are refused, or have nothing to write
+MASKED = (
+    "protect",
+    "json",
+    "blocks",
+    "large",
+    "rules",
+    "sweep, files",
+    "hybrid",
+)  # the others are refused, or have nothing to write
 
 
 @pytest.fixture
@@ -74,9 +83,10 @@ def test_nothing_planted_is_said_or_left_behind(name, work, capfd, monkeypatch):
     assert found_in(said) == []
     assert "Traceback" not in said
     # The masked file publishes what is confidential as it is; the originals were there before.
-    assert found_under(work, but=("data.csv", "other.csv", "masked.csv", "o.csv")) == {}
+    written = ("masked.csv", "masked-5.csv", "masked-6.csv", "o.csv")
+    assert found_under(work, but=("data.csv", "other.csv", *written)) == {}
     assert list(work.with_name("temporary").iterdir()) == []
-    for masked in ("masked.csv", "o.csv"):
+    for masked in written:
         if (work / masked).exists():
             assert IDENTIFIER not in (work / masked).read_text()
             assert str(OUTLIER) not in (work / masked).read_text()

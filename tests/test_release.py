@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.masking import mic1d
 from shoal.tables import open_table
 from shoal.tables.attributes import Attribute, published_type
 
@@ -245,8 +246,26 @@ def test_mic1d_tells_what_it_published_as_it_was():
     table = random_table(2, 50, 3)
     release = shoal.protect(table, k=10, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
     assert any("% of the values unchanged" in note for note in release.notes)
-    with pytest.raises(shoal.DataError, match="of the values as they are; take a larger k"):
-        shoal.protect(table, k=2, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
+    asked = {"k": 2, "quasi": ["x0", "x1", "x2"], "method": "mic1d", "publish": "rest"}
+    with pytest.raises(shoal.DataError, match=r"of the values as they are. Use a larger -k, or add --allow-unchanged"):
+        shoal.protect(table, **asked)
+    literal = shoal.protect(table, **asked, allow_unchanged=True)
+    assert any("% of the values unchanged" in note for note in literal.notes)
+
+
+def test_mic1d_may_cut_where_squared_errors_are_least():
+    table, asked = random_table(2, 50, 3), {"k": 30, "quasi": ["x0", "x1", "x2"], "method": "mic1d", "publish": "rest"}
+    release = shoal.protect(table, **asked, partition="optimal")
+    X = np.column_stack([np.asarray(table[name]) for name in asked["quasi"]])
+    expected = mic1d(X, 30, optimal=True)
+    np.testing.assert_array_equal(np.column_stack([np.asarray(release.table[n]) for n in asked["quasi"]]), expected)
+    for options, message in (
+        ({"partition": "mdav"}, "partition: must be 'optimal' with method 'mic1d'"),
+        ({"method": "mdav", "partition": "optimal"}, "partition: does not apply to method 'mdav'. Use --method mic1d"),
+        ({"method": "mdav", "allow_unchanged": True}, "allow_unchanged: does not apply to method 'mdav'"),
+    ):
+        with pytest.raises(shoal.PlanError, match=message):
+            shoal.protect(table, **{**asked, **options})
 
 
 def test_mic1d_counts_values_and_not_records():

@@ -147,7 +147,7 @@ def test_spark_keeps_what_it_spills_to_itself(mask, tmp_path):
 
 
 def _modes(folder: Path) -> list[tuple[Path, int]]:
-    """Give the modes of all that lies in a folder, kinds included; what goes meanwhile is passed over."""
+    """Return the modes of all that lies in a folder, kinds included; what goes meanwhile is passed over."""
     found = []
     for inside, folders, files in os.walk(folder):
         for path in (Path(inside, name) for name in folders + files):

@@ -62,7 +62,7 @@ def closure(development: bool = True) -> dict[str, str]:
 
 
 def hashes(index: str, name: str, version: str) -> list[str]:
-    """Give the hashes of the files of a version that somebody may install."""
+    """Return the hashes of the files of a version that may be installed."""
     with urllib.request.urlopen(f"{index.rstrip('/')}/{name}/", timeout=60) as page:
         links = re.findall(r'<a [^>]*href="[^"#]*#sha256=([0-9a-f]{64})"[^>]*>([^<]+)</a>', page.read().decode())
     return sorted({sha256 for sha256, file in links if _fits(html.unescape(file).strip(), version)})

@@ -21,7 +21,7 @@ def lowest(line: str) -> str:
 
 
 def direct() -> list[str]:
-    """Give the requirements of the package, of its extras and of its tests, as they are written."""
+    """Return the requirements of the package, of its extras and of its tests, as they are written."""
     told = tomllib.loads(PYPROJECT.read_text())
     lines = [*told["project"]["dependencies"]]
     lines += [line for extra in told["project"]["optional-dependencies"].values() for line in extra]

@@ -25,7 +25,7 @@ def bill(program: str) -> dict[str, Any]:
     command = [program, *COMMAND, "--pyproject", str(root / "pyproject.toml"), sys.executable]
     found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
     del found["$schema"]
-    found["metadata"]["component"]["version"] = version("shoal")
+    found["metadata"]["component"]["version"] = version("shoal-sdc")
     needed = closure(development=False)
     found["components"] = [each for each in found["components"] if _name(each) in needed]
     kept = {each["bom-ref"] for each in [found["metadata"]["component"], *found["components"]]}

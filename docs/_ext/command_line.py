@@ -56,7 +56,7 @@ class CommandLine(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read them from the application."""
         group = get_command(commands)
-        sections = [described(name, command) for name, command in group.commands.items()]  # type: ignore[attr-defined]
+        sections = [described(name, command.loaded) for name, command in group.commands.items()]  # type: ignore[attr-defined]
         return self.parse_text_to_nodes("\n\n".join(sections), allow_section_headings=True)
 
 

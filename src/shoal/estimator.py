@@ -27,7 +27,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
     ----------
     k : int
         The least number of rows in a group.
-    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best"}
+    method : str
         How rows are put into groups; see `shoal.partition`.
     standardize : bool or {"zscore", "minmax", "none"}
         How columns are brought to one scale first.
@@ -39,6 +39,8 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         How long ``best`` may search: a time such as "60s", or a number of steps.
     seed : int
         Start of the random numbers of ``best``.
+    tour : {"refined", "savings"}, optional
+        Which tour ``tour`` cuts: that of the savings heuristic shortened (its default), or as it is.
 
     Attributes
     ----------
@@ -62,6 +64,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         aggregate: str = "mean",
         budget: str | int | None = None,
         seed: int = 0,
+        tour: str | None = None,
     ) -> None:
         self.k = k
         self.method = method
@@ -70,6 +73,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         self.aggregate = aggregate
         self.budget = budget
         self.seed = seed
+        self.tour = tour
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Put the rows into groups."""
@@ -94,5 +98,6 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
             self.gain,
             budget=self.budget,
             seed=self.seed,
+            tour=self.tour,  # type: ignore[arg-type]
         )
         return np.asarray(X)

@@ -11,6 +11,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.stop import listen, raise_if_set
+
 T = TypeVar("T")
 Result = TypeVar("Result", covariant=True)
 Watch = NDArray[np.int64]
@@ -53,27 +55,25 @@ def quiet(step: str, done: int, total: int) -> None:
 
 
 def interruptible(work: Callable[[Progress], T], progress: Progress) -> T:
-    """Do work in a thread of its own, which an interrupt stops where it shows progress next.
+    """Do work in a thread of its own, which an interrupt stops where it shows progress next, or in a kernel.
 
     Ctrl-C in the midst of a kernel, or of what loads one, can leave the interpreter in pieces; here it meets nothing
     but a thread that waits.
     """
-    stop = threading.Event()
+    flag = np.zeros(2, np.int64)
 
     def ask_to_stop(number: int, frame: object) -> None:
-        stop.set()
+        flag[1] = 1
 
     def watched(step: str, done: int, total: int) -> None:
-        if stop.is_set():
-            stop.clear()  # said once: work that keeps what it has found goes on
-            raise KeyboardInterrupt
+        raise_if_set(flag)
         progress(step, done, total)
 
-    with ThreadPoolExecutor(1) as pool, _answered(ask_to_stop):
+    with ThreadPoolExecutor(1, initializer=listen, initargs=(flag,)) as pool, _answered(ask_to_stop):
         future = pool.submit(work, watched)
         while not future.done():
             wait([future], timeout=0.1)  # Python answers signals between two waits
-    if stop.is_set() and isinstance(future.exception(), Exception):
+    if flag[1] != 0 and isinstance(future.exception(), Exception):
         raise KeyboardInterrupt  # a process of ours was interrupted too, and its end is no news
     return future.result()
 
@@ -101,6 +101,7 @@ def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress, *, ke
     is done in all.
     """
     watches = [np.zeros(3, dtype=np.int64) for _ in tasks]
+    reached = 0  # what is done never seems to fall, although a task counts every piece of its work from 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(task, watch=watch) for task, watch in zip(tasks, watches, strict=True)]
         try:
@@ -110,7 +111,8 @@ def side_by_side(tasks: Sequence[Task[T]], total: int, progress: Progress, *, ke
                 for future in done:
                     future.result()
                 try:
-                    progress("partition", int(sum(watch[0] for watch in watches)), total)
+                    reached = max(reached, int(sum(watch[0] for watch in watches)))
+                    progress("partition", reached, total)
                     if len(watches) == 1 and watches[0][2] > 0:
                         progress("loss so far", int(watches[0][2]), 10**6)
                 except KeyboardInterrupt:

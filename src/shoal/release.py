@@ -1,6 +1,7 @@
 """protect(): a table and a plan become a release. The pipeline, readable top to bottom."""
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.backends import Published
+from shoal.backends import Backend, Published
 from shoal.backends.choose import open_records
 from shoal.backends.file.checkpoint import forget, was_placing
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import explained
 from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.parallel import Progress, quiet
+from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.notes import on_blocks, on_change, on_one_group, on_repair
-from shoal.pipeline.prepare import prepare, with_blocks
-from shoal.pipeline.resolve import resolve
+from shoal.pipeline.prepare import Prepared, prepare, with_blocks
+from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
 from shoal.pipeline.verify import Verified
 from shoal.plan import Plan
@@ -90,31 +92,44 @@ def protect(
     with open_records(table, wanted, progress, keep=on_interrupt == "keep", resume=resume) as records:
         resolved = resolve(wanted, records)  # every choice made once
         prepared = prepare(resolved, records)  # what a block must know of the whole: scales, strata, rules
-        masker = with_blocks(prepared.masker, records, records.block_size(prepared.masker))
+        masker, sized = with_block_size(prepared.masker, records)  # where it is left to the data
+        masker = with_blocks(masker, records, records.block_size(masker))
         published = records.map_blocks(masker, prepared)  # partition, aggregate, repair
         verified = published.verify()  # counted on what will be written, by SQL that knows nothing of masking
-        return Release(
-            published.plan,
-            published,
-            verified,
-            suppressed=prepared.suppressed,
-            notes=by_severity(
-                [
-                    *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
-                    *published.notes,
-                    *on_change(published.losses.summary(published.sums)["attributes"]),
-                    *on_repair(published.own, published.misread),
-                    *resolved.notes,
-                    *records.notes,
-                    *prepared.notes,
-                    *on_one_group(published.plan, verified.together),
-                    *on_blocks(
-                        published.plan, len(masker.sizes), 0 if masker.blocks is None else masker.blocks.crowded
-                    ),
-                ]
-            ),
-            edits=None if masker.edits is None else [*explained(masker.edits.kept)],
-        )
+        return release_of(records, resolved, prepared, published, verified, sized)
+
+
+def release_of(
+    records: Backend,
+    resolved: Resolved,
+    prepared: Prepared,
+    published: Published,
+    verified: Verified,
+    sized: Sequence[str] = (),
+) -> "Release":
+    """Put together a release from what each step has found."""
+    masker = published.masker
+    return Release(
+        published.plan,
+        published,
+        verified,
+        suppressed=prepared.suppressed,
+        notes=by_severity(
+            [
+                *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
+                *published.notes,
+                *on_change(published.losses.summary(published.sums)["attributes"]),
+                *on_repair(published.own, published.misread),
+                *resolved.notes,
+                *records.notes,
+                *prepared.notes,
+                *on_one_group(published.plan, verified.together),
+                *sized,
+                *on_blocks(published.plan, masker.blocks, by_data=bool(sized)),
+            ]
+        ),
+        edits=None if masker.edits is None else [*explained(masker.edits.kept)],
+    )
 
 
 def protect_file(plan: Plan, *, overwrite: bool = False, resume: bool = False, progress: Progress = quiet) -> "Release":

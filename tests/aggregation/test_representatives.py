@@ -140,6 +140,27 @@ def test_equal_members_publish_their_own_value_to_the_bit(value, size, weight):
     np.testing.assert_array_equal(aggregate(codes, labels, "trimmed_mean", trim=1), codes)
 
 
+RANKS = st.one_of(st.integers(1, 6), st.fractions(0, 1, max_denominator=20).filter(lambda share: 0 < share < 1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1), RANKS)
+def test_an_order_statistic_is_the_value_at_its_rank(members, rank):
+    labels, codes = np.array(members).T
+    labels, codes = np.unique(labels, return_inverse=True)[1], codes.astype(np.float64)
+    found = aggregate(codes, labels, "order_statistic", rank=float(rank))
+    for group in np.unique(labels):
+        members = sorted(codes[labels == group])
+        at = min(rank, len(members)) if rank >= 1 else math.ceil(rank * len(members))
+        assert {*found[labels == group]} == {members[int(at) - 1]}
+    lower = aggregate(codes, labels, "lower_median")
+    np.testing.assert_array_equal(aggregate(codes, labels, "order_statistic"), lower)
+
+
+def test_order_statistics_have_no_weighted_version():
+    with pytest.raises(ValueError, match="order statistics have no weighted version"):
+        aggregate(np.ones(2), ONE_GROUP, "order_statistic", weights=np.ones(2))
+
+
 def test_the_trimmed_mean_leaves_out_records_at_each_end():
     codes = np.array([100.0, 1, 2, 3, -50, 7, 8, 9])
     labels = np.array([0, 0, 0, 0, 0, 1, 1, 1])

@@ -262,7 +262,7 @@ def test_a_large_file_is_mapped_on_a_sample_and_protected_as_a_whole(visitors, t
 
 
 def test_the_keyboard_is_enough(visitors, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
+    playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
     rng = np.random.default_rng(3)
     pq.write_table(pa.table({name: rng.normal(size=60) for name in "ab"}), tmp_path / "small.parquet")
     page = visitors()
@@ -275,25 +275,25 @@ def test_the_keyboard_is_enough(visitors, tmp_path):
                 return
         raise AssertionError(f"the keyboard does not get to {name}")
 
-    def press(name, then):
-        """Press a button until something appears: the page may be drawn anew between Tab and Enter."""
-        for _ in range(3):
+    def press(name, follows):
+        """Press a button until what follows is there: the page may be drawn again between Tab and Enter."""
+        for _ in range(5):
             tab_to(name)
-            page.keyboard.press("Enter")
-            with contextlib.suppress(playwright.TimeoutError):
-                then.wait_for(timeout=20_000)
-                return
+            with contextlib.suppress(playwright.TimeoutError), follows() as result:
+                page.keyboard.press("Enter")
+                return result
         raise AssertionError(f"nothing follows {name}")
 
-    tab_to("Choose a file")
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
+    @contextlib.contextmanager
+    def shown(locator):
+        yield locator
+        locator.wait_for(timeout=60_000)
+
+    chooser = press("Choose a file", lambda: page.expect_file_chooser(timeout=60_000))
     chooser.value.set_files(tmp_path / "small.parquet")
     page.get_by_role("heading", name="What are the attributes?").wait_for()
-    press("Next: protection", page.get_by_role("heading", name="How much protection?"))
-    press("Draw the risk-utility map", page.get_by_role("slider"))
-    press("Protect", page.get_by_role("heading", name="Before and after"))
-    tab_to("Masked file")
-    with page.expect_download() as download:
-        page.keyboard.press("Enter")
+    press("Next: protection", lambda: shown(page.get_by_role("heading", name="How much protection?")))
+    press("Draw the risk-utility map", lambda: shown(page.get_by_role("slider")))
+    press("Protect", lambda: shown(page.get_by_role("heading", name="Before and after")))
+    download = press("Masked file", lambda: page.expect_download(timeout=60_000))
     assert download.value.suggested_filename == "masked.parquet"

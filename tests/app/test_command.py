@@ -22,7 +22,7 @@ from websockets.sync.client import connect
 
 from shoal.app.private_folder import private_folder
 from shoal.app.serve import _keep_to
-from shoal.cli.app import app
+from shoal.cli.page import app_command
 from shoal.errors import FileError, PlanError
 
 HOLD = "from shoal.app.private_folder import private_folder as p\nwith p() as f: print(f, flush=True); input()"
@@ -88,7 +88,7 @@ def certificate(tmp_path_factory):
 )
 def test_what_cannot_be_served_is_refused_in_one_sentence(place, options, sentence):
     with pytest.raises(PlanError) as refused:
-        app(**options)
+        app_command(**options)
     assert str(refused.value).startswith(sentence)
     assert len(refused.value.problems) == 1
     assert list(place.glob("*/*")) == []
@@ -98,20 +98,20 @@ def test_a_port_that_is_taken_is_named(place):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(PlanError, match=f"port: {port} is taken by another program; choose another with --port"):
-            app(port=port)
+            app_command(port=port)
 
 
 def test_files_that_do_not_exist_are_named(place):
     with pytest.raises(FileError, match=r"'data\.csv' does not exist"):
-        app([Path("data.csv")])
+        app_command([Path("data.csv")])
     with pytest.raises(FileError, match="'cert' does not exist"):
-        app(tls_cert=Path("cert"), tls_key=Path("key"))
+        app_command(tls_cert=Path("cert"), tls_key=Path("key"))
 
 
 @pytest.mark.parametrize("names", [("cert", "cert"), ("key", "cert"), ("cert", "locked")])
 def test_a_certificate_needs_its_own_key_without_a_passphrase(place, certificate, names):
     with pytest.raises(FileError, match="both in PEM form, the key without a passphrase"):
-        app(tls_cert=certificate / names[0], tls_key=certificate / names[1])
+        app_command(tls_cert=certificate / names[0], tls_key=certificate / names[1])
 
 
 # What is left behind

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="workers 
 
 @pytest.fixture
 def table(tmp_path):
-    (tmp_path / "small.csv").write_text("age,town\n" + "".join(f"{age},a\n" for age in range(3000)))
+    (tmp_path / "small.csv").write_text(
+        "age,pay,town\n" + "".join(f"{age},{age * age % 997},a\n" for age in range(3000))
+    )
     return str(tmp_path / "small.csv")
 
 
@@ -80,12 +82,12 @@ def test_a_worker_that_hangs_is_killed_when_its_job_is_cancelled(table, monkeypa
         ended, gone = [], []
         options = {
             "k": 3,
-            "quasi": ["age"],
+            "quasi": ["age", "pay"],  # one attribute would be optimal at once
             "publish": "rest",
             "method": "best",
             "budget": "10min",
             "input": table,
-            "output": "out.csv",
+            "output": f"{table}.masked.csv",  # beside it, not in the folder that the tests run in
         }
         job = Job("protect", {"options": options}, ended.append)
         line = Line(at_once=1)

@@ -24,7 +24,7 @@ def family(root: int) -> list[int]:
 
 
 def memory(pid: int) -> int:
-    """Give the memory of a process in bytes."""
+    """Return the memory of a process in bytes."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (FileNotFoundError, ProcessLookupError):

@@ -69,7 +69,7 @@ def test_the_method_is_chosen_by_the_number_of_records_as_in_memory(tmp_path):
 
 def test_evidence_is_that_of_protect(tmp_path):
     table = people(600)
-    options = {"quasi": MASKED, "k": 3, "publish": "rest", "round": True}
+    options = {"quasi": MASKED, "k": 3, "publish": "rest", "round": True, "method": "mdav"}
     streamed = run(table, tmp_path, scale={"block_size": 600}, **options).summary()
     whole = shoal.protect(table, **options).summary()
     assert streamed["risk"] == whole["risk"]

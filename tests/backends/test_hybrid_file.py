@@ -97,8 +97,8 @@ def test_what_would_be_published_as_it_is_is_counted_over_all_blocks(tmp_path):
 def test_a_block_that_does_not_keep_what_it_claims_is_not_published(tmp_path, monkeypatch):
     real = hybrid.microhybrid
 
-    def spoilt(*arguments):
-        result = real(*arguments)
+    def spoilt(*arguments, **options):
+        result = real(*arguments, **options)
         return result._replace(values=result.values * 1.001)
 
     monkeypatch.setattr(hybrid, "microhybrid", spoilt)

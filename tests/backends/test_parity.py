@@ -19,6 +19,7 @@ QUASI = ["income", "age", "edu", "town", "since"]
 LEVELS = {"edu": ["none", "school", "college"]}
 SUM = "sum: wages + other == costs"
 CAPPED = "capped: if region == 'south' then cap <= 30"
+TRAINED = ["edu <= job", "if edu >= 'school' then job > 'none' and cap <= 90"]
 
 
 def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False, stays: int = 1) -> pa.Table:
@@ -54,7 +55,10 @@ def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False, sta
             "cap": np.where(region == "south", rng.integers(0, 30, n), rng.integers(0, 90, n)),
         }
     )
-    return table.take(rng.permutation(n))
+    place = {None: 0, **{level: at for at, level in enumerate(LEVELS["edu"])}}
+    edu = [place[level] for level in table["edu"].to_pylist()]
+    job = [LEVELS["edu"][max(one, two)] for one, two in zip(edu, edu[::-1], strict=True)]
+    return table.append_column("job", pa.array(job)).take(rng.permutation(n))
 
 
 NUMBERS = ["income", "age", "wages"]
@@ -72,6 +76,21 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "identifiers": ({}, {"quasi": NUMBERS, "identifiers": ["id", "town"]}),
     "identifiers that repeat": ({"stays": 40}, {"blocks": [["income", "age"], ["wages"]], "strata": ["region"]}),
     "cells of a 2^d-tree": ({}, {"quasi": ["income", "age"], "scale": {**BLOCKS, "blocking": "2^d"}}),
+    "cells of a 2^d-tree, by one attribute": (
+        {},
+        {"quasi": NUMBERS, "scale": {**BLOCKS, "blocking": "2^d", "dimensions": ["age"]}},
+    ),
+    "intervals": (
+        {},
+        {"quasi": NUMBERS, "scale": {"block_size": 20, "blocking": "interval", "dimensions": ["income"]}},
+    ),
+    "sorted, with ties": ({}, {**MIXED, "scale": {"block_size": 9, "blocking": "sorted", "dimensions": ["age"]}}),
+    "sorted, strata": ({}, {**STRATA, "scale": {"block_size": 20, "blocking": "sorted", "dimensions": ["age"]}}),
+    "blocks of k": ({}, {"quasi": NUMBERS, "scale": {"block_size": 3}}),
+    "cells of k": ({}, {"quasi": NUMBERS, "scale": {"block_size": 3, "blocking": "2^d"}}),
+    "blocks by categories": ({}, {"quasi": ["town", "owner", "income"], "scale": {"block_size": 20}}),
+    "blocks by categories and gaps": ({"gaps": 0.05}, {**MIXED, "missing": "group", "scale": {"block_size": 20}}),
+    "blocks as the data say": ({}, {"quasi": NUMBERS, "scale": {"block_size": "auto"}}),
     "min-max": ({}, {"quasi": NUMBERS, "standardize": "minmax"}),
     "no scale": ({}, {"quasi": NUMBERS, "standardize": "none"}),
     "attribute weights": ({}, {**MIXED, "attribute_weights": {"age": 4, "edu": 2}}),
@@ -79,9 +98,18 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "pca": ({}, {"quasi": NUMBERS, "method": "pca"}),
     "zscores": ({}, {"quasi": NUMBERS, "method": "zscores"}),
     "tour": ({}, {"quasi": NUMBERS, "method": "tour"}),
+    "savings tour": ({}, {"quasi": NUMBERS, "method": "tour", "tour": "savings"}),
+    "npn-mhm": ({}, {"quasi": NUMBERS, "method": "npn-mhm"}),
+    "mdav-mhm": ({}, {"quasi": NUMBERS, "method": "mdav-mhm"}),
+    "cbfs-mhm": ({}, {"quasi": NUMBERS, "method": "cbfs-mhm"}),
     "univariate": ({}, {"blocks": [["income"], ["age"]], "method": "univariate"}),
     "best by steps": ({}, {"quasi": NUMBERS, "method": "best", "budget": 3000, "seed": 5}),
     "refined by steps": ({}, {"quasi": NUMBERS, "refine": True, "budget": 3000}),
+    "best of mixed types": ({"gaps": 0.05}, {**MIXED, "missing": "group", "method": "best", "budget": 3000}),
+    "best within l and t": (
+        {},
+        {**MIXED, "method": "best", "budget": 2000, "confidential": ["ill"], "l": 3, "t": 0.4, "scale": BLOCKS},
+    ),
     "medians": ({}, {**MIXED, "aggregate": {"income": "median", "age": "lower_median", "edu": "convex_median"}}),
     "medoids": ({}, {**MIXED, "aggregate": "medoid"}),
     "geometric means": ({}, {"quasi": NUMBERS, "aggregate": "geometric_mean"}),
@@ -117,6 +145,17 @@ PLANS: dict[str, tuple[dict, dict]] = {
         {},
         {"blocks": [["wages", "other", "costs"], ["cap", "age"]], "edits": [SUM, CAPPED]},
     ),
+    "rules on levels": (
+        {},
+        {
+            **{"quasi": [*RULED, "edu", "job"], "edits": [SUM, CAPPED, *TRAINED], "blocks": "edits"},
+            "levels": {**LEVELS, "job": LEVELS["edu"]},
+        },
+    ),
+    "order statistics": (
+        {"gaps": 0.05},
+        {**MIXED, "missing": "group", "aggregate": dict.fromkeys(["income", "edu"], "order_statistic"), "rank": 2},
+    ),
     "rules, decimals": ({}, {"quasi": RULED, "edits": [SUM], "round": False}),
     "rules, some decimals": ({}, {"quasi": [*RULED, "income"], "edits": [SUM, CAPPED, "cap <= income + 100"]}),
     "rules, strata, rounded": ({}, {"quasi": RULED, "strata": ["region"], "edits": [SUM], "round": True}),
@@ -124,6 +163,14 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "broken rules left out": ({"broken": True}, {"quasi": RULED, "edits": [SUM], "edits_original": "exclude"}),
     "hybrid": ({}, {**HYBRID, "quasi": ["age", "town"], "confidential": ["income", "debt", "ill", "since"]}),
     "hybrid, no quasi-identifiers": ({}, {**HYBRID, "confidential": ["income", "debt"]}),
+    "hybrid, orthogonal to the original": (
+        {},
+        {**HYBRID, "quasi": ["age"], "confidential": ["income", "debt"], "ipso": "orthogonal"},
+    ),
+    "hybrid in groups of a search": (
+        {},
+        {**HYBRID, "quasi": ["age"], "confidential": ["income", "debt"], "partition": "best", "budget": 200},
+    ),
     "hybrid, masked": ({}, {**HYBRID, **MIXED, "confidential": ["debt", "ill"], "mask_quasi": True}),
     "hybrid with strata": (
         {"gaps": 0.02},
@@ -161,6 +208,7 @@ PLANS: dict[str, tuple[dict, dict]] = {
 # Spark takes seconds a plan: these are compared in every run of the tests, the others with the slow ones.
 ALWAYS_ON_SPARK = {
     "mixed types",
+    "sorted, with ties",
     "variances restored",
     "gaps left out",
     "small strata merged",
@@ -169,6 +217,7 @@ ALWAYS_ON_SPARK = {
     "identifiers that repeat",
     "rules and attribute blocks",
     "broken rules kept",
+    "rules on levels",
     "hybrid with strata",
     "noise with a sum and constraints",
     "seams and rules",
@@ -233,6 +282,7 @@ def test_a_file_larger_than_memory_publishes_what_memory_does(name, released, tm
     assert pq.read_table(output).equals(pq.read_table(target))
     assert_same_evidence(in_memory, found)
     assert {*in_memory.notes} == {*found.notes}
+    assert in_memory.summary().get("blocking") == found.summary().get("blocking")
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -283,6 +333,10 @@ def test_plain_sql_counts_the_promises_again(name, released):
                     database.sql("SELECT count(*) FROM masked WHERE region = 'south' AND cap > 30").fetchall()[0][0]
                     == 0
                 )
+        if "job" in plan.masked:
+            places = [f"list_position({LEVELS['edu']}, {name})" for name in ("edu", "job")]
+            wrong = f"{places[0]} > {places[1]} OR ({places[0]} >= 2 AND {places[1]} <= 1)"
+            assert database.sql(f"SELECT count(*) FROM masked WHERE {wrong}").fetchall()[0][0] == 0
         if plan.preserve:
             for attribute in NUMBERS:
                 kept, had = (

@@ -264,9 +264,8 @@ def test_java_that_is_missing_gets_one_sentence(tmp_path, monkeypatch):
 def test_spark_that_is_missing_names_the_extra(module):
     code = f"import sys; sys.modules['{module}'] = None; import shoal.spark"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert f"{MissingExtra.__name__}: shoal.spark needs an extra that is not installed: pip install 'shoal[spark]'" in (
-        found.stderr
-    )
+    said = "shoal.spark needs an extra that is not installed: pip install 'shoal-sdc[spark]'"
+    assert f"{MissingExtra.__name__}: {said}" in found.stderr
 
 
 CLUSTER = """

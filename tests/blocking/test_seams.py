@@ -98,6 +98,15 @@ def test_the_cost_of_many_records_is_estimated_on_as_many_as_allowed(most, monke
     assert cost.ratio == pytest.approx(true, abs=0.05)
 
 
+def test_records_of_a_small_file_count_once():
+    Z = standardize(distributed("uniform", 6_000, 2))
+    blocks = kd_blocks(in_memory(Z), 3, 1_000)
+    true = sse(Z, partition_blocks(Z, 3, mdav, blocks.assign(Z))) / sse(Z, mdav(Z, 3))
+    cost = estimated(Z, blocks)
+    assert cost.records == 6_000
+    assert cost.ratio == pytest.approx(true)
+
+
 def test_the_cost_of_repaired_blocks_is_lower(monkeypatch):
     monkeypatch.setattr(estimate, "_SAMPLE", 12_000)
     Z = standardize(distributed("clustered", 60_000, 2))

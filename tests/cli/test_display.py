@@ -23,7 +23,7 @@ def shown(width, losses=(1.5, 14.156, 38.048)):
         for k, loss in enumerate(losses, start=8)
     ]
     written = StringIO()
-    Console(file=written, width=width).print(sweep_table(rows, rows[1], "k = 9 meets the limits."))
+    Console(file=written, width=width).print(sweep_table(rows, rows[1], "k = 9 meets the limits.", {}, []))
     return written.getvalue().splitlines()
 
 

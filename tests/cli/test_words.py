@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+import shoal
+
 
 @pytest.fixture
 def people(tmp_path):
@@ -87,7 +89,7 @@ def test_a_plan_for_other_columns_is_refused_with_the_command_that_proposes_role
         (["protect", "people.csv", "-k", 3, "--master", "x", "-o", "m.csv"], "--master: applies only to Spark."),
         (
             ["protect", "people.csv", "-k", 3, "--block-records", 2, "-o", "m.csv"],
-            "--block-records: must be at least 2k",
+            "--block-records: must be at least k",
         ),
         (["protect", "people.csv", "-k", 3, "--l-form", "entropy", "-o", "m.csv"], "--l-form: does not apply"),
         (["protect", "people.csv", "-k", 3, "--on-interrupt", "x", "-o", "m.csv"], "--on-interrupt: must be"),
@@ -130,6 +132,40 @@ def test_help_describes_options_as_the_command_uses_them(run, monkeypatch):
     assert "number of attributes, not records, in each" in out
 
 
+SWEEP = ("--methods", "tour", *ROLES)
+
+
+def test_a_sweep_writes_a_file_for_every_k_and_tells_the_risk_of_each(run, people, tmp_path):
+    code, out, err = run("sweep", people, "-k", "1,3-4", *SWEEP, "-o", "masked-{k}.csv", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert [(each["k"], each["file"]) for each in found["files"]] == [(3, "masked-3.csv"), (4, "masked-4.csv")]
+    for k in (3, 4):
+        assert run("check", f"masked-{k}.csv", "--manifest", f"masked-{k}.csv.manifest.json")[0] == 0
+    assert not (tmp_path / "masked-1.csv").exists()
+    code, _, err = run("sweep", people, "-k", "3-4", *SWEEP, "-o", "masked-{k}.csv")
+    assert code == 2
+    assert "'masked-3.csv' and 5 more files already exist, so nothing was written" in err
+    code, out, _ = run("sweep", people, "-k", "3-4", *SWEEP, "-o", "masked-{k}.csv", "--overwrite")
+    assert code == 0
+    assert "Publish one of these files, not several" in " ".join(out.split())
+    assert all(f"masked-{k}.csv" in out for k in (3, 4))
+
+
+def test_a_sweep_that_fails_in_between_names_the_files_that_are_complete(run, people, monkeypatch):
+    from shoal.release import Release
+
+    def save(self, path, overwrite, save=Release.save):
+        if "4" in str(path):
+            raise shoal.FileError("the disk is full")
+        save(self, path, overwrite)
+
+    monkeypatch.setattr(Release, "save", save)
+    code, _, err = run("sweep", people, "-k", "3-5", *SWEEP, "-o", "masked-{k}.csv")
+    assert code == 2
+    assert err.splitlines() == ["Complete: masked-3.csv", "error: the disk is full"]
+
+
 def test_a_sweep_without_a_k_that_meets_the_limits_fails_and_names_the_k_that_links_fewest(run, people):
     options = ["--quasi", "age", "--publish", "score", "--identifiers", "weight,ill", "--methods", "mdav", "--json"]
     code, out, _ = run("sweep", people, "-k", "3-6", *options, "--max-risk", 10)
@@ -141,7 +177,7 @@ def test_a_sweep_without_a_k_that_meets_the_limits_fails_and_names_the_k_that_li
 
 
 def test_all_records_in_one_group_are_a_warning(run, people):
-    out = run("protect", people, "-k", 3, *ROLES, "-t", 0.0001, "-o", "masked.csv")[1]
+    out = run("protect", people, "-k", 3, *ROLES, "-t", 0.0001, "--method", "mdav", "-o", "masked.csv")[1]
     assert "Warning: All records are in one group, so each masked column holds one value. Use a larger -t" in out
     assert "one group" not in run("protect", people, "-k", 3, *ROLES, "-o", "other.csv")[1]
 
@@ -162,3 +198,34 @@ def test_a_column_w_of_fractions_above_one_is_proposed_as_survey_weights(run, tm
     (tmp_path / "firms.csv").write_text("\n".join(["turnover,w", *rows]) + "\n")
     found = {row["column"]: row["role"] for row in json.loads(run("roles", "firms.csv", "--json")[1])["columns"]}
     assert found["w"] == "weights"
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--tour", "savings"), "--tour: does not apply to 'auto'. Add tour to --methods."),
+        (
+            ("--methods", "mdav,tour", "--budget", 5),
+            "--budget: does not apply to 'mdav', 'tour'. Add best to --methods.",
+        ),
+        (("--methods", "hybrid"), "--methods: 'hybrid' does not apply to a sweep: it publishes new sensitive values"),
+        (("--overwrite",), "--overwrite: does not apply without a file to write. Add -o or --report."),
+    ],
+)
+def test_a_sweep_names_the_options_that_it_has(run, people, more, sentence):
+    code, _, err = run("sweep", people, "-k", 3, *ROLES, *more)
+    assert code == 2
+    assert sentence in " ".join(err.split())
+
+
+def test_help_does_not_take_a_word_to_choose_for_an_option(run):
+    out = " ".join(run("protect", "--help")[1].replace("│", " ").split())
+    assert "With method tour: the tour of the savings heuristic" in out
+    assert "the others in threes (edits)" in out
+
+
+def test_blocks_of_few_attributes_are_assessed_without_saying_how_many_are_known(run, people):
+    run("protect", people, "-k", 3, *ROLES, "-o", "masked.csv")
+    code, out, _ = run("assess", people, "masked.csv", *ROLES, "--block", "age", "--block", "score", "--json")
+    assert code == 0
+    assert [*json.loads(out)["risk"]["scenarios"]] == ["2G"]

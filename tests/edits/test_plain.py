@@ -226,3 +226,9 @@ def test_rules_mean_what_they_would_in_python(text, numbers):
     record = dict(zip("abc", map(str, numbers), strict=True))
     in_python = eval(text, {"abs": abs}, dict(zip("abc", map(float, numbers), strict=True)))
     assert holds(parse_rule(f"a == a and {text}", "line 1").condition, record) == in_python
+
+
+def test_half_a_character_in_a_rule_is_refused():
+    """Bytes on a command line that are no UTF-8 reach Python as halves of characters, which no column holds."""
+    with pytest.raises(PlanError, match="has characters that UTF-8 does not have"):
+        parse_rule('a != "\ud800"', "rule 1")

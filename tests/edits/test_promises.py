@@ -248,11 +248,13 @@ def test_one_attribute_needs_no_parts_for_its_gaps_and_imputed_ones_none():
     assert strategy_for(read_rules(["if a < 16 then b == 0"]), met(imputed=True)).requirements[0].promised
 
 
-def test_orders_of_levels_are_not_promised():
+def test_attributes_with_levels_in_different_orders_are_not_compared():
     table = pa.table({"a": [1, 2, 1, 3], "b": [2, 2, 3, 3]})
     levels = {"a": [3, 2, 1], "b": [1, 2, 3]}
-    [found] = shoal.rules(table, ["a <= b"], quasi=["a", "b"], levels=levels)
-    assert not found["promised"]
+    with pytest.raises(shoal.PlanError, match="compares 'a' and 'b', which have different levels"):
+        shoal.rules(table, ["a <= b"], quasi=["a", "b"], levels=levels)
+    [found] = shoal.rules(table, ["a <= b"], quasi=["a", "b"], levels={"a": [1, 2, 3], "b": [1, 2, 3]})
+    assert found["promised"]
 
 
 def test_what_is_not_whole_is_not_made_whole():

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.measures import scenarios_of_blocks
 
 
 @pytest.fixture
@@ -195,3 +196,59 @@ def test_other_types_than_numbers_are_measured_by_type():
     only = shoal.assess(original, masked, ["town"])
     assert "DLD" not in only["risk"]
     assert only["score"] is None
+    assert only["score_PIL"] is None
+
+
+def test_scenarios_of_attribute_blocks_are_the_mean_over_their_sets(tables):
+    original, masked = tables
+    found = shoal.assess(original, masked, ["a", "b"], blocks=[["a"], ["b"]], known=1)["risk"]["scenarios"]
+    single = [shoal.assess(original, masked, ["a", "b"], intruder=[name])["risk"]["intruder"]["after"] for name in "ab"]
+    assert list(found) == ["1G"]
+    assert found["1G"]["sets"] == 2
+    assert found["1G"]["real_k"] == pytest.approx(np.mean([each["real_k"] for each in single]))
+    assert found["1G"]["least"] == min(each["real_k"] for each in single)
+    named = {"one": [["a"]], "two": [["a", "b"], ["b"]]}
+    scenarios = shoal.assess(original, masked, ["a", "b"], scenarios=named)["risk"]["scenarios"]
+    assert {name: row["sets"] for name, row in scenarios.items()} == {"one": 1, "two": 2}
+    assert scenarios["one"]["real_k"] == single[0]["real_k"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": 2}, "known: does not apply without attribute blocks"),
+        ({"blocks": [["a"], ["b"]], "known": 3}, "known: must be from 1 to 2"),
+        ({"blocks": [["a"], ["a"]]}, "blocks: names 'a' more than once"),
+        ({"blocks": [["a", "cost"]]}, "blocks: 'cost' is not among the attributes that are compared"),
+        ({"scenarios": {"x": [["cost"]]}}, "scenario: 'cost' is not among the attributes"),
+        ({"scenarios": {"x": []}}, "scenario: 'x' has no set of attributes"),
+        ({"blocks": [["a", "b"]], "known": 1, "scenarios": {"1G": [["a"]]}}, "scenario: '1G' is the name of"),
+    ],
+)
+def test_scenarios_that_make_no_sense_are_refused(tables, options, message):
+    with pytest.raises(shoal.PlanError, match=message):
+        shoal.assess(*tables, ["a", "b"], **options)
+
+
+def test_the_sets_of_the_paper_are_among_those_of_its_blocks():
+    blocks = [["a1", "a2", "a3"], ["a4", "a5", "a6"], ["a7", "a8", "a9"]]
+    found = scenarios_of_blocks(blocks, 3)
+    assert {name: len(sets) for name, sets in found.items()} == {"1G": 3, "2G": 54, "3G": 27}
+    assert found["1G"] == blocks
+    assert ["a1", "a5", "a9"] in found["3G"]
+    some = scenarios_of_blocks(blocks, 3, limit=10)
+    assert sum(len(sets) for sets in some.values()) == 10
+    many = scenarios_of_blocks([[f"b{i}" for i in range(40)], [f"c{i}" for i in range(40)]], 20, limit=50)
+    assert sum(len(sets) for sets in many.values()) == 50
+
+
+def test_the_score_of_the_paper_is_half_pil_and_half_disclosure_risk():
+    rng = np.random.default_rng(0)
+    original = pa.table({name: rng.normal(size=60) for name in "abc"})
+    release = shoal.protect(original, k=3, method="mdav")
+    found = shoal.assess(original, release.table)
+    risk = found["risk"]
+    assert risk["DR"] == pytest.approx((risk["DLD"]["linked"] + risk["ID_rank"]["percent"]) / 2)
+    assert found["score_PIL"] == pytest.approx((found["loss"]["PIL"]["PIL"] + risk["DR"]) / 2)
+    same = shoal.assess(original, original, quasi=["a", "b", "c"])
+    assert (same["risk"]["DR"], same["score_PIL"]) == (100, 50)

@@ -38,7 +38,7 @@ def test_types_weights_strata_and_edits_are_swept_without_a_method(people):
     mixed = mixed.append_column("gap", pa.array([None, *range(89)]))
     options = {"quasi": ["age", "income", "gap", "town"], "weights": "w", "missing": "group"}
     rows = shoal.sweep(mixed, k=[3, 5], **options).rows
-    assert [row["method"] for row in rows] == ["mdav", "mdav"]
+    assert [row["method"] for row in rows] == ["best", "best"]
     assert all(0 < row["linked"] <= 100 / row["k"] for row in rows)
     rows = shoal.sweep(people, k=[3, 5], quasi=["age", "income"], strata=["town"]).rows
     assert rows[0]["groups"] > rows[1]["groups"]
@@ -137,9 +137,9 @@ def test_csv_and_json_hold_the_rows(people):
     ("options", "sentence"),
     [
         ({"k": []}, "k: names no group size"),
-        ({"k": [1, 3]}, "k: must be at least 2"),
+        ({"k": [0, 3]}, "k: must be at least 2"),
         ({"method": []}, "method: names no method"),
-        ({"method": "mic1d"}, "method: 'mic1d' forms no groups"),
+        ({"method": "mic1d"}, "method: 'mic1d' does not apply to a sweep: it forms no groups"),
         ({"method": "nonsense"}, "method: must be"),
         ({"method": ["tour", "nonsense"]}, "method: must be"),
         ({"method": None}, "method: must be the name of a method"),
@@ -196,3 +196,196 @@ def test_missing_values_and_a_budget_for_those_that_search(people):
         people, k=[3], method=["tour", "best"], budget=1000, quasi=["age", "income"], publish=["town"]
     ).rows
     assert rows[1]["IL"] <= rows[0]["IL"] * 1.2
+
+
+OPTIONS = {"quasi": ["age", "income"], "publish": ["town"]}
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [
+        ("tour", {}),
+        ("tour", {"tour": "savings"}),
+        ("npn-mhm", {}),
+        ("cbfs-mhm", {}),
+        ("auto", {}),
+        ("tour", {"publish": [], "strata": ["town"]}),
+        ("tour", {"publish": [], "confidential": ["town"], "l": 2}),
+        ("mdav", {"edits": ["age is integer"]}),
+        ("tour", {"scale": {"block_size": 30}}),
+    ],
+)
+def test_each_file_of_a_sweep_is_the_one_that_protect_writes(people, tmp_path, method, more):
+    options = {**OPTIONS, **more}
+    found = shoal.sweep(people, k=[3, 5], method=method, **options)
+    found.save(tmp_path / "masked-{k}.csv")
+    for k in (3, 5):
+        release = shoal.protect(people, k=k, method=method, **options)
+        release.save(tmp_path / "alone.csv", overwrite=True)
+        for ending in ("", ".plan.toml", ".manifest.json"):
+            swept = (tmp_path / f"masked-{k}.csv{ending}").read_text().replace(f"masked-{k}.csv", "alone.csv")
+            assert swept == (tmp_path / f"alone.csv{ending}").read_text()
+        assert found.labels[k].tolist() == release.groups.tolist()
+        assert found.release(k).notes == release.notes
+    assert [(each.method, each.k, each.path.name) for each in found.saved] == [
+        (method, k, f"masked-{k}.csv") for k in (3, 5)
+    ]
+
+
+def test_a_release_of_a_sweep_is_a_whole_release(people, tmp_path):
+    release = shoal.sweep(people, k=range(3, 6), method="tour", **OPTIONS).release(4)
+    alone = shoal.protect(people, k=4, method="tour", **OPTIONS)
+    assert release.table.equals(alone.table)
+    assert (release.loss(), release.risk(), release.plan) == (alone.loss(), alone.risk(), alone.plan)
+    release.save(tmp_path / "masked.parquet")
+    shoal.check(tmp_path / "masked.parquet", k=4, quasi=["age", "income"])
+
+
+def test_one_tour_serves_every_k(people, monkeypatch):
+    from shoal.partitioning import tours
+
+    made = []
+    monkeypatch.setattr(tours, "tour", lambda X, *given, tour=tours.tour: made.append(len(X)) or tour(X, *given))
+    found = shoal.sweep(people, k=range(2, 30), method="tour", **OPTIONS)
+    found.release(7)
+    assert made == [90]
+    shoal.sweep(people, k=range(2, 12), method="tour", quasi=["age", "income"], strata=["town"])
+    assert sorted(made) == [30, 30, 30, 90]
+
+
+def test_from_no_change_to_one_group(people):
+    found = shoal.sweep(people, k=[1, 2, 46, 90], method=["mdav", "tour"], max_loss=100, **OPTIONS)
+    by = {(row["method"], row["k"]): row for row in found}
+    for method in ("mdav", "tour"):
+        nothing, everything = by[method, 1], by[method, 90]
+        assert (nothing["IL"], nothing["groups"], nothing["largest"]) == (0, 90, 1)
+        assert nothing["risk"] > 99
+        assert (everything["groups"], everything["largest"]) == (1, 90)
+        assert everything["IL"] == pytest.approx(100, abs=0.1)  # ages stay whole
+    assert found.chosen["k"] == 2
+    assert found.labels[1].tolist() == list(range(90))
+    assert set(found.labels[90]) == {0}
+    with pytest.raises(shoal.PlanError, match="1 protects nothing, and has no release"):
+        found.release(1)
+
+
+def test_k_1_is_shown_and_never_written(people, tmp_path):
+    found = shoal.sweep(people, k=[1, 3], method="tour", **OPTIONS)
+    found.save(tmp_path / "masked-{k}.csv")
+    assert names_in(tmp_path) == ["masked-3.csv", "masked-3.csv.manifest.json", "masked-3.csv.plan.toml"]
+    with pytest.raises(shoal.PlanError, match="k: 1 protects nothing, and is never written"):
+        shoal.sweep(people, k=1, method="tour", **OPTIONS).save(tmp_path / "masked-{k}.csv", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        ("masked.csv", "output: must contain {k}"),
+        ("masked-{k}.csv", "output: must contain {method}"),
+        ("{method}-{k}-{seed}.csv", "output: has {seed}, which stands for nothing"),
+        ("{method}-{k}-{}.csv", "output: has {}, which stands for nothing"),
+        ("{method}-{k:03}.csv", "output: has {k:03}, which stands for nothing"),
+        ("{method}-{k}-{.csv", "output: has a brace without its other half"),
+        ("{method}-{k}.doc", ".doc"),
+        ("nowhere/{method}-{k}.csv", "does not exist"),
+    ],
+)
+def test_a_pattern_that_cannot_be_leaves_nothing(people, tmp_path, pattern, sentence):
+    found = shoal.sweep(people, k=[3, 4], method=["tour", "mdav"], **OPTIONS)
+    with pytest.raises(shoal.ShoalError) as error:
+        found.save(tmp_path / pattern)
+    assert sentence in str(error.value)
+    assert names_in(tmp_path) == []
+
+
+def test_all_names_are_looked_at_before_the_first_file_is_written(people, tmp_path):
+    found = shoal.sweep(people, k=[3, 4, 5], method="tour", **OPTIONS)
+    taken = tmp_path / "masked-5.csv.plan.toml"
+    taken.write_text("mine")
+    with pytest.raises(shoal.FileError, match=r"plan\.toml' already exists, so nothing was written"):
+        found.save(tmp_path / "masked-{k}.csv")
+    assert names_in(tmp_path) == [taken.name]
+    found.save(tmp_path / "masked-{k}.csv", overwrite=True)
+    assert len(names_in(tmp_path)) == 9
+    assert taken.read_text() != "mine"
+
+
+def test_what_stops_in_between_leaves_complete_files(people, tmp_path):
+    found = shoal.sweep(people, k=[3, 4, 5], method="tour", **OPTIONS)
+
+    def stop(step, done, total):
+        if (step, done) == ("write", 2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        found.save(tmp_path / "masked-{k}.csv", progress=stop)
+    assert [each.path.name for each in found.saved] == ["masked-3.csv", "masked-4.csv"]
+    assert len(names_in(tmp_path)) == 6
+    for k in (3, 4):
+        shoal.check(tmp_path / f"masked-{k}.csv", k=k, quasi=["age", "income"])
+
+
+def test_a_k_that_strata_do_not_allow_is_refused_with_those_that_they_do(people):
+    with pytest.raises(shoal.DataError, match="Smaller k are possible: use -k 28-30"):
+        shoal.sweep(people, k=range(28, 33), method="tour", quasi=["age", "income"], strata=["town"])
+
+
+def test_a_k_beyond_the_table_is_refused_with_the_largest_that_can_be(people):
+    with pytest.raises(shoal.DataError, match="Use -k 3-90 at most"):
+        shoal.sweep(people, k=[3, 91], **OPTIONS)
+
+
+def test_the_best_method_of_each_k_is_known(people):
+    found = shoal.sweep(people, k=[3, 9], method=["zscores", "tour"], **OPTIONS)
+    assert {k: row["method"] for k, row in found.best.items()} == {3: "tour", 9: "tour"}
+    assert found.to_dict()["best"] == {"3": "tour", "9": "tour"}
+    assert found.release(3).plan.method == "tour"
+    assert found.release(3, "zscores").plan.method == "zscores"
+    assert found.notes == []
+    with pytest.raises(shoal.PlanError, match="method: 'pca' was not compared"):
+        found.release(3, "pca")
+    with pytest.raises(shoal.PlanError, match="k: 4 was not compared"):
+        found.release(4)
+
+
+def test_with_the_tour_alone_the_k_at_which_mdav_loses_less_are_named(people, reference):
+    census = pa.table({f"x{j}": column for j, column in enumerate(reference("census").T)})
+    [note] = shoal.sweep(census, k=[7, 10], method="tour").notes
+    assert note.startswith("MDAV loses less than the tour at k = 10 (14.156 against 14.")
+    [note] = shoal.sweep(people, k=[3], method="tour", **OPTIONS).notes
+    assert note == "MDAV loses no less than the tour at any k that was compared."
+
+
+def test_a_warning_says_to_publish_one_file_only(people, tmp_path):
+    found = shoal.sweep(people, k=[3, 4], method="mdav", **OPTIONS)
+    found.save(tmp_path / "masked-{k}.csv")
+    assert [(note.severity, note[:27]) for note in found.notes] == [("warning", "Publish one of these files,")]
+
+
+@pytest.mark.parametrize("engine", ["file", "spark"])
+def test_an_engine_that_a_sweep_does_not_have_is_refused(people, tmp_path, engine):
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(people, tmp_path / "people.csv")
+    with pytest.raises(shoal.PlanError, match=f"engine: '{engine}' does not apply to a sweep, which works in memory"):
+        shoal.sweep(tmp_path / "people.csv", k=[3], engine=engine, **OPTIONS)
+
+
+def test_a_link_that_leads_nowhere_is_found_before_the_first_file_is_written(people, tmp_path):
+    (tmp_path / "masked-4.csv.plan.toml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(shoal.FileError, match="already exists, so nothing was written"):
+        shoal.sweep(people, k=[3, 4], method="mdav", **OPTIONS).save(tmp_path / "masked-{k}.csv")
+    assert not (tmp_path / "masked-3.csv").exists()
+
+
+def test_a_tour_is_for_the_tour_alone(people):
+    rows = shoal.sweep(people, k=[3], method=["tour", "mdav"], tour="savings", **OPTIONS).rows
+    assert rows[0]["IL"] == pytest.approx(
+        shoal.protect(people, k=3, method="tour", tour="savings", **OPTIONS).loss()["IL"]
+    )
+    with pytest.raises(shoal.PlanError, match=r"tour: does not apply to 'mdav'\. Add tour to --methods"):
+        shoal.sweep(people, k=[3], method="mdav", tour="savings", **OPTIONS)

@@ -86,7 +86,7 @@ def _give_up_privileges() -> None:
 
 
 def _held() -> int:
-    """Give how many bytes of addresses the process has taken: the libraries alone take most of a gigabyte."""
+    """Return how many bytes of addresses the process has taken: the libraries alone take most of a gigabyte."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 

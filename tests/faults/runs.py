@@ -35,7 +35,7 @@ def _nursery() -> subprocess.Popen[str]:
 
 @functools.cache
 def _elsewhere() -> tempfile.TemporaryDirectory[str]:
-    """Give a folder for what is shown, on a disk that is not full."""
+    """Return a folder for what is shown, on a disk that is not full."""
     return tempfile.TemporaryDirectory()
 
 
@@ -103,7 +103,7 @@ class Place:
         return [path for path in self.folder.iterdir() if path.name.startswith("masked")]
 
     def read(self) -> bytes | None:
-        """Give what the output holds, if there is one."""
+        """Return what the output holds, if there is one."""
         path = self.folder / self.output
         return path.read_bytes() if path.exists() else None
 
@@ -116,7 +116,7 @@ def records(n: int = 60) -> list[str]:
 
 
 def small(folder: Path, output: str = "masked.csv") -> Place:
-    """Give an input that is protected in memory."""
+    """Return an input that is protected in memory."""
     folder = folder / "files"
     folder.mkdir()
     (folder / "in.csv").write_text("\n".join(records()) + "\n")
@@ -124,7 +124,7 @@ def small(folder: Path, output: str = "masked.csv") -> Place:
 
 
 def large(folder: Path, output: str = "masked.parquet") -> Place:
-    """Give an input that is protected by the engine for files larger than memory, which takes folders of any size."""
+    """Return an input that is protected by the engine for files larger than memory, which takes folders of any size."""
     folder = folder / "files"
     (folder / "in").mkdir(parents=True)
     text = "\n".join(records(600)).encode()

@@ -15,6 +15,6 @@ RUNS = {"csv": 60, "parquet": 200, "arrow": 200, "xml": 200, "excel": 40, "types
 )
 def test_a_short_run_finds_nothing(name, tmp_path, capsys):
     pytest.importorskip("atheris", reason="atheris is not installed; it has no build for this system or Python")
-    # The first input may compile kernels, and on a busy machine that is longer than an input may take.
+    # The first input loads libraries, and on a busy machine that is longer than an input may take.
     options = [f"-runs={RUNS.get(name, 300)}", "-seed=1", "-timeout=600"]
     assert fuzz(name, TARGETS[name], tmp_path, options), capsys.readouterr().out

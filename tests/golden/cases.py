@@ -24,9 +24,18 @@ CASES: dict[str, dict] = {
     "pca": {"method": "pca", "quasi": NUMBERS},
     "zscores": {"method": "zscores", "quasi": NUMBERS},
     "tour": {"method": "tour", "quasi": NUMBERS},
+    "savings": {"method": "tour", "tour": "savings", "quasi": NUMBERS},
+    "npn-mhm": {"method": "npn-mhm", "quasi": NUMBERS},
+    "mdav-mhm": {"method": "mdav-mhm", "quasi": NUMBERS},
+    "cbfs-mhm": {"method": "cbfs-mhm", "quasi": NUMBERS},
     "best": {"method": "best", "quasi": NUMBERS, "budget": 2000, "seed": 7},
     "refined": {"method": "mdav", "quasi": NUMBERS, "refine": True, "budget": 1000, "seed": 7},
     "mic1d": {"method": "mic1d", "quasi": NUMBERS, "k": 20},
+    "mic1d-optimal": {"method": "mic1d", "quasi": NUMBERS, "k": 20, "partition": "optimal"},
+    "hybrid-orthogonal": {
+        **{"method": "hybrid", "quasi": ["height"], "confidential": ["income", "hours"], "k": 12, "seed": 7},
+        **{"ipso": "orthogonal", "partition": "tour", **DROPPED},
+    },
     "hybrid": {
         **{"method": "hybrid", "quasi": ["height"], "confidential": ["income", "hours"], "k": 12, "seed": 7},
         **DROPPED,
@@ -51,6 +60,10 @@ CASES: dict[str, dict] = {
         **{"method": "mdav", "quasi": ["income", "town", "grade", "gaps"], "missing": "group"},
         "levels": {"grade": ["low", "middle", "high"]},
     },
+    "best-mixed": {
+        **{"method": "best", "quasi": ["income", "town", "grade", "gaps"], "missing": "group", "budget": 20_000},
+        "levels": {"grade": ["low", "middle", "high"]},
+    },
     "attribute-blocks": {"method": "mdav", "round": False, "blocks": [["income", "hours"], ["height", "age"]]},
     "strata": {"method": "mdav", "quasi": NUMBERS, "strata": ["town"]},
     "weighted": {"method": "mdav", "quasi": NUMBERS, "weights": "weight", "preserve": "weighted_mean"},
@@ -70,6 +83,15 @@ CASES: dict[str, dict] = {
     },
     "record-blocks": {"method": "mdav", "quasi": NUMBERS, "scale": {"block_size": 20}},
     "record-cells": {"method": "mdav", "quasi": NUMBERS, "scale": {"block_size": 20, "blocking": "2^d"}},
+    "record-intervals": {
+        **{"method": "mdav", "quasi": NUMBERS},
+        "scale": {"block_size": 20, "blocking": "interval", "dimensions": ["income"]},
+    },
+    "record-order": {
+        **{"method": "mdav", "quasi": NUMBERS},
+        "scale": {"block_size": 20, "blocking": "sorted", "dimensions": ["hours"]},
+    },
+    "record-categories": {"method": "mdav", "quasi": ["income", "town"], "scale": {"block_size": 20}},
     "seams": {"method": "mdav", "quasi": NUMBERS, "scale": {"block_size": 20, "seams": True}},
 }
 
@@ -117,7 +139,7 @@ def table(records: int) -> pa.Table:
 
 
 def answer(name: str) -> str:
-    """Give the release of a case as the text of a CSV file: what it changed, and the groups of each partition."""
+    """Return the release of a case as the text of a CSV file: what it changed, and the groups of each partition."""
     groups = {} if name == "ms" else {"k": 3}
     release = shoal.protect(table(RECORDS.get(name, 60)), publish="rest", **{**groups, **CASES[name]})
     published = release.table.select([each for each in release.table.column_names if each in release.plan.changed])

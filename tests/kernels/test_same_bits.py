@@ -13,6 +13,7 @@ from shoal.kernels.ipso import synthesise
 from shoal.kernels.l_diversity import LDiversity, diversities, dominated
 from shoal.kernels.linkage import count_patterns, link_by_types, link_by_weight, link_to_nearest
 from shoal.kernels.mdav import mdav_generic
+from shoal.kernels.mixed_anneal import anneal_mixed
 from shoal.kernels.mixed_average import averages_as_they_leave
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
@@ -88,7 +89,16 @@ def linked() -> list[object]:
     ]
 
 
+def annealed():
+    attributes = Attributes(SECRET[None], BELOW, np.array([0, 9]), np.array([9]), np.array([True]))
+    near = np.stack([np.roll(ALL, -shift) for shift in range(1, 9)], axis=1).astype(np.int32)
+    labels, state = ALL // 12 % (N // 12), np.array([5], np.uint64)
+    limits = attributes, LDiversity(2.0), 0.9
+    return anneal_mixed(MIXED, limits, (4, 40), near, np.ones(N), 0.5, 3000, state, labels, watch()), labels, state
+
+
 CASES = {
+    "mixed annealing": annealed,
     "MDAV on all types": lambda: mdav_generic(MIXED, K, watch()),
     "averages": lambda: averages_as_they_leave(MIXED, ORDER[:-1]),
     "merging": merged,
@@ -112,6 +122,9 @@ CASES = {
     ),
     "hybrid": lambda: synthesise(
         X[:, :2].copy(), X[:, 2:].copy(), np.sin(X[:, :2] + ALL[:, None]), ORDER, START[::4].copy()
+    ),
+    "orthogonal hybrid": lambda: synthesise(
+        X[:, :2].copy(), X[:, 2:].copy(), np.sin(X[:, :2] + ALL[:, None]), ORDER, START[::4].copy(), orthogonal=True
     ),
 }
 

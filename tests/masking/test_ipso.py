@@ -8,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import qr
 
-from shoal.masking.ipso import least_k
+import naive
+from shoal.masking.ipso import least_k, safe_k_orthogonal
 from shoal.masking.microhybrid import microhybrid
 
 SPLITS = [(1, 0), (1, 1), (3, 0), (3, 2), (2, 5)]
 
 
-def ipso(X, Y, rng=None):
+def ipso(X, Y, rng=None, **options):
     """Synthetic values with all records in one group."""
-    return microhybrid(X, Y, np.zeros(len(X), dtype=np.int64), rng).values
+    return microhybrid(X, Y, np.zeros(len(X), dtype=np.int64), rng, **options).values
 
 
 def moments(X, Y):
@@ -49,12 +50,12 @@ def basis(A):
     return Q * np.sign(np.diag(R))
 
 
-def naive_ipso(X, Y, noise):
+def naive_ipso(X, Y, noise, *also):
     """As the literature has it: regress X and noise on Y, and give the noise the residuals' covariances."""
     length = np.linalg.norm(X - X.mean(0), axis=0)
     E = residuals(X, Y) / length
     U = basis(E)
-    V = basis(residuals(noise, Y))
+    V = basis(residuals(noise, Y, *also))
     return X + (V @ (U.T @ E) - E) * length
 
 
@@ -63,6 +64,53 @@ def test_it_is_the_ipso_of_the_literature(p, q):
     X, Y = records(40, p, q)
     expected = naive_ipso(X, Y, np.random.default_rng(5).spawn(1)[0].standard_normal((40, p)))
     np.testing.assert_allclose(ipso(X, Y, 5), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("p", "q"), SPLITS)
+def test_orthogonal_residuals_come_from_noise_that_is_regressed_on_x_as_well(p, q):
+    X, Y = records(40, p, q)
+    expected = naive_ipso(X, Y, np.random.default_rng(5).spawn(1)[0].standard_normal((40, p)), X)
+    found = ipso(X, Y, 5, orthogonal=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert np.abs(correlations_of_residuals(X, Y, found)).max() < 1e-9
+
+
+def test_orthogonal_ipso_is_the_printed_one():
+    X, Y = records(25, 1, 1)
+    noise = np.random.default_rng(8).standard_normal((25, 1))
+    expected = naive.ipso_as_printed(X[:, 0], Y[:, 0], noise[:, 0])
+    np.testing.assert_allclose(ipso(X, Y, noise, orthogonal=True)[:, 0], expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("p", "q"), SPLITS)
+def test_orthogonal_ipso_works_from_its_least_number_of_records_on_and_is_refused_below(p, q):
+    least = 2 * p + q + 1
+    X, Y = records(least, p, q)
+    assert_kept(X, ipso(X, Y, 1, orthogonal=True), Y, 1e-9)
+    with pytest.raises(ValueError, match=rf"groups of {least - 1} records? are too small .* Use -k {least} or more"):
+        ipso(X[1:], Y[1:], 1, orthogonal=True)
+
+
+def test_orthogonal_residuals_of_the_smallest_groups_leave_the_original_but_for_its_sign():
+    X, Y = records(3, 1, 0)
+    found = ipso(X, Y, 1, orthogonal=True)[:, 0]
+    across = np.linalg.svd(np.stack([np.ones(3), found]))[2][2] * np.linalg.norm(X - X.mean())
+    assert min(np.abs(X[:, 0] - X.mean() - sign * across).max() for sign in (1, -1)) < 1e-9
+    assert [safe_k_orthogonal(p, 0) for p in (1, 2, 3, 4, 5)] == [6, 7, 8, 9, 11]
+
+
+def test_a_record_that_x_singles_out_has_no_orthogonal_noise_and_its_group_grows():
+    X, Y = records(24, 1, 0)
+    X[:12] = 1.0
+    X[3] = 5.0  # the only one of its group that differs: the sum of squares is its own
+    groups = np.repeat([0, 1], 12)
+    result = microhybrid(X, Y, groups, 0, orthogonal=True)
+    assert result.fused == 1
+    assert result.room.min() > 1e-6
+    X[:] = 1.0
+    X[3] = 5.0
+    reported = microhybrid(X, Y, groups, 0, orthogonal=True).unchanged[:12, 0]  # the other group is constant
+    np.testing.assert_array_equal(np.flatnonzero(reported), [3])
 
 
 @pytest.mark.parametrize("n", [0, 7, 500])
@@ -183,13 +231,14 @@ def awkward(draw):
     return V[:, :p], V[:, p:]
 
 
-@given(awkward(), st.integers(0, 100))
-def test_constant_and_collinear_attributes_do_no_harm(sample, seed):
+@pytest.mark.parametrize("orthogonal", [False, True])
+@given(sample=awkward(), seed=st.integers(0, 100))
+def test_constant_and_collinear_attributes_do_no_harm(sample, seed, orthogonal):
     X, Y = sample
     # Values can be kept no better than their last digit is to their spread.
     spread = np.ptp(X, axis=0)
     worst = np.max(np.abs(X).max(0)[spread > 0] / spread[spread > 0], initial=1.0)
-    synthetic = ipso(X, Y, seed)
+    synthetic = ipso(X, Y, seed, orthogonal=orthogonal)
     assert_kept(X, synthetic, Y, max(1e-9, 1e-14 * worst))
     constant = np.ptp(X, axis=0) == 0
     np.testing.assert_array_equal(synthetic[:, constant], X[:, constant])

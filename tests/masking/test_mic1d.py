@@ -64,6 +64,21 @@ def test_the_values_are_those_of_the_naive_version(X, data):
     assert (np.abs(ours - slow).ravel() <= 1e-14 * width).all()
 
 
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32), k=st.integers(2, 12))
+def test_optimal_parts_are_those_of_all_cuts_with_the_least_error(seed, k):
+    X = np.random.default_rng(seed).lognormal(size=(4, 3))
+    np.testing.assert_allclose(mic1d(X, k, optimal=True), naive.mic1d(X, k, optimal=True), rtol=1e-12)
+
+
+def test_optimal_parts_lose_less_on_water_and_hide_more(nine):
+    X = nine("water-treatment")
+    plain, optimal = mic1d(X, 500), mic1d(X, 500, optimal=True)
+    assert own_range_sse(X, optimal) < own_range_sse(X, plain) / 3
+    for known in KNOWN["correlated"].values():
+        assert mean_real_k(optimal, known) > mean_real_k(plain, known)
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 20, 30])
 def test_tied_and_constant_data_are_masked_as_the_naive_version_masks_them(k):
     rng = np.random.default_rng(k)
@@ -87,8 +102,9 @@ def test_parts_of_one_value_change_nothing_and_one_part_makes_all_values_equal()
     np.testing.assert_allclose(mic1d(X, X.size), X.mean())
 
 
-def test_constant_data_come_out_as_they_went_in():
-    assert np.array_equal(mic1d(np.full((6, 2), 0.1), 5), np.full((6, 2), 0.1))
+@pytest.mark.parametrize("optimal", [False, True])
+def test_constant_data_come_out_as_they_went_in(optimal):
+    assert np.array_equal(mic1d(np.full((6, 2), 0.1), 5, optimal=optimal), np.full((6, 2), 0.1))
 
 
 def test_the_input_is_left_alone_and_its_layout_does_not_matter():
@@ -101,6 +117,7 @@ def test_the_input_is_left_alone_and_its_layout_does_not_matter():
 def test_the_largest_numbers_do_not_overflow():
     X = np.array([[1.7e308, -1.7e308], [1e308, 0.0]])
     assert np.isfinite(mic1d(X, 4)).all()
+    assert np.isfinite(mic1d(X, 2, optimal=True)).all()
 
 
 def test_no_group_of_k_records_is_promised(nine):

@@ -5,42 +5,35 @@ import pytest
 from bench.samples import distributed
 from hypothesis import given
 
+import naive
+import shoal
 from samples import loss, matrices
-from shoal.kernels.paths import nearest_next
-from shoal.kernels.standardize import standardize, within_squares
+from shoal.kernels.standardize import standardize
+from shoal.partitioning.cbfs import cbfs
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.optimal_cut import cut
-from shoal.partitioning.orderings import principal_order, zscore_order
-
-
-def nearest_next_order(X: np.ndarray, watch: np.ndarray | None = None) -> np.ndarray:
-    """Order records by the nearest point next [1]_: from the one farthest from the mean to the nearest not yet visited.
-
-    No method of the package cuts this line: the tour, which is joined by the same kernel, is shorter.
-
-    References
-    ----------
-    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
-       microaggregation", VLDB Journal 15 (2006) 355-369 (NPN-MHM).
-    """
-    watch = np.zeros(2, np.int64) if watch is None else watch
-    rows = within_squares(X)
-    start = int(np.argmax(((rows - rows.mean(axis=0)) ** 2).sum(axis=1)))
-    order = nearest_next(rows, np.arange(len(rows)), start, watch)
-    return np.arange(len(rows)) if watch[1] != 0 else order
-
-
-def mdav_order(X: np.ndarray, k: int) -> np.ndarray:
-    """Order records by MDAV [1]_: its groups one after the other, as they are formed (MDAV-MHM)."""
-    return np.argsort(mdav(X, k), kind="stable")
-
+from shoal.partitioning.orderings import (
+    cbfs_mhm,
+    group_order,
+    mdav_mhm,
+    nearest_next_order,
+    npn_mhm,
+    principal_order,
+    zscore_order,
+)
 
 ORDERINGS = {
     "principal": principal_order,
     "zscore": zscore_order,
     "nearest next": nearest_next_order,
-    "mdav": lambda X: mdav_order(X, min(3, len(X))),
+    "mdav": lambda X: group_order(X, mdav(X, min(3, len(X)))),
+    "cbfs": lambda X: group_order(X, cbfs(X, min(3, len(X)))),
 }
+KINDS = ["uniform", "clustered", "skewed", "lattice"]
+
+
+def records(kind: str, n: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 6, (n, 3)) * 1.0 if kind == "lattice" else distributed(kind, n, 3)
 
 
 @pytest.mark.parametrize("name", ORDERINGS)
@@ -59,25 +52,53 @@ def test_few_records_of_many_attributes_are_ordered(name, n):
     assert sorted(ORDERINGS[name](X)) == list(range(n))
 
 
-@pytest.mark.parametrize("name", ORDERINGS)
+@pytest.mark.parametrize("name", ["principal", "zscore", "nearest next"])
 def test_records_that_are_all_alike_keep_their_order(name):
     assert ORDERINGS[name](np.full((20, 3), 0.1)).tolist() == list(range(20))
 
 
-def naive_walk(X: np.ndarray) -> list[int]:
-    """From the record farthest from the mean, always to the nearest that was not visited."""
-    order = [int(np.argmax(((X - X.mean(axis=0)) ** 2).sum(axis=1)))]
-    left = set(range(len(X))) - set(order)
-    while left:
-        order.append(min(left, key=lambda i: (((X[i] - X[order[-1]]) ** 2).sum(), i)))
-        left.remove(order[-1])
-    return order
-
-
-@pytest.mark.parametrize("kind", ["uniform", "clustered", "skewed", "lattice"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_nearest_point_next_is_the_naive_walk(kind):
-    X = np.random.default_rng(0).integers(0, 6, (400, 3)) * 1.0 if kind == "lattice" else distributed(kind, 400, 3)
-    assert nearest_next_order(X).tolist() == naive_walk(X)
+    X = records(kind, 300)
+    assert nearest_next_order(X).tolist() == naive.nearest_next_order(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_cbfs_forms_the_naive_groups(kind, k):
+    X = records(kind, 101)
+    assert cbfs(X, k).tolist() == naive.cbfs(X, k).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_are_walked_through_as_the_naive_walk_does(kind):
+    X = records(kind, 101)
+    for labels in (mdav(X, 3), cbfs(X, 4)):
+        assert group_order(X, labels).tolist() == naive.group_order(X, labels)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_method_is_the_optimal_cut_of_its_line(kind):
+    X, k = records(kind, 150), 4
+    lines = {
+        npn_mhm: naive.nearest_next_order(X),
+        mdav_mhm: naive.group_order(X, naive.mdav(X, k)),
+        cbfs_mhm: naive.group_order(X, naive.cbfs(X, k)),
+    }
+    for method, line in lines.items():
+        expected = float(naive.exact_cut_cost(X[line], k))
+        assert loss(X, method(X, k)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["npn-mhm", "mdav-mhm", "cbfs-mhm"])
+@given(X=matrices())
+def test_every_group_has_k_to_2k_less_one_records(method, X):
+    k = min(3, len(X))
+    if k < 2:
+        return
+    sizes = np.bincount(shoal.partition(X, k, method))
+    assert sizes.min() >= k
+    assert len(X) < 2 * k or sizes.max() < 2 * k
 
 
 @pytest.mark.parametrize(("name", "published"), [("census", [6.21, 11.05, 20.23]), ("tarragona", [17.5, 28.2, 38.7])])
@@ -88,11 +109,16 @@ def test_nearest_point_next_has_its_known_loss(reference, name, published):
         assert 100 * loss(Z, cut(Z, order, k)) / Z.size == pytest.approx(expected, abs=0.05)
 
 
-def test_mdav_order_has_its_groups_one_after_the_other():
+@pytest.mark.parametrize("method", [mdav_mhm, cbfs_mhm])
+def test_the_cut_never_loses_more_than_the_groups_it_started_from(method):
     X = distributed("skewed", 101, 3)
-    along = mdav(X, 4)[mdav_order(X, 4)]
-    assert (np.diff(along) >= 0).all()
-    assert loss(X, cut(X, mdav_order(X, 4), 4)) <= loss(X, mdav(X, 4)) * (1 + 1e-12)
+    start = {mdav_mhm: mdav, cbfs_mhm: cbfs}[method]
+    assert loss(X, method(X, 4)) <= loss(X, start(X, 4)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("method", [npn_mhm, mdav_mhm, cbfs_mhm])
+def test_a_method_that_is_stopped_forms_no_groups(method):
+    assert (method(distributed("uniform", 50, 3), 3, watch=np.array([0, 1])) == -1).all()
 
 
 def test_an_ordering_that_is_stopped_leaves_the_records_as_they_stand():

@@ -143,5 +143,5 @@ def test_pool_holds_every_group_once_the_first_met_first():
 def test_without_highs_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
     X = small("random", 12, 2, 0)
-    with pytest.raises(MissingExtra, match=r"shoal\[bounds\]"):
+    with pytest.raises(MissingExtra, match=r"shoal-sdc\[bounds\]"):
         recombine(X, 3, [mdav(X, 3), random_partition(12, 3, 1)])

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
+import shoal
 from samples import loss, matrices
 from shoal.kernels.standardize import standardize
 from shoal.partitioning.optimal_cut import OPENED_BEST_UP_TO, best_openings, cut, cut_each, longest_edge, univariate
@@ -47,6 +48,42 @@ def test_tour_of_few_records_is_the_shortest(seed):
     X = np.random.default_rng(seed).normal(size=(7, 2))
     shortest = min(length(X, np.array([0, *rest])) for rest in permutations(range(1, 7)))
     assert length(X, tour(X)) == pytest.approx(shortest)
+
+
+@pytest.mark.parametrize("n", [5, 40, 150])
+def test_the_savings_tour_makes_the_joins_of_clarke_and_wright(n):
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    line = tour(X, how="savings")
+    edges = {tuple(sorted(edge)) for edge in zip(line.tolist(), np.roll(line, -1).tolist(), strict=True)}
+    joins = naive.savings_joins(X)
+    assert len(joins) == n - 1
+    assert joins <= edges
+
+
+def test_the_savings_tour_of_many_records_is_whole_and_not_shorter_than_the_refined_one(monkeypatch):
+    monkeypatch.setattr("shoal.partitioning.tours.ALL_PAIRS", 100)
+    X = distributed("clustered", 600, 3)
+    line = tour(X, how="savings")
+    assert sorted(line) == list(range(600))
+    assert length(X, tour(X)) <= length(X, line)
+
+
+@pytest.mark.parametrize(
+    ("method", "how", "sentence"),
+    [
+        ("mdav", "savings", "tour: does not apply to method 'mdav'; it goes with 'tour'"),
+        ("tour", "longest", "tour: must be 'refined' or 'savings'"),
+    ],
+)
+def test_a_tour_that_cannot_be_is_said(method, how, sentence):
+    with pytest.raises(shoal.PlanError, match=sentence):
+        shoal.partition(distributed("uniform", 20, 2), 3, method, tour=how)
+
+
+def test_the_estimator_cuts_the_tour_that_it_is_asked_for():
+    X = distributed("clustered", 200, 3)
+    fitted = shoal.Microaggregation(k=4, method="tour", tour="savings").fit(X)
+    assert fitted.labels_.tolist() == shoal.partition(X, 4, "tour", tour="savings").tolist()
 
 
 def test_tour_goes_round_a_circle():
@@ -251,3 +288,8 @@ def test_watch_stops_a_search_from_another_thread():
     worker.join(timeout=300)
     assert not worker.is_alive()
     assert (labels[0] == -1).all()
+
+
+def test_a_matrix_of_complex_numbers_is_refused():
+    with pytest.raises(shoal.DataError, match="must hold numbers only"):
+        shoal.partition(np.ones((9, 2), dtype=complex), k=3, method="tour")

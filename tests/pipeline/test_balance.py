@@ -57,6 +57,50 @@ def test_the_literal_distances_have_a_name():
     assert space.apart.tolist() == [1, 1, 1]
 
 
+def printed_mdav_generic(age, size, town, k):
+    """MDAV-generic of the paper on raw columns: z-scores, levels apart / number of levels, 0 or 1; Euclidean."""
+    z = (age - age.mean()) / age.std()
+    place = np.array([LEVELS["size"].index(each) for each in size])
+
+    def distance(a, b):
+        levels = abs(a[1] - b[1]) / len(LEVELS["size"])
+        return ((a[0] - b[0]) ** 2 + levels**2 + (a[2] != b[2])) ** 0.5
+
+    def average(rows):
+        towns = [town[i] for i in rows]
+        median = sorted(place[rows])[(len(rows) - 1) // 2]
+        return z[rows].mean(), median, min(set(towns), key=lambda each: (-towns.count(each), each))
+
+    def of(i):
+        return z[i], place[i], town[i]
+
+    left, groups = list(range(len(z))), []
+
+    def around(i):
+        nearest = sorted(left, key=lambda j: distance(of(i), of(j)))[:k]
+        groups.append(frozenset(nearest))
+        left[:] = [j for j in left if j not in nearest]
+
+    while len(left) >= 3 * k:
+        x_r = max(left, key=lambda i: distance(of(i), average(left)))
+        x_s = max(left, key=lambda i: distance(of(i), of(x_r)))
+        around(x_r)
+        around(x_s if x_s in left else max(left, key=lambda i: distance(of(i), of(x_r))))
+    if len(left) >= 2 * k:
+        around(max(left, key=lambda i: distance(of(i), average(left))))
+    return {*groups, frozenset(left)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_literal_distances_give_the_groups_of_the_paper(seed):
+    rng = np.random.default_rng(seed)
+    age, size, town = rng.normal(40, 9, 47), rng.choice(["S", "M", "L"], 47), rng.choice(["Ayr", "Rye", "Wem"], 47)
+    table = pa.table({"age": age, "size": size, "town": town})
+    release = shoal.protect(table, k=3, method="mdav", quasi=[*TYPES], levels=LEVELS, distance="mdav-generic")
+    found = {frozenset(np.flatnonzero(release.groups == g).tolist()) for g in np.unique(release.groups)}
+    assert found == printed_mdav_generic(age, size.tolist(), town.tolist(), 3)
+
+
 def test_an_attribute_weight_multiplies_squared_distances():
     table = pa.table({"age": [1, 2, 3, 4], "size": ["S", "M", "L", "S"], "town": ["a", "b", "a", None]})
     weights = {"age": 3.0, "size": 5.0, "town": 7.0}

@@ -116,10 +116,8 @@ def test_with_enough_time_groups_are_generated_and_recombined(monkeypatch):
     assert loss(X, labels) <= loss(X, mdav(X, 3)) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    "option", [{"bound": True}, {"refine": True}, {"budget": 1000}, {"scale": {"block_size": 20, "seams": True}}]
-)
-def test_options_of_a_search_are_refused_on_categories_and_missing_values(option):
+@pytest.mark.parametrize("option", [{"bound": True}, {"scale": {"block_size": 20, "seams": True}}])
+def test_bounds_and_seams_are_refused_on_categories_and_missing_values(option):
     rng = np.random.default_rng(5)
     numbers = rng.normal(size=60)
     table = pa.table({"a": numbers, "town": rng.choice(["n", "s"], 60), "gap": [None, *numbers[1:]]})
@@ -128,6 +126,48 @@ def test_options_of_a_search_are_refused_on_categories_and_missing_values(option
     if "scale" not in option:
         with pytest.raises(shoal.PlanError, match="but 'gap' has missing values"):
             shoal.protect(table, k=5, quasi=["a", "gap"], publish="rest", missing="group", **option)
+
+
+@pytest.mark.parametrize("gaps", [{}, {"missing": "group"}])
+@pytest.mark.parametrize("limits", [{}, {"l": 2}, {"t": 0.3}, {"l": 2, "t": 0.3}])
+def test_a_search_over_every_type_releases_no_more_loss_than_mdav(gaps, limits):
+    rng = np.random.default_rng(5)
+    n = 150
+    table = pa.table(
+        {
+            "a": pa.array(rng.lognormal(size=n), mask=(rng.random(n) < 0.1) & bool(gaps)),
+            "town": pa.array(rng.choice(["n", "s", "w"], n), mask=(rng.random(n) < 0.1) & bool(gaps)),
+            "grade": rng.choice(["low", "middle", "high"], n),
+            "since": np.datetime64("2001-03-01") + rng.integers(0, 4000, n),
+            "owner": rng.random(n) < 0.3,
+            "ill": rng.choice(["flu", "cold", "none"], n),
+        }
+    )
+    quasi = ["a", "town", "grade", "since", "owner"]
+    options = {
+        "k": 4,
+        "quasi": quasi,
+        "levels": {"grade": ["low", "middle", "high"]},
+        "confidential": ["ill"],
+        **gaps,
+        **limits,
+    }
+    searches = ({"method": "best", "budget": 40_000}, {"method": "mdav", "refine": True, "budget": 40_000}, {})
+    before = shoal.protect(table, method="mdav", **options).loss()["SSE"]
+    found = [shoal.protect(table, **options, **search) for search in searches]
+    assert found[2].plan.method == "best"
+    for release in found:
+        assert release.loss()["SSE"] < 0.99 * before
+        assert np.bincount(release.groups).min() >= 4
+
+
+def test_a_search_within_limits_ends_no_worse_with_more_steps():
+    rng = np.random.default_rng(9)
+    table = pa.table({"a": rng.normal(size=120), "b": rng.normal(size=120), "ill": rng.integers(0, 4, 120)})
+    options = {"k": 3, "quasi": ["a", "b"], "confidential": ["ill"], "l": 3, "method": "best"}
+    losses = [shoal.protect(table, budget=steps, **options).loss()["SSE"] for steps in (600, 6_000, 60_000)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[2] < losses[0]
 
 
 def test_imputed_values_allow_a_search_but_no_bound():

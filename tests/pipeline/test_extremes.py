@@ -14,7 +14,7 @@ import shoal
 
 MOST = np.finfo(np.float64).max
 TINY = 5e-324  # the least number above zero
-FORMING = ["mdav", "vmdav", "pca", "zscores", "tour", "best", "auto"]
+FORMING = ["mdav", "vmdav", "pca", "zscores", "tour", "npn-mhm", "mdav-mhm", "cbfs-mhm", "best", "auto"]
 OPTIONS = {"best": {"budget": 300}}
 STEPS = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0, 5.0, 8.0, 9.0])  # 13 records, with ties
 
@@ -91,7 +91,7 @@ def test_mic1d_stays_within_the_range_or_asks_for_a_larger_k(values):
     try:
         release = shoal.protect(pa.table({"x": values, "y": STEPS[::-1]}), k=5, quasi=["x", "y"], method="mic1d")
     except shoal.DataError as error:  # ties come out as they were
-        refused(error, "take a larger k")
+        refused(error, "Use a larger -k")
         return
     published, everything = release.table["x"].to_numpy(), np.r_[values, STEPS]
     assert np.isfinite(published).all()

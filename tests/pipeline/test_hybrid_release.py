@@ -96,6 +96,90 @@ def test_k_of_all_records_is_ipso_on_the_file():
     np.testing.assert_allclose(columns(release.table, ["debt", "income"])[order], expected)
 
 
+@pytest.mark.parametrize("k", [7, 20, 120])
+@pytest.mark.parametrize("ipso", ["independent", "orthogonal"])
+def test_both_forms_of_ipso_keep_means_and_covariances_up_to_k_of_all_records(ipso, k):
+    table = people()
+    release = shoal.protect(table, publish="rest", **{**HYBRID, "k": k}, ipso=ipso, seed=5)
+    assert_kept(table, release, ["income", "debt"], ["age", "height"])
+    products = []
+    for g in np.unique(release.groups):
+        members = release.groups == g
+        V, W = (columns(each, ["income", "debt", "age", "height"])[members] for each in (table, release.table))
+        A = np.column_stack([np.ones(len(V)), V[:, 2:]])
+        E, new = (x - A @ np.linalg.lstsq(A, x)[0] for x in (V[:, :2], W[:, :2]))
+        products.append(np.abs(E.T @ new / np.outer(np.linalg.norm(E, axis=0), np.linalg.norm(new, axis=0))).max())
+    assert (max(products) < 1e-9) == (ipso == "orthogonal")
+    assert any("avoid the direction of the original" in note for note in release.notes) == (ipso == "orthogonal")
+    assert any("Use -k 9" in note for note in release.notes) == (ipso == "orthogonal" and k == 7)
+
+
+def test_revisions_with_orthogonal_residuals_show_the_original_and_the_warning_says_so():
+    rng = np.random.default_rng(3)
+    y, n = rng.normal(size=12), 12
+    x = 2 * y + rng.normal(size=n)
+    beside = np.column_stack([np.ones(n), y])
+    avoided = [*beside.T]
+    for revision in range(10):
+        corrected = pa.table({"y": y, "x": x + np.eye(n)[0] * 1e-6 * revision})
+        release = shoal.protect(corrected, k=n, method="hybrid", quasi="y", confidential="x", ipso="orthogonal", seed=1)
+        published = release.table["x"].to_numpy()
+        fit = beside @ np.linalg.lstsq(beside, published)[0]
+        avoided.append((published - fit) / np.linalg.norm(published - fit))
+    residuals = np.linalg.svd(np.array(avoided))[2][-1] * np.linalg.norm(published - fit)
+    assert min(abs(fit + sign * residuals - x).max() for sign in (1, -1)) < 1e-3
+    assert any("or with a record corrected" in note for note in release.notes)
+
+
+def test_the_two_forms_of_ipso_share_no_noise_and_neither_do_other_groups():
+    # With the same noise z, residuals of both forms would differ by a multiple of the original ones; and so would
+    # orthogonal ones of a group with one more member, or beside another quasi-identifier.
+    table = people(24).select(["age", "income"])
+    asked = {"method": "hybrid", "confidential": ["income"], "seed": 5}
+    x = table["income"].to_numpy() - table["income"].to_numpy().mean()
+    forms = [
+        shoal.protect(table, k=24, publish=["age"], **asked),
+        shoal.protect(table, k=24, publish=["age"], ipso="orthogonal", **asked),
+        shoal.protect(table, k=24, quasi=["age"], ipso="orthogonal", **asked),
+    ]
+    assert shoal.protect(table, k=24, publish=["age"], ipso="orthogonal", **asked).table.equals(forms[1].table)
+    values = [form.table["income"].to_numpy() for form in forms]
+    published = [each - each.mean() for each in values]
+    for one in (0, 2):
+        rest = published[one] - published[1] * (published[one] @ published[1]) / (published[1] @ published[1])
+        assert abs(rest @ x) / np.linalg.norm(rest) / np.linalg.norm(x) < 0.9
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"partition": name} for name in ("mdav", "pca", "zscores", "tour")),
+        {"partition": "vmdav", "gain": 1.1},
+        {"partition": "best", "budget": 50},
+        {"partition": "tour", "refine": True, "budget": 50},
+    ],
+)
+def test_any_method_may_form_the_groups(options):
+    table = people()
+    release = shoal.protect(table, publish="rest", **HYBRID, **options, seed=5)
+    assert_kept(table, release, ["income", "debt"], ["age", "height"])
+    effort = {name: value for name, value in options.items() if name != "partition"}
+    V = columns(table, ["age", "height", "income", "debt"])[
+        np.lexsort(columns(table, ["debt", "income", "height", "age"]).T)
+    ]
+    alone = shoal.partition(V, 10, options["partition"], **effort)
+    assert sorted(np.bincount(alone)) == sorted(np.bincount(release.groups))
+
+
+def test_one_attribute_may_be_partitioned_optimally():
+    table = people().select(["income"])
+    release = shoal.protect(table, k=10, method="hybrid", confidential=["income"], partition="univariate", seed=5)
+    x = table["income"].to_numpy()
+    for g in np.unique(release.groups):
+        members = np.sort(x[release.groups == g])
+        assert ((x >= members[0]) & (x <= members[-1])).sum() == len(members)
+
+
 @pytest.mark.parametrize("k", [10, 30, 50])
 def test_hybrid_data_are_linked_about_as_often_as_averages_and_keep_more(reference_file, k):
     asked = {"confidential": FEW, "identifiers": ["PEARNVAL", "ERNVAL"], "publish": "rest"}  # what would give FEW away
@@ -116,7 +200,8 @@ def test_the_summary_measures_what_was_preserved():
     for row in found["preserved"]["attributes"].values():
         assert row["lemma_2"]["measured"] <= row["lemma_2"]["bound"]
         assert len(row["moments"]["third"]) == len(row["moments"]["fourth"]) == 2
-    assert {row["statistic"] for row in found["subdomains"]} == {"mean", "variance", "correlation"}
+    statistics = {"mean", "variance", "third moment", "fourth moment", "correlation"}
+    assert {row["statistic"] for row in found["subdomains"]} == statistics
     assert min(row["records"] for row in found["subdomains"]) >= 20
     assert shoal.protect(people(39), publish="rest", **HYBRID).summary()["hybrid"]["subdomains"] == []
     assert list(summary["loss"]["attributes"]) == ["income", "debt"]
@@ -124,8 +209,14 @@ def test_the_summary_measures_what_was_preserved():
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.integers(20, 60), st.integers(14, 20), st.booleans())
-def test_collinear_and_constant_columns_are_kept_too(seed, n, k, mask_quasi):
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(20, 60),
+    st.integers(14, 20),
+    st.booleans(),
+    st.sampled_from(["independent", "orthogonal"]),
+)
+def test_collinear_and_constant_columns_are_kept_too(seed, n, k, mask_quasi, ipso):
     rng = np.random.default_rng(seed)
     a, y = rng.lognormal(size=n), rng.normal(size=n)
     table = pa.table(
@@ -133,7 +224,7 @@ def test_collinear_and_constant_columns_are_kept_too(seed, n, k, mask_quasi):
     )
     X = ["a", "b", "same", "few"]
     options = {"k": min(k, n), "method": "hybrid", "quasi": ["y", "z"], "confidential": X, "mask_quasi": mask_quasi}
-    release = shoal.protect(table, **options)
+    release = shoal.protect(table, **options, ipso=ipso)
     assert_kept(table, release, X, [] if mask_quasi else ["y", "z"])
     np.testing.assert_allclose(release.table["b"].to_numpy(), 3 - 2 * release.table["a"].to_numpy(), atol=1e-8)
     assert any("'same' is the same for all members" in note for note in release.notes)
@@ -376,3 +467,14 @@ def test_a_folder_is_made_hybrid_in_pieces(run, tmp_path):
     code, out, _ = run("--method", "ms", "--alpha", 0.3, "--confidential", "income", "--publish-rest", "-o", "ms.csv")
     assert code == 0
     assert "made hybrid by ms" in out
+
+
+def test_a_record_that_alone_varies_is_refused_with_the_printed_ipso():
+    x = np.ones(40)
+    x[7] = 5.0
+    table = pa.table({"x": x, "y": np.random.default_rng(0).normal(size=40)})
+    asked = {"k": 20, "method": "hybrid", "confidential": ["x", "y"], "seed": 1}
+    with pytest.raises(
+        shoal.DataError, match=r"could be computed, because no other record varies in it. Leave out --ipso"
+    ):
+        shoal.protect(table, **asked, ipso="orthogonal")

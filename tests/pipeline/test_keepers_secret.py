@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from hybrid_samples import HYBRID, MS, people
-from shoal.pipeline.keeper import keepers_secret, record_bits
+from shoal.pipeline.keeper import group_bits, keepers_secret, record_bits
 
 MIXED = {**HYBRID, "confidential": ["income", "debt", "ill"], "publish": "rest"}
 NOISY = {**MS, "publish": "rest"}
@@ -89,7 +89,7 @@ def pairs(release):
     return sorted(zip(release.table["income"].to_pylist(), release.table["debt"].to_pylist(), strict=True))
 
 
-@pytest.mark.parametrize("asked", [MIXED, NOISY])
+@pytest.mark.parametrize("asked", [MIXED, {**MIXED, "ipso": "orthogonal"}, NOISY])
 def test_the_same_data_give_the_same_values_in_any_format_order_and_list(asked, tmp_path):
     table = people()
     release = shoal.protect(table, **asked)
@@ -134,6 +134,15 @@ def test_random_numbers_are_even_and_equal_records_have_their_own():
     assert abs((bits >> np.uint64(63)).mean() - 0.5) < 0.05
     np.testing.assert_array_equal(record_bits(b"s", np.abs(rows), 3), bits)
     assert not np.intersect1d(record_bits(b"t", rows, 3), bits).size
+
+
+def test_another_member_gives_other_numbers_to_a_whole_group():
+    members = np.arange(8.0).reshape(4, 2)
+    bits = group_bits(b"s", members, 3)
+    assert len(np.unique(bits)) == 12
+    assert not np.intersect1d(group_bits(b"s", members[:3], 3), bits).size
+    assert not np.intersect1d(group_bits(b"s", members[:, :1], 3), bits).size
+    np.testing.assert_array_equal(group_bits(b"s", members * -1 + 0.0, 3), group_bits(b"s", -members, 3))
 
 
 @pytest.mark.parametrize("asked", [MIXED, NOISY])

@@ -93,7 +93,7 @@ def people(n: int = 207, **more: object) -> pa.Table:
         ({"missing": "suppress"}, "missing: does not apply with --epsilon: .* the middle of its --bounds"),
         (
             {"scale": {"block_size": 100}},
-            "scale: does not apply with --epsilon: record blocks would depend on the data",
+            "scale.block_size: does not apply with --epsilon: record blocks would depend on the data",
         ),
         ({"types": {"age": "ordinal"}}, "epsilon: cannot protect 'age', which is ordinal: only continuous"),
         ({"levels": {"age": [1, 2]}}, "epsilon: cannot protect 'age', which is ordinal"),
@@ -130,7 +130,7 @@ def test_engines_that_divide_records_and_sweeps_refuse_epsilon(tmp_path, monkeyp
     assert choose.engine_for(large.updated(epsilon=None, bounds={}))[0] == "file"
     with pytest.raises(shoal.PlanError, match="epsilon: does not apply to a sweep"):
         shoal.sweep(people(), [20], "auto", identifiers=["name"], epsilon=1, bounds=BOUNDS)
-    with pytest.raises(shoal.PlanError, match="method: 'insensitive' cannot be swept"):
+    with pytest.raises(shoal.PlanError, match="method: 'insensitive' does not apply to a sweep"):
         shoal.sweep(people(), [20], "insensitive", epsilon=1, bounds=BOUNDS)
 
 

@@ -351,6 +351,17 @@ def test_filled_medoids_miss_nothing():
     assert release.table["b"].null_count == 0
 
 
+@pytest.mark.parametrize("aggregate", ["mean", "medoid"])
+def test_gaps_are_filled_in_groups_that_are_t_close_too(aggregate):
+    rng = np.random.default_rng(0)
+    gaps = [None if gap else x for gap, x in zip(rng.random(90) < 0.5, rng.normal(size=90), strict=True)]
+    table = pa.table({"a": rng.normal(size=90), "b": gaps, "secret": rng.integers(0, 4, 90)})
+    release = shoal.protect(table, k=2, confidential="secret", t=0.4, missing="impute", aggregate=aggregate)
+    published = release.table.to_pandas()
+    assert published[["a", "b"]].notna().all(axis=None)
+    assert published.groupby(["a", "b"]).size().min() >= 2
+
+
 def test_zero_has_no_sign_for_diversity():
     table = pa.table({"c": [0.0, -0.0] * 20, "a": np.random.default_rng(0).normal(size=40)})
     with pytest.raises(shoal.DataError, match="'c'"):
@@ -526,7 +537,10 @@ def test_groups_at_seams_have_k_to_2k_less_1_records_and_lose_no_more_than_befor
     [
         ({"blocks": [["a"], ["b"]], "scale": {"block_size": 100, "seams": True}}, "several attribute blocks"),
         ({"quasi": ["a", "g"], "types": {"g": "nominal"}, "scale": {"block_size": 100, "seams": True}}, "scale.seams"),
-        ({"quasi": ["s"], "scale": {"block_size": 100}}, "cannot divide records by nominal attributes alone"),
+        (
+            {"quasi": ["s"], "scale": {"block_size": 100, "blocking": "2^d"}},
+            "cannot divide records by nominal attributes alone",
+        ),
         ({"quasi": ["a"], "engine": "spark"}, "engine: 'spark' does not apply to a dataframe in memory"),
         ({"quasi": ["a"], "engine": "file"}, "engine: 'file' does not apply to a dataframe in memory"),
     ],

@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 
 from shoal import PlanError, __version__
 from shoal.cli import app
-from shoal.cli.options import PANELS, PlanCommand, takes_plan
+from shoal.cli.commands import PlanCommand
+from shoal.cli.options import PANELS, takes_plan
 from shoal.plan import Csv, Plan, Scale
 from shoal.plan.commands import arguments
 from shoal.plan.fields import GROUPS, option
 from shoal.plan.options import choices_of, options_of, read
 
 OPTIONS = options_of(Plan)
-PROTECT = get_command(app).commands["protect"]
+PROTECT = get_command(app).commands["protect"].loaded
 TAKEN: list[dict[str, Any]] = []
 taking = typer.Typer()
 taking.command()(takes_plan()(lambda options: TAKEN.append(options)))
@@ -83,10 +84,10 @@ def test_the_help_names_every_choice():
 @pytest.mark.parametrize("command", ["sweep", "edits", "check", "assess"])
 def test_other_commands_spell_and_describe_fields_alike(command):
     mine = {each.name: each.help for each in PROTECT.params}
-    shared = [each for each in get_command(app).commands[command].params if each.name in mine]
-    own = {"k", "plan", "report", "overwrite", "as_json", "data", "seed"}
+    shared = [each for each in get_command(app).commands[command].loaded.params if each.name in mine]
+    own = {"k", "plan", "output", "report", "overwrite", "as_json", "data", "seed"}
     if command in ("check", "assess"):  # which look at a masked file
-        own |= {"quasi", "confidential", "weights", "edits"}
+        own |= {"quasi", "confidential", "weights", "edits", "block"}
     assert len(shared) > 5
     assert not [each.name for each in shared if each.name not in own and each.help != mine[each.name]]
 

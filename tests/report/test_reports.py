@@ -278,7 +278,7 @@ for module in ("altair", "jinja2", "vl_convert"):
         del sys.modules[name]
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.count("needs an extra that is not installed: pip install 'shoal[report]'") == 3
+    assert said.count("needs an extra that is not installed: pip install 'shoal-sdc[report]'") == 3
 
 
 def contrast(one, two):

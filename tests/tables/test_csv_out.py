@@ -28,7 +28,7 @@ def rewritten(tmp_path):
 
 @pytest.fixture
 def written(tmp_path):
-    """Give the text of a dataframe as CSV."""
+    """Return the text of a dataframe as CSV."""
 
     def _write(frame):
         write_table(open_table(frame), tmp_path / "out", "csv")

@@ -480,5 +480,5 @@ def test_without_openpyxl_the_extra_is_named(saved, monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"shoal\[stat\]"):
+    with pytest.raises(MissingExtra, match=r"shoal-sdc\[stat\]"):
         read_excel(path)

@@ -165,5 +165,5 @@ def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch, module):
     write_table(Table(survey()), tmp_path / "t.sav", "sav")
     monkeypatch.setitem(sys.modules, module, None)
     act = opened if module.endswith("parser") else partial(write_table, Table(survey()), kind="sav")
-    with pytest.raises(MissingExtra, match=r"ing SPSS files needs an extra .*shoal\[stat\]"):
+    with pytest.raises(MissingExtra, match=r"ing SPSS files needs an extra .*shoal-sdc\[stat\]"):
         act(tmp_path / "t.sav")

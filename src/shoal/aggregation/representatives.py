@@ -12,7 +12,9 @@ from shoal.kernels.groups import convex_medians, gathered, least_distant, means,
 Labels = NDArray[np.int64]
 Column = NDArray[np.float64]
 Places = NDArray[np.int64]
-Aggregate = Literal["mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode"]
+Aggregate = Literal[
+    "mean", "geometric_mean", "median", "lower_median", "order_statistic", "trimmed_mean", "convex_median", "mode"
+]
 
 
 _SMALL = 64  # members of groups that are sorted by insertion
@@ -49,6 +51,7 @@ def aggregate(
     how: Aggregate,
     *,
     trim: int = 0,
+    rank: float = 0.5,
     weights: Column | None = None,
     levels: int = 0,
     fill: bool = False,
@@ -61,6 +64,8 @@ def aggregate(
       reaches half of the group's, or the mean of this and the next if it is exactly half. Of levels it is always
       the lower one, which occurs in the group.
     - ``lower_median`` is that one, of numbers too: what is published occurs in the group.
+    - ``order_statistic``: the value at `rank`, 1 for the least, or at a share of the group below 1: of N members the
+      one at ceil(rank * N), which is the lower median at 0.5. It occurs in the group; without weights only.
     - ``trimmed_mean`` lies between mean and median; without weights only.
     - ``convex_median``, of levels: the lower median after the frequencies f were made convex,
       f_c(i) = min(max of f(j) over j <= i, max of f(j) over j >= i) [1]_. Like a mean, it may be a level between
@@ -83,18 +88,20 @@ def aggregate(
     """
     if how == "trimmed_mean" and weights is not None:
         raise ValueError("the trimmed mean has no weighted version")
+    if how == "order_statistic" and weights is not None:
+        raise ValueError("order statistics have no weighted version")
     if how == "convex_median" and levels == 0:
         raise ValueError("the convex median is one of levels")
     published = np.full(int(labels.max()) + 1, np.nan)
     taking_part = members(codes, labels, weights)
-    published[taking_part.groups] = _representatives(taking_part, how, trim, levels)
+    published[taking_part.groups] = _representatives(taking_part, how, trim, rank, levels)
     missing = np.isnan(codes)
     if missing.any() and not fill:
         published[outweighed(~missing, labels, weights)] = np.nan
     return published[labels]
 
 
-def _representatives(of: Members, how: Aggregate, trim: int, levels: int) -> Column:
+def _representatives(of: Members, how: Aggregate, trim: int, rank: float, levels: int) -> Column:
     match how:
         case "mean":
             return _means(of, of.starts[:-1], of.starts[1:])
@@ -104,6 +111,8 @@ def _representatives(of: Members, how: Aggregate, trim: int, levels: int) -> Col
             return _lower_medians(of) if levels > 0 else _medians(of)
         case "lower_median":
             return _lower_medians(of)
+        case "order_statistic":
+            return _order_statistics(of, rank)
         case "trimmed_mean":
             skip = np.minimum(trim, (np.diff(of.starts) - 1) // 2)
             return _means(of, of.starts[:-1] + skip, of.starts[1:] - skip)
@@ -125,6 +134,14 @@ def _medians(of: Members) -> Column:
 def _lower_medians(of: Members) -> Column:
     lower, _ = middle(of.weights, of.starts)
     return of.values[lower]
+
+
+def _order_statistics(of: Members, rank: float) -> Column:
+    """Return the value at a rank, the last one in groups that have fewer; a share is rounded up to a rank."""
+    sizes = np.diff(of.starts)
+    # a share such as 0.07 of a hundred is seven, whatever doubles make of it
+    ranks = np.ceil(np.round(rank * sizes, 9)) if rank < 1 else np.minimum(rank, sizes)
+    return of.values[of.starts[:-1] + ranks.astype(np.int64) - 1]
 
 
 def _geometric_means(of: Members) -> Column:

@@ -24,6 +24,9 @@ METHODS = {
     "univariate": "univariate: one attribute, optimal",
     "pca": "pca: along the first principal component",
     "zscores": "zscores: along the sum of z-scores",
+    "npn-mhm": "npn-mhm: from record to nearest record, cut best",
+    "mdav-mhm": "mdav-mhm: along the groups of mdav, cut best",
+    "cbfs-mhm": "cbfs-mhm: along the groups of cbfs, cut best",
 }
 ENDINGS = {
     "csv": "CSV",
@@ -131,7 +134,7 @@ class Choices:
         return _levels(typed) if typed.strip() else list(self.known_levels.get(name, []))
 
     def options(self) -> dict[str, Any]:
-        """Give the options of the plan: what is usual is left out, and what does not apply to the rest."""
+        """Return the options of the plan: what is usual is left out, and what does not apply to the rest."""
         masked = self.having("quasi")
         diverse = self.l is not None or self.t is not None
         used = [*masked, *(self.having("confidential") if diverse else [])]

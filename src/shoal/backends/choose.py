@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.backends import Backend
 from shoal.backends.capabilities import Engine, limits_of, refuse_limits
@@ -72,7 +71,7 @@ def open_records(
 
 @contextmanager
 def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], keep: bool) -> Iterator[MemoryRecords]:
-    if keep and plan.method not in ("auto", "best") and plan.refine is False:
+    if keep and plan.grouping not in ("auto", "best") and plan.refine is False:
         raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'; it goes with 'best'")])
     refuse_memory(plan)
     with steady([] if plan.input is None else [Path(plan.input)]) as refuse_changed:
@@ -145,6 +144,8 @@ def _needed(path: Path, plan: Plan) -> int:
 
 def _parquet_size(path: Path) -> tuple[int, float, int]:
     """Return the records, the bytes in memory and the columns of a file, by the width of its first records."""
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(path, pre_buffer=False) as file:
         first = next(file.iter_batches(batch_size=_FIRST), None)
         records = file.metadata.num_rows

@@ -161,13 +161,10 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     if masker.plan.method == "ms":
         labels[:] = 0  # it forms no groups
     partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
-    blocking = None
-    if len(borders) > 1:
-        cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
-        blocking = Blocking.of(masker.sizes, cost)
+    cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
     shown = [each.hybrid for each in found if each.hybrid is not None]
     hybrid = reduce(add, shown) if shown else None
-    return Masked(keep, rows, published, partitions, slack, own, misread, blocking, hybrid)
+    return Masked(keep, rows, published, partitions, slack, own, misread, Blocking.of(masker.blocks, cost), hybrid)
 
 
 def _at_seams(
@@ -225,6 +222,8 @@ class MemoryPublished:
         See `shoal.backends.Published`.
     sums_of_hybrid
         What is known of hybrid data; None where there are none.
+    determined
+        The masked attributes that follow from unchanged columns, where another release of these records told them.
     """
 
     plan: ResolvedPlan
@@ -245,6 +244,7 @@ class MemoryPublished:
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
+    determined: Sequence[dict[str, Any]] | None = None
     progress: Progress = quiet
 
     @property
@@ -284,7 +284,7 @@ class MemoryPublished:
     def verify(self) -> Verified:
         """Verify what is about to be published against the records it comes from."""
         self.progress("verify", 0, 1)
-        found = verify_in_memory(self.original, self.released, self.promise)
+        found = verify_in_memory(self.original, self.released, self.promise, self.determined)
         if self.sums_of_hybrid is not None:
             from shoal.pipeline.verify_hybrid import verify_hybrid
 
@@ -408,7 +408,7 @@ def _mic1d(records: MemoryRecords, masker: BlockMasker, prepared: Prepared) -> M
 
     rows, keep = _kept(records, masker)
     attributes = masker.of(rows)
-    values = mic1d(rows[:, : len(attributes)], masker.plan.k)
+    values = mic1d(rows[:, : len(attributes)], masker.plan.k, optimal=masker.plan.partition == "optimal")
     columns = masker.decode(values, {})
     found = unchanged(masker.plan, list(values.T), attributes)
     left = unchanged_columns(masker.plan, records.outline, prepared.summary.profiles)
@@ -436,7 +436,9 @@ def _kept(records: MemoryRecords, masker: BlockMasker) -> tuple[Matrix, NDArray[
     return (rows if keep.all() else np.ascontiguousarray(rows[keep])), keep
 
 
-def verify_in_memory(original: Table, published: Table, promise: Promise) -> Verified:
+def verify_in_memory(
+    original: Table, published: Table, promise: Promise, determined: Sequence[dict[str, Any]] | None = None
+) -> Verified:
     """Verify a table that is about to be published against the records it comes from.
 
     Raises
@@ -453,7 +455,7 @@ def verify_in_memory(original: Table, published: Table, promise: Promise) -> Ver
         raise CheckFailed(failures)
     pairs = Pairs(replace(promise, spelled=bool(published.spelling)))
     batch = pairs.of(original, published, 0, published.spelling)
-    return verify(DuckPairs(lambda: iter([batch])), pairs.promise, lambda: pairs.broken)
+    return verify(DuckPairs(lambda: iter([batch])), pairs.promise, lambda: pairs.broken, determined=determined)
 
 
 def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:

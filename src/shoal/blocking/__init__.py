@@ -1,7 +1,7 @@
 """Record blocks: pieces of a large file that are partitioned on their own.
 
-`kd_blocks` and `two_d_tree` divide records, wherever they are kept (see `shoal.blocking.cells.Gather`);
-`partition_blocks` partitions what is in memory, `repair_seams` mends the borders, and
+`kd_blocks`, `two_d_tree`, `interval_blocks` and `sorted_blocks` divide records, wherever they are kept (see
+`shoal.blocking.cells.Gather`); `partition_blocks` partitions what is in memory, `repair_seams` mends the borders, and
 `cost_of_blocks` measures what blocking cost.
 """
 
@@ -11,7 +11,8 @@ from shoal.blocking.cost import BlockCost, cost_of_blocks
 from shoal.blocking.kd import kd_blocks
 from shoal.blocking.partition import block_records, partition_blocks
 from shoal.blocking.seams import repair_seams
-from shoal.blocking.two_d_tree import two_d_tree, univariate_blocks
+from shoal.blocking.two_d_tree import two_d_tree
+from shoal.blocking.univariate import interval_blocks, sorted_blocks
 
 __all__ = [
     "BlockCost",
@@ -19,9 +20,10 @@ __all__ = [
     "RecordBlocks",
     "block_records",
     "cost_of_blocks",
+    "interval_blocks",
     "kd_blocks",
     "partition_blocks",
     "repair_seams",
+    "sorted_blocks",
     "two_d_tree",
-    "univariate_blocks",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.blocking.cells import CellTree, Contents, Integers
+from shoal.blocking.cells import Cells, Contents, Integers
 from shoal.kernels.standardize import Matrix
 
 
@@ -13,33 +13,40 @@ from shoal.kernels.standardize import Matrix
 class RecordBlocks:
     """Record blocks, as unions of cells."""
 
-    tree: CellTree  # the cells
-    block: Integers  # (m,) array of int64: the block of each node of the tree; -1 for inner nodes
+    cells: Cells
+    block: Integers  # (m,) array of int64: the block of each node of the cells; -1 for inner nodes
     sizes: Integers  # (b,) array of int64: how many records each block has
     centroids: Matrix  # (b, d) array: the mean record of each block, to a billionth of the range
+    fused: int = 0  # how many leaves had fewer than k records and were fused with another
     # How many blocks have more records than asked for because these cannot be told apart: they lie in one place, or
     # too few others lie beside it. They are partitioned like any other, but need more memory
-    crowded: int
+    crowded: int = 0
 
     def assign(self, X: Matrix) -> Integers:
         """Return the block of each record, 0, 1, ...; X may be any part of the records that made the tree."""
-        blocks: Integers = self.block[self.tree.leaf_of(X)]
+        blocks: Integers = self.block[self.cells.leaf_of(X)]
         return blocks
 
 
-def united(tree: CellTree, inside: Contents, block: NDArray[np.integer], crowded: int) -> RecordBlocks:
-    """Put the leaves of a tree together to blocks, numbered by the first of their leaves."""
+def united(
+    cells: Cells, inside: Contents, block: NDArray[np.integer], *, fusing: bool = False, crowded: int = 0
+) -> RecordBlocks:
+    """Put the leaves of cells together to blocks, numbered by the first of their leaves.
+
+    With `fusing`, leaves were fused because they were small: a block has the number of one of its leaves.
+    """
     _, first, inverse = np.unique(block, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     by_leaf = rank[inverse]
-    number, _ = tree.leaves()
+    number, _ = cells.leaves()
     by_node = np.where(number >= 0, by_leaf[number], -1)
     sizes = np.zeros(len(first), np.int64)
     np.add.at(sizes, by_leaf, inside.counts)
     sums = np.zeros((len(first), inside.sums.shape[1]))
-    np.add.at(sums, by_leaf, inside.centroids(tree) * inside.counts[:, None])
-    return RecordBlocks(tree, by_node, sizes, sums / sizes[:, None], crowded)
+    np.add.at(sums, by_leaf, inside.centroids(cells) * inside.counts[:, None])
+    fused = len(block) - len(first) if fusing else 0
+    return RecordBlocks(cells, by_node, sizes, sums / sizes[:, None], fused, crowded)
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,11 @@ class PartBlocks:
     def crowded(self) -> int:
         """How many blocks have more records than asked for: see `RecordBlocks`."""
         return sum(blocks.crowded for blocks in self.within if blocks is not None)
+
+    @property
+    def fused(self) -> int:
+        """How many leaves were fused with another."""
+        return sum(blocks.fused for blocks in self.within if blocks is not None)
 
     def assign(self, X: Matrix, parts: Integers) -> Integers:
         """Return the block of each record, of which X is the outline and `parts` the number of its part."""

@@ -13,12 +13,13 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import PlanError
 from shoal.kernels.cells import BITS, count_below, leaves_of, number_leaves, sum_in_leaves
 from shoal.kernels.standardize import Matrix
 
 Integers = NDArray[np.int64]
 
-_COUNTERS = 20  # a pass keeps about 2^20 counters: 8 MB
+COUNTERS = 20  # a pass keeps about 2^20 counters: 8 MB
 
 
 class Sum(Protocol):
@@ -54,13 +55,43 @@ def extent(X: Matrix) -> Extent:
     return Extent(X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf))
 
 
+def places_a_unit(box: Extent) -> NDArray[np.float64]:
+    """Return how many of the 2^30 places of each attribute are in a unit of it; 0 where all records are equal."""
+    width = box.high - box.low
+    room = np.finfo(np.float64).max
+    return np.divide(2.0**BITS, width, out=np.zeros_like(width), where=width > 0).clip(max=room)
+
+
+def refuse_small(k: int, most: int) -> None:
+    """Refuse blocks that cannot hold a group."""
+    if most < k:
+        raise PlanError([("scale.block_size", f"must be at least k = {k}: a block holds at least one group.")])
+
+
+class Cells(Protocol):
+    """Cells that hold all records, each of which lies in one leaf."""
+
+    @property
+    def low(self) -> NDArray[np.float64]:
+        """The least value of each attribute."""
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """How many places are in a unit of each attribute."""
+
+    def leaves(self) -> tuple[Integers, int]:
+        """Return the numbers of leaves, -1 for other nodes, and how many."""
+
+    def leaf_of(self, X: Matrix) -> Integers:
+        """Return the node of the leaf in which each record lies."""
+
+
 @dataclass(frozen=True)
 class CellTree:
     """A binary tree of cells; only cells that have records exist."""
 
     # (d,) arrays: the place of a value x in its attribute is ``(x - low) * scale``, rounded down, in 0 .. 2^30 - 1
     low: NDArray[np.float64]
-    # (d,) arrays: the place of a value x in its attribute is ``(x - low) * scale``, rounded down, in 0 .. 2^30 - 1
     scale: NDArray[np.float64]
     # (m, 2) array of int64: the lower and the upper half of each node; -1 where there is none. A leaf has neither
     children: Integers
@@ -108,10 +139,10 @@ class Contents:
     def __add__(self, other: "Contents") -> "Contents":
         return Contents(self.counts + other.counts, self.sums + other.sums)
 
-    def centroids(self, tree: CellTree) -> NDArray[np.float64]:
+    def centroids(self, cells: Cells) -> NDArray[np.float64]:
         """Return the mean record of each leaf, to a billionth of the box."""
-        width = np.divide(1.0, tree.scale, out=np.zeros_like(tree.scale), where=tree.scale > 0)
-        centroids: NDArray[np.float64] = tree.low + (self.sums / self.counts[:, None] + 0.5) * width
+        width = np.divide(1.0, cells.scale, out=np.zeros_like(cells.scale), where=cells.scale > 0)
+        centroids: NDArray[np.float64] = cells.low + (self.sums / self.counts[:, None] + 0.5) * width
         return centroids
 
 
@@ -130,14 +161,11 @@ def grow(gather: Gather, most: int, whole_levels: bool) -> CellTree:
     attributes are halved at a time, which is the 2^d-tree; otherwise one after the other.
     """
     box = gather(extent)
-    width = box.high - box.low
-    room = np.finfo(np.float64).max
-    scale = np.divide(2.0**BITS, width, out=np.zeros_like(width), where=width > 0).clip(max=room)
-    stride = len(width) if whole_levels else 1
-    tree = CellTree(box.low, scale, np.full((1, 2), -1), np.zeros(1, np.int64))
+    stride = len(box.low) if whole_levels else 1
+    tree = CellTree(box.low, places_a_unit(box), np.full((1, 2), -1), np.zeros(1, np.int64))
     open_cells = np.zeros(1, np.int64)
     while len(open_cells) > 0:
-        bits = max(1, _COUNTERS - int(len(open_cells) - 1).bit_length())
+        bits = max(1, COUNTERS - int(len(open_cells) - 1).bit_length())
         seen = gather(partial(tally, tree, open_cells, bits))
         divisible = (seen.least < seen.most).any(axis=1)
         tree, open_cells = _halved(tree, open_cells[divisible], seen.counts[divisible], most, stride)

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.blocking.blocks import RecordBlocks, united
-from shoal.blocking.cells import Gather, Integers, contents, grow
-from shoal.errors import PlanError
+from shoal.blocking.cells import Gather, Integers, contents, grow, refuse_small
 
 _OFF_CENTRE = (3, 8)
 _CELLS_A_BLOCK = 64  # a block's size is within a 64th of the half that was aimed at
@@ -31,8 +30,8 @@ def kd_blocks(gather: Gather, k: int, most: int, off_centre: bool = False) -> Re
     .. [1] J. L. Bentley, "Multidimensional binary search trees used for associative searching", Communications of the
        ACM 18 (1975) 509-517.
     """
-    if most < 2 * k:
-        raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
+    refuse_small(k, most)
+    most = max(most, 2 * k - 1)  # fewer cannot be halved
     tree = grow(gather, max(1, most // _CELLS_A_BLOCK), whole_levels=False)
     inside = gather(partial(contents, tree))
     centroids = inside.centroids(tree)
@@ -51,7 +50,7 @@ def kd_blocks(gather: Gather, k: int, most: int, off_centre: bool = False) -> Re
             formed += 1
         else:
             pieces += [cells[half] for half in halves]
-    return united(tree, inside, block, crowded)
+    return united(tree, inside, block, crowded=crowded)
 
 
 def _halves(

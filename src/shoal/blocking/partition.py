@@ -44,8 +44,9 @@ def _in_turn(X: Matrix, k: int, search: Partitioner, pieces: list[Integers], *, 
     for rows in pieces:
         if watch[1] != 0:
             break
-        found.append(search(np.ascontiguousarray(X[rows]), k))
-        watch[0] += len(rows)
+        done = int(watch[0])
+        found.append(search(np.ascontiguousarray(X[rows]), k, watch=watch))
+        watch[0] = done + len(rows)
     return found
 
 

@@ -1,13 +1,9 @@
-"""2^d-tree blocking, and univariate blocking beside it for comparison."""
+"""2^d-tree blocking."""
 
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from shoal.blocking.blocks import RecordBlocks, united
-from shoal.blocking.cells import Gather, Integers, contents, grow
-from shoal.errors import PlanError
+from shoal.blocking.cells import Gather, contents, grow, refuse_small
 from shoal.kernels.kd_nearest import fuse_small
 
 
@@ -32,20 +28,8 @@ def two_d_tree(gather: Gather, k: int, L: int) -> RecordBlocks:
        A. Martínez-Ballesté, J. Domingo-Ferrer and J. M. Mateo-Sanz, "A 2^d-tree-based blocking method for
        microaggregating very large data sets", ARES 2006, 922-928.
     """
-    if 2 * k > L:
-        raise PlanError([("block_size", f"must be at least 2k = {2 * k}")])
+    refuse_small(k, L)
     tree = grow(gather, L, whole_levels=True)
     inside = gather(partial(contents, tree))
     fused = fuse_small(inside.centroids(tree), inside.counts, k)
-    return united(tree, inside, fused, int((inside.counts > L).sum()))
-
-
-def univariate_blocks(x: NDArray[np.float64], k: int, L: int) -> Integers:
-    """Divide records, sorted by one attribute, into blocks of L: plain blocking, for comparison.
-
-    The rest is a block of its own if it has k records. Records of equal value stand in the order of the rows.
-    """
-    blocks = np.empty(len(x), np.int64)
-    last = max(0, (len(x) - k) // L)
-    blocks[np.argsort(x, kind="stable")] = np.minimum(np.arange(len(x)) // L, last)
-    return blocks
+    return united(tree, inside, fused, fusing=True, crowded=int((inside.counts > L).sum()))

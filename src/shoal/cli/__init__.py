@@ -5,21 +5,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from shoal import __version__
-from shoal.cli.app import app as app_command
-from shoal.cli.check import assess_command, check_command
-from shoal.cli.edits import edits_command
-from shoal.cli.options import Commands, PlainCommand, PlanCommand, help_of, spelled
+from shoal.cli.commands import Commands
 from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
-from shoal.cli.protect import protect_command
-from shoal.cli.roles import roles_command
-from shoal.cli.sweep import sweep_command
+from shoal.cli.process import declare_own
 from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
 
 app = typer.Typer(
@@ -31,18 +25,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-for name, command, example in (
-    ("protect", protect_command, "data.csv -k 5 --quasi age,income --identifiers name -o masked.csv"),
-    ("roles", roles_command, "data.csv -o plan.toml"),
-    ("sweep", sweep_command, "data.csv -k 3-10 --quasi age,income"),
-    ("edits", edits_command, "data.csv rules.sch --quasi age,income"),
-    ("check", check_command, "masked.csv -k 5 --quasi age,income --edits rules.sch"),
-    ("assess", assess_command, "data.csv masked.csv --quasi age,income --confidential illness"),
-):
-    app.command(name=name, cls=PlanCommand, epilog=f"Example:  shoal {name} {example}")(command)
-app.command(name="app", cls=PlainCommand, epilog="Example:  shoal app data.csv")(app_command)
 
 
 def _print_version(asked: bool) -> None:
@@ -66,27 +48,6 @@ def every_command(
     """
 
 
-@app.command(name="demo", cls=PlainCommand, epilog="Example:  shoal demo --folder try-shoal")
-def demo_command(
-    folder: Annotated[str, typer.Option(help="The folder to write to.", metavar="FOLDER")] = "shoal-demo",
-    k: Annotated[str, typer.Option("-k", help=help_of("k"), metavar="N")] = "5",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")] = False,
-) -> None:
-    """Protect a real survey: 6,366 women on their marriages and affairs (Redbook, 1974)."""
-    from shoal.cli.demo import INTRODUCTION, run
-    from shoal.cli.display import Bar, files
-    from shoal.cli.display import release as shown
-
-    with Bar(stderr()) as bar:
-        summary, paths = run(Path(folder), k, bar)
-    if as_json:
-        print_json({**summary, "files": paths})
-    else:
-        stdout().print(f"{INTRODUCTION}\n")
-        show(shown, summary)
-        show(files, paths)
-
-
 def main() -> None:
     """Run the command line: a clear message for anything that goes wrong, never a traceback."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # to clean up as after Ctrl-C
@@ -106,6 +67,8 @@ def main() -> None:
     except UntreatedColumns as error:
         _propose(error)
     except PlanError as error:
+        from shoal.cli.options import spelled
+
         _fail("error", [in_a_line(field, what, spelled(field, sys.argv)) for field, what in error.problems], 2)
     except ShoalError as error:
         _fail("error", error.sentences, 2)
@@ -126,6 +89,7 @@ def run() -> NoReturn:
     After an error, threads of Arrow may still read ahead in a file and hold objects of Python. The process ends without
     waiting for them, or the C++ libraries would abort it; all files and folders of ours are closed by now.
     """
+    declare_own()
     try:
         main()
     except SystemExit as ended:

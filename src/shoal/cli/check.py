@@ -6,13 +6,13 @@ import typer
 
 from shoal.cli.options import Json, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
-from shoal.errors import CheckFailed
+from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
 from shoal.text import listed, visible
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "edits", "csv"),
+    *("k", "quasi", "confidential", "edits", "levels", "csv"),
     k="The minimum group size that must hold.",
     quasi="Quasi-identifiers (key variables) of the file; every numeric attribute if left out.",
     confidential="Sensitive attributes, which strangers are presumed not to know.",
@@ -47,11 +47,7 @@ def check_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check that every combination of quasi-identifiers occurs at least k times and that rules hold; otherwise exit 1.
-
-    With a manifest, verify a release again; with earlier releases, check what all reveal together. Other columns that
-    single out records are a warning: name sensitive ones with --confidential.
-    """
+    """Run `shoal check`."""
     from shoal.cli.display import checked, findings
     from shoal.evidence.check import check
 
@@ -82,11 +78,12 @@ def _print_notes(result: dict[str, Any]) -> None:
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "weights", "types", "levels", "csv"),
+    *("k", "quasi", "confidential", "weights", "types", "levels", "edits", "csv"),
     k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
     quasi="The masked attributes to compare; every numeric one that differs if left out.",
     confidential="Sensitive attributes: how diverse they are among records published alike.",
     weights="The attribute with the survey weights, by which records count in the loss.",
+    edits="Rules whose violations are counted in both files, in a file (Schematron or plain text).",
 )
 def assess_command(
     options: dict[str, Any],
@@ -100,21 +97,59 @@ def assess_command(
         str | None,
         own("roles", "A column that identifies records, if rows are in another order or were left out.", metavar="A"),
     ] = None,
+    block: Annotated[
+        list[str] | None,
+        own(
+            "roles",
+            "An attribute block, once for each: intruders who know attributes of 1, 2, ... blocks.",
+            metavar="A,B,...",
+        ),
+    ] = None,
+    known: Annotated[
+        int | None,
+        own(
+            "roles",
+            "With --block: how many attributes an intruder knows (3 if left out, or all if fewer).",
+            metavar="N",
+        ),
+    ] = None,
+    scenario: Annotated[
+        list[str] | None,
+        own(
+            "roles", "A named scenario and a set of attributes known in it; once for each set.", metavar="NAME=A,B,..."
+        ),
+    ] = None,
     seed: Annotated[
         str,
         own("method", "Seed of the samples that some measures take.", metavar="N"),
     ] = "0",
     as_json: Json = False,
 ) -> None:
-    """Measure the information loss and the disclosure risk of a masked file."""
+    """Run `shoal assess`."""
     from shoal.cli.display import Bar, assessment
     from shoal.evidence.assess import assess
 
-    known = None if intruder is None else names(intruder)
+    one = None if intruder is None else names(intruder)
+    several = {
+        "blocks": None if block is None else [names([each]) for each in block],
+        "known": known,
+        "scenarios": _scenarios_of(scenario or []),
+    }
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.
-        result = assess(original, masked, **options, intruder=known, key=key, seed=seed, progress=bar)  # type: ignore[arg-type]
+        result = assess(original, masked, **options, **several, intruder=one, key=key, seed=seed, progress=bar)  # type: ignore[arg-type]
     if as_json:
         print_json(result)
     else:
         show(assessment, result)
+
+
+def _scenarios_of(given: list[str]) -> dict[str, list[list[str]]]:
+    """Read scenarios: sets of attributes, of which several may have the same name."""
+    found: dict[str, list[list[str]]] = {}
+    for text in given:
+        name, equals, attributes = text.partition("=")
+        if not (name and equals and attributes):
+            raise PlanError([("scenario", "must be a name and attributes, for example --scenario 1G=age,income.")])
+        found.setdefault(name, []).append(names([attributes]))
+    return found

@@ -1,8 +1,14 @@
 """The demonstration: a real survey from raw answers to a file that may be published."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from shoal.cli.display import Bar, files
+from shoal.cli.display import release as shown
+from shoal.cli.options import help_of
+from shoal.cli.output import print_json, show, stderr, stdout
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.errors import FileError, MissingExtra
 from shoal.parallel import Progress
@@ -21,6 +27,22 @@ INTRODUCTION = (
 )
 
 _EXTRAS = "demo,report"
+
+
+def demo_command(
+    folder: Annotated[str, typer.Option(help="The folder to write to.", metavar="FOLDER")] = "shoal-demo",
+    k: Annotated[str, typer.Option("-k", help=help_of("k"), metavar="N")] = "5",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")] = False,
+) -> None:
+    """Run `shoal demo`."""
+    with Bar(stderr()) as bar:
+        summary, paths = run(Path(folder), k, bar)
+    if as_json:
+        print_json({**summary, "files": paths})
+    else:
+        stdout().print(f"{INTRODUCTION}\n")
+        show(shown, summary)
+        show(files, paths)
 
 
 def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
@@ -46,7 +68,7 @@ def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any],
 
 
 def _refuse_without_reports() -> None:
-    """Say what must be installed before any work is done."""
+    """Raise an error, before any work is done, if what reports need is not installed."""
     try:
         import shoal.report  # noqa: F401
     except ImportError:

@@ -127,7 +127,8 @@ def checked(result: dict[str, Any]) -> RenderableType:
     also = "so does" if result["edits"] == 1 else "so do"
     rules = f"; {also} {counted(result['edits'], 'rule')}" if result["edits"] else ""
     same = "this is the file that was published, of " if "unverified" in result else ""
-    warned = ", except for the warning above" if result["file"]["headline"]["severity"] == "warning" else ""
+    several = "warnings" if len(result["file"]["findings"]) > 1 else "warning"
+    warned = f", except for the {several} above" if result["file"]["headline"]["severity"] == "warning" else ""
     lines = [f"Passed{warned}: {same}{counted(result['records'], 'record')}{held}{rules}."] + [
         f"Together with {' and '.join(each['against'])}: {each['groups']:,} intersections of groups by "
         f"{', '.join(each['attributes'])}, the smallest of {counted(each['smallest'], 'record')}."
@@ -198,6 +199,7 @@ def _hybrid_head(summary: dict[str, Any]) -> Text:
     plan, groups = summary["plan"], summary["hybrid"]["groups"]
     made = counted(len(plan["confidential"]), "confidential attribute")
     what = f"{_number(summary['records'])} records, {made} made hybrid by {plan['method']}"
+    what += f" in groups of {plan['partition']}" if "partition" in plan else ""
     if "k" not in plan:
         return Text(f"{what}, without groups.", "bold")
     return Text.assemble(
@@ -364,13 +366,33 @@ def assessment(result: dict[str, Any]) -> RenderableType:
         parts += ["", _diversity(result["risk"]["diversity"])]
     if "intruder" in result["risk"]:
         parts += ["", _scenario(result["risk"]["intruder"])]
+    if "scenarios" in result["risk"]:
+        parts += ["", _scenarios(result["risk"]["scenarios"])]
     if "PIL" in result["loss"]:
         parts += ["", _loss(result["loss"])]
+    if result["loss"].get("subdomains"):
+        parts += ["", _subdomains(result["loss"]["subdomains"])]
     parts += ["", loss(result["loss"], result["weights"])]
-    if result["score"] is not None:
-        meaning = "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better"
-        parts += ["", Text.assemble(("Score ", "bold"), (f"{result['score']:.2f}", "bold"), (f"   {meaning}", "dim"))]
+    if result["edits"]:
+        parts += ["", _violations(result["edits"])]
+    meanings = {
+        "score": "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better",
+        "score_PIL": "the same with PIL: (PIL + DR) / 2; a file as it is has 50",
+    }
+    for key, meaning in meanings.items():
+        if result[key] is not None:
+            parts += ["", Text.assemble(("Score ", "bold"), (f"{result[key]:.2f}", "bold"), (f"   {meaning}", "dim"))]
     return Group(*parts)
+
+
+def _violations(rules: list[dict[str, Any]]) -> Table:
+    table = _without_lines(3)
+    table.add_column("Rule")
+    for header in ("broken in the original", "in the masked file"):
+        table.add_column(header, justify="right")
+    for each in rules:
+        table.add_row(Text(each["rule"]), f"{each['broken_before']:,}", f"{each['broken_after']:,}")
+    return table
 
 
 def _risk(risk: dict[str, Any]) -> Table:
@@ -382,6 +404,7 @@ def _risk(risk: dict[str, Any]) -> Table:
         ("PLD", _share(risk["PLD"]["linked"]), "records linked right by probabilistic linkage", False),
         ("ID by rank", _share(risk["ID_rank"]["percent"]), "true values within 1-10 % of the ranks around", False),
         ("ID by sd", _share(risk["ID_sd"]["percent"]), "true values within 1-10 % of a standard deviation", False),
+        ("DR", _share(risk["DR"]), "disclosure risk, the mean of DLD and ID by rank", False),
     ]
     table = _titled_table("What an intruder gains")
     for name, value, meaning, higher in rows:
@@ -413,6 +436,36 @@ def _scenario(scenario: dict[str, Any]) -> RenderableType:
         return Group(head, risk(scenario))
     link = f"{_share(scenario['DLD']['linked'])} of the records are nearest to their own masked record; lower is safer"
     return Group(head, risk(scenario), Text(link))
+
+
+def _scenarios(scenarios: dict[str, dict[str, Any]]) -> Table:
+    """Tabulate how well records hide from intruders who know some attributes."""
+    table = _table("Intruders who know", "sets", "k' mean", "k' least", "smallest group", "unique")
+    for name, row in scenarios.items():
+        cells = f"{row['real_k']:,.2f}", f"{row['least']:,.2f}", _number(row["smallest"]), _number(row["uniques"])
+        table.add_row(Text(name), _number(row["sets"]), *cells)
+    table.caption = Text(
+        "k': records published alike, on average, on a set of attributes; higher is safer. 1G: sets from one attribute "
+        "block, 2G: from two. Unique: the most records that one set singles out; lower is safer.",
+        "dim",
+        justify="left",
+    )
+    return table
+
+
+def _subdomains(found: dict[str, Any]) -> Table:
+    """Tabulate how far statistics of the file and of random parts of it move."""
+    table = _table("What analyses of parts lose", "in the file", "in a part", "at most")
+    for name, row in found["statistics"].items():
+        table.add_row(name, *(f"{row[where]:,.4f}" if row[where] < 1e9 else f"{row[where]:.1e}" for where in row))
+    table.caption = Text(
+        f"How far each moved, in (powers of) standard deviations: in the file, and in {found['subdomains']} random "
+        f"parts of {_number(found['records'])} records on average and at most. Third and fourth moment: skewness and "
+        "kurtosis. Lower is better.",
+        "dim",
+        justify="left",
+    )
+    return table
 
 
 def _loss(loss: dict[str, Any]) -> Table:
@@ -487,8 +540,18 @@ def _kept(row: dict[str, Any]) -> Text:
     return Text(row["kept"], "" if row["promised"] else "yellow")
 
 
-def sweep_table(rows: Sequence[Mapping[str, Any]], marked: Mapping[str, Any] | None, verdict: str) -> RenderableType:
-    """Tabulate what every k costs and risks; bars show the loss, and the row that the verdict names stands out."""
+def sweep_table(
+    rows: Sequence[Mapping[str, Any]],
+    marked: Mapping[str, Any] | None,
+    verdict: str,
+    best: Mapping[int, Mapping[str, Any]],
+    notes: Sequence[Mapping[str, str]],
+) -> RenderableType:
+    """Tabulate what every k costs and risks.
+
+    Bars show the loss, `best` are the rows of the method that loses least at each k, and the row that the verdict names
+    stands out.
+    """
     table = _without_lines(2)
     table.add_column("method", no_wrap=True)
     for header in ("k", "groups", "largest", "loss (IL)", "linked", "unique", "risk"):
@@ -500,11 +563,47 @@ def sweep_table(rows: Sequence[Mapping[str, Any]], marked: Mapping[str, Any] | N
         loss = "constant" if row["IL"] is None else f"{row['IL']:.3f} %"
         cells = [row["method"], f"{row['k']:,}", f"{row['groups']:,}", f"{row['largest']:,}", loss]
         cells += [f"{row[risk]:.1f} %" for risk in ("linked", "unique", "risk")]
-        named = marked is not None and (row["method"], row["k"]) == (marked["method"], marked["k"])
-        table.add_row(*cells, LossBar(most, 0, row["IL"] or 0.0), "◀" if named else "", style="bold" if named else "")
+        named = marked is not None and _same_row(row, marked)
+        marks = ["best"] if row["k"] > 1 and row["k"] in best and _same_row(row, best[row["k"]]) else []
+        marks += ["◀"] if named else []
+        table.add_row(*cells, LossBar(most, 0, row["IL"] or 0.0), " ".join(marks), style="bold" if named else "")
     said = Text(
         "Linked: records that an intruder links rightly by distance who knows the quasi-identifiers as they were. "
-        "Unique: records unlike any other in all released columns but the sensitive ones. Risk: the higher of the two.",
+        "Unique: records unlike any other in all released columns but the sensitive ones. Risk: the higher of the two."
+        + (" Best: the method that loses least at this k." if best else "")
+        + (" k = 1 changes nothing and protects nothing." if any(row["k"] == 1 for row in rows) else ""),
         "dim",
     )
-    return Group(table, Text(verdict, "bold"), said)
+    return Group(table, Text(verdict, "bold"), *map(_message, notes), said)
+
+
+def _same_row(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return (row["method"], row["k"]) == (other["method"], other["k"])
+
+
+def saved_files(files: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """List the files of a sweep with the worst of the risk of each, then what else to know, once for all of them."""
+    table = _without_lines(2)
+    for header in ("protected file", "the worst of its risk"):
+        table.add_column(header, overflow="fold")
+    for each in files:
+        worst = each["headline"]
+        bad = worst["severity"] == "warning"
+        table.add_row(Text(each["file"], "bold"), Text(worst["text"], "bold red" if bad else "green"))
+    said: dict[tuple[str, str], list[int]] = {}
+    for each in files:
+        for note in each["notes"]:
+            said.setdefault((note["severity"], note["text"]), []).append(each["k"])
+    sizes = len({each["k"] for each in files})
+    ordered = sorted(said, key=lambda message: message[0] == "note")
+    messages = [
+        _message({"severity": severity, "text": _at(said[severity, text], sizes) + text}) for severity, text in ordered
+    ]
+    beside = Text("Beside each file are its plan (.plan.toml) and its manifest (.manifest.json).", "dim")
+    return Padding(Group(table, *messages, beside), (1, 0, 0, 0))
+
+
+def _at(sizes: Sequence[int], all_sizes: int) -> str:
+    """Return the k of a message that is not for all of them."""
+    some = dict.fromkeys(sizes)
+    return "" if len(some) == all_sizes else f"k = {', '.join(f'{k:,}' for k in some)}: "

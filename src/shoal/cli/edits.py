@@ -16,7 +16,7 @@ def edits_command(
     rules: Annotated[str, typer.Argument(help="The rules: Schematron, or plain text with one rule per line.")],
     as_json: Json = False,
 ) -> None:
-    """Show the rules of a file: their class and attributes, the records that break them, how masking keeps them."""
+    """Run `shoal edits`."""
     from shoal.cli.display import rules_table
     from shoal.evidence.edits import rules as looked_at
 

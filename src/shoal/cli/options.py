@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import typer
 from pydantic import BaseModel
-from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from shoal.cli.commands import OTHER
 from shoal.plan import Plan
 from shoal.plan.fields import GROUPS
 from shoal.plan.options import Option, options_of, read
 
 PANELS: dict[str, str] = {group: group.capitalize() for group in GROUPS}
-OTHER = "Other"
 
 
 def own(group: str, text: str, *spellings: str, metavar: str = "") -> Any:
@@ -30,39 +29,6 @@ PlanFile = Annotated[
     str | None, own("files", "A plan file; options on the command line take precedence.", metavar="FILE")
 ]
 Overwrite = Annotated[bool, own("files", "Replace files that already exist.", "--overwrite")]
-
-
-class PlainCommand(TyperCommand):
-    """A command whose help option takes no value."""
-
-    def get_help_option(self, ctx: Any) -> TyperOption | None:
-        """Return the help option."""
-        return _without_value(super().get_help_option(ctx))
-
-
-class PlanCommand(PlainCommand):
-    """A command with options in panels by group, and its help option in the last one."""
-
-    def get_help_option(self, ctx: Any) -> TyperOption | None:
-        """Return the help option, which Typer would put into a panel before all others."""
-        found = super().get_help_option(ctx)
-        if found is not None:
-            found.rich_help_panel = OTHER
-        return found
-
-
-class Commands(TyperGroup):
-    """All commands; the help option takes no value."""
-
-    def get_help_option(self, ctx: Any) -> TyperOption | None:
-        """Return the help option."""
-        return _without_value(super().get_help_option(ctx))
-
-
-def _without_value(option: TyperOption | None) -> TyperOption | None:
-    if option is not None:
-        option.metavar = ""
-    return option
 
 
 def takes_plan(
@@ -89,16 +55,10 @@ def takes_plan(
         everything = [*map(_ranked, options, map(_parameter, options)), *map(_ranked_own, own)]
         ordered = [parameter for _, parameter in sorted(everything, key=lambda pair: pair[0])]
         run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
-        run.__doc__ = _unbroken(command.__doc__ or "")
         run.__name__ = command.__name__
         return run
 
     return decorate
-
-
-def _unbroken(text: str) -> str:
-    """Return paragraphs of one line each, which a narrow screen breaks where it must."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def help_of(field: str) -> str:
@@ -111,6 +71,7 @@ def spelled(field: str, arguments: Sequence[str]) -> str:
     path = tuple(field.split("."))
     found = [each for each in options_of(Plan) if each.path in (path, path[:1])]
     spellings = [spelling for each in found for spelling in each.spellings] or [f"--{field.replace('_', '-')}"]
+    spellings += ["--methods"] if field == "method" else []  # of a sweep
     typed = [each for each in spellings if any(word.partition("=")[0] == each for word in arguments)]
     return typed[0] if typed else found[0].spelling if found else field
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
 from shoal.cli.output import print_json, show, stderr
+from shoal.cli.process import leave_pandas_out
 from shoal.errors import PlanError
 from shoal.plan import Plan
 
@@ -26,10 +27,10 @@ def protect_command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Protect a file: mask it, verify the result, write it, and show its loss and risk.
-
-    Most files need only -k, --quasi, --identifiers and -o.
-    """
+    """Run `shoal protect`."""
+    asked = _complete(None if plan is None else Plan.load(plan), options)
+    if asked.engine != "spark":  # whose functions are given records as pandas has them
+        leave_pandas_out()
     from shoal.cli.display import Bar, files
     from shoal.cli.display import release as shown
     from shoal.parallel import interruptible
@@ -37,7 +38,6 @@ def protect_command(
     from shoal.pipeline.save import plan_beside, refuse_output
     from shoal.release import protect_to_file
 
-    asked = _complete(None if plan is None else Plan.load(plan), options)
     target = Path(asked.output or "")
     if asked.engine != "spark":  # which may write to another disk, and looks there
         refuse_output(asked.input, target, overwrite or resume)  # a run that resumes looks more closely

@@ -27,7 +27,7 @@ def roles_command(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Propose a role, a type and missing-value codes for every column, with reasons; no value is shown."""
+    """Run `shoal roles`."""
     from shoal.cli.display import Bar
     from shoal.evidence.roles import roles
     from shoal.tables.atomic import already_exists

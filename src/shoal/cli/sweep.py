@@ -1,4 +1,4 @@
-"""The command that tries every k before one is chosen."""
+"""The command that tries every k before one is chosen, and protects a file for each."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
-from shoal.cli.output import print_json, show, stderr
+from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import PlanError
 from shoal.plan.commands import SWEEP_FIELDS
 from shoal.plan.fields import FILES
@@ -37,32 +37,69 @@ def sweep_command(
     ] = None,
     min_k: Annotated[int | None, own("protection", "The least k to accept.", metavar="N")] = None,
     plan: PlanFile = None,
+    output: Annotated[
+        str | None,
+        own(
+            "files",
+            "Also write a protected file for every k, such as 'masked-{k}.csv'; {method} stands for the method.",
+            "-o",
+            "--output",
+            metavar="PATTERN",
+        ),
+    ] = None,
     report: Report = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show loss and measured risk for every k, and name the k that meets limits (exit 1 if none does)."""
-    from shoal.cli.display import Bar, sweep_table
-    from shoal.evidence.sweep import sweep
-    from shoal.parallel import interruptible
+    """Run `shoal sweep`."""
+    from shoal.cli.display import Bar, saved_files, sweep_table
+    from shoal.evidence.outputs import output_paths, refuse_outputs
+    from shoal.evidence.sweep import Sweep, sweep
+    from shoal.parallel import Progress, interruptible
 
     sizes = sizes_of(k)
+    compared = list(dict.fromkeys(names(methods or []))) or ["auto"]
+    if output is not None:  # before any work
+        refuse_outputs(data, list(output_paths(output, compared, sizes).values()), overwrite)
     if report is not None:
         from shoal.report.pages import refuse_report
 
         refuse_report(Path(report), overwrite)
-    compared = names(methods or []) or "auto"
+    if overwrite and output is None and report is None:
+        raise PlanError([("overwrite", "does not apply without a file to write. Add -o or --report.")])
     limits: dict[str, Any] = {"max_risk": max_risk, "max_loss": max_loss, "min_k": min_k}
-    with Bar(stderr()) as bar:
-        found = interruptible(
-            lambda progress: sweep(data, sizes, compared, plan, **limits, progress=progress, **options), bar
-        )
-    if report is not None:
-        found.report(report, overwrite)
+    done: list[Sweep] = []
+
+    def run(progress: Progress) -> Sweep:
+        done.append(sweep(data, sizes, compared, plan, **limits, progress=progress, **options))
+        if output is not None:
+            done[0].save(output, overwrite, progress=progress)
+        return done[0]
+
+    try:
+        with Bar(stderr()) as bar:
+            found = interruptible(run, bar)
+        if report is not None:
+            found.report(report, overwrite)
+    except BaseException:
+        if done and done[0].saved:
+            complete = ", ".join(str(each.path) for each in done[0].saved)
+            show_lines(f"Complete: {complete}", stderr())
+        raise
     if as_json:
         print_json(found.to_dict())
     else:
-        show(sweep_table, found.rows, found.chosen or found.nearest, found.verdict)
+        best = found.best if len(found.methods) > 1 else {}
+        show(
+            sweep_table,
+            found.rows,
+            found.chosen or found.nearest,
+            found.verdict,
+            best,
+            [each.as_json() for each in found.notes],
+        )
+        if found.saved:
+            show(saved_files, [each.as_json() for each in found.saved])
     if found.nearest is not None:  # so that a script does not go on
         raise typer.Exit(1)
 

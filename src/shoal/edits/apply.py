@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.edits.evaluate import Records, holds
 from shoal.edits.expressions import Comparison, Condition, Missing, Rule, attributes_of
 from shoal.edits.load import read_rules
-from shoal.edits.strategy import Strategy, strategy_for, tied_blocks
+from shoal.edits.strategy import Strategy, blocks_of_rules, strategy_for, tied_blocks
 from shoal.edits.strategy import Table as Met
 from shoal.errors import DataError, PlanError
 from shoal.plan import Plan
@@ -98,6 +98,12 @@ def _refuse_totals(kept: Strategy, plan: Plan) -> None:
         raise PlanError([("preserve", problem)])
 
 
+def with_blocks_of_rules(plan: ResolvedPlan, rules: Sequence[Rule], size: int) -> ResolvedPlan:
+    """Return the plan with an attribute block for each rule, and blocks of `size` for the other attributes."""
+    blocks = blocks_of_rules(rules, plan.masked, size)
+    return plan.decided(blocks=blocks if len(blocks) > 1 else None, block_size=None)
+
+
 def with_tied_blocks(plan: ResolvedPlan, rules: Sequence[Rule]) -> ResolvedPlan:
     """Join attribute blocks that were chosen, not given, where a rule ties their attributes."""
     blocks = list(tied_blocks(rules, plan.given_blocks))
@@ -180,10 +186,11 @@ def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:
 def outcome(condition: Condition, records: Records) -> NDArray[np.int64]:
     """Return how a condition comes out: true or false, and where two values differ, in which direction.
 
-    Those below and those above are told apart because their mean may be equal.
+    Those below and those above are told apart because their mean may be equal. Of levels, groups publish one of theirs.
     """
     found = holds(condition, records).astype(np.int64)
-    if isinstance(condition, Comparison) and condition.sign in ("==", "!="):
+    in_levels = not records.levels.keys().isdisjoint(attributes_of(condition))
+    if isinstance(condition, Comparison) and condition.sign in ("==", "!=") and not in_levels:
         found[holds(replace(condition, sign="<"), records) & (found == (condition.sign == "!="))] = 2
     return found
 

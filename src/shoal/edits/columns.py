@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,9 @@ from shoal.errors import DataError, PlanError
 from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import has_text, inner, is_number, is_text
 from shoal.tables.text_values import decoded, render
+
+if TYPE_CHECKING:
+    from shoal.edits.levels import Levels
 
 _SPACE = " \t\r\n"  # what XML calls white space
 _NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
@@ -24,16 +27,22 @@ class Records:
     """Columns as rules see them; each is converted when it is first needed, and kept.
 
     Rules that ask whether a value occurs in the original data look it up in `original`; messages name the data by
-    `called`.
+    `called`. Attributes with `levels` are compared by their order.
     """
 
     def __init__(
-        self, columns: Mapping[str, Array], original: Mapping[str, Array] | None = None, called: str = "the table"
+        self,
+        columns: Mapping[str, Array],
+        original: Mapping[str, Array] | None = None,
+        called: str = "the table",
+        levels: "Mapping[str, Levels] | None" = None,
     ) -> None:
+        self.levels = levels or {}
         self._columns = columns
         self._called = called
         self._original = None if original is None else Records(original, called="the original data")
         self._numbers: dict[str, NDArray[np.float64]] = {}
+        self._places: dict[str, NDArray[np.float64]] = {}
         self._texts: dict[str, Array] = {}
         self._written = False
 
@@ -47,9 +56,15 @@ class Records:
             raise PlanError([("edits", "a rule needs the original data. Add the original, or leave the rule out")])
         return self._original
 
+    def column(self, name: str) -> Array:
+        """Return a column as it is."""
+        if name not in self._columns:
+            raise PlanError([("edits", f"'{name}' is not a column of {self._called}; leave the rule out")])
+        return self._columns[name]
+
     def kind(self, name: str) -> pa.DataType:
         """Return the type of the values of a column."""
-        return inner(self._column(name).type)
+        return inner(self.column(name).type)
 
     @property
     def as_written(self) -> "Records":
@@ -66,15 +81,21 @@ class Records:
         if self._written and (pa.types.is_boolean(self.kind(name)) or pa.types.is_temporal(self.kind(name))):
             return np.full(len(self), np.nan)
         if name not in self._numbers:
-            numbers = _as_numbers(decoded(self._column(name)), name)
+            numbers = _as_numbers(decoded(self.column(name)), name)
             numbers.flags.writeable = False  # what is kept is the same for all
             self._numbers[name] = numbers
         return self._numbers[name]
 
+    def place(self, name: str) -> NDArray[np.float64]:
+        """Return the places of an attribute's levels, NaN where there is none."""
+        if name not in self._places:
+            self._places[name] = self.levels[name].places(self.column(name))
+        return self._places[name]
+
     def text(self, name: str) -> Array:
         """Return a column as text, as a file would have it; where a value is missing null, or '' as written."""
         if name not in self._texts:
-            column = self._column(name)
+            column = self.column(name)
             if not has_text(column.type):
                 raise _no_values(name)
             self._texts[name] = render(column, ".")
@@ -83,7 +104,7 @@ class Records:
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which records have no value in a column; not a number is none."""
-        values = decoded(self._column(name))
+        values = decoded(self.column(name))
         missing: NDArray[np.bool_] = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return missing
 
@@ -99,11 +120,6 @@ class Records:
     def precision(self, name: str) -> float:
         """Return the relative precision to which a column's type holds a number."""
         return _PRECISION.get(str(self.kind(name)), 0.0)
-
-    def _column(self, name: str) -> Array:
-        if name not in self._columns:
-            raise PlanError([("edits", f"'{name}' is not a column of {self._called}; leave the rule out")])
-        return self._columns[name]
 
 
 def _no_values(name: str) -> DataError:

@@ -41,6 +41,7 @@ _FINEST = 1074  # all doubles are multiples of 2^-1074
 _BLOCK = 1 << 15  # groups at a time: what is computed of them stays in the cache
 _PLAIN_BITS = 12  # behind the point of a number that every reader reads alike: as many decimal digits
 _PLAIN_DIGITS = 15  # of a number below one: as many as a double holds for certain
+_LAST_DIGITS = 13  # of a number that may leave the range of its group by its last digits, and by no more
 _PLAIN_STEPS = 64  # a step fails for one number in ten, so that sixty-four all do is not going to happen
 
 
@@ -335,13 +336,19 @@ def as_read_by_digits(values: Column) -> Column:
 def plain(values: Column, step: int = 0) -> Column:
     """Round numbers to what every reader reads alike, and move them by so many of the steps that this leaves them."""
     large = np.abs(values) >= 1
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         on_lattice = np.ldexp(np.rint(np.ldexp(values, _PLAIN_BITS)) + step, -_PLAIN_BITS)
-        places = _PLAIN_DIGITS - 1 - np.floor(np.log10(np.where(values == 0, 1.0, np.abs(values))))
-        shift = np.minimum(places, 300)
-        in_digits = (np.rint(values * 10.0**shift) + step) / 10.0**shift
     exact = large & (np.abs(values) < 2.0 ** (52 - _PLAIN_BITS))
-    return np.where(exact, on_lattice, np.where(large | (values == 0), values, in_digits))
+    return np.where(exact, on_lattice, np.where(large, values, _in_digits(values, _PLAIN_DIGITS, step)))
+
+
+def _in_digits(values: Column, digits: int, step: int) -> Column:
+    """Round numbers to so many digits, and move them by so many units of the last one; zeros stay."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = digits - 1 - np.floor(np.log10(np.where(values == 0, 1.0, np.abs(values))))
+        up, down = 10.0 ** np.clip(places, 0, 300), 10.0 ** np.clip(-places, 0, 300)  # a power of ten is a whole number
+        rounded = (np.rint(values * up / down) + step) / up * down
+    return np.where(values == 0, values, rounded)
 
 
 Compute: TypeAlias = Callable[[Mapping[str, Column], Places], dict[str, Column]]
@@ -356,8 +363,8 @@ def computed_plainly(
     """Return the free sources of attributes that are computed, such that every reader computes the same.
 
     `compute` returns the computed attributes of some groups, NaN where they need not be plain. `free` sources may be
-    rounded within their ranges; those `moved` may also move by their smallest steps, all together. They stay as they
-    were where no step serves.
+    rounded within their ranges; those `moved` may also move by their smallest steps, all together. Where no step
+    serves, as in a group whose range is a single number, sources may leave their ranges by their last digits.
     """
     values = {**sources, **{name: _within(plain(sources[name]), sources[name], free[name]) for name in free}}
     odd = np.arange(len(next(iter(sources.values()))))
@@ -374,7 +381,22 @@ def computed_plainly(
         for name in moved:
             values[name][odd[right]] = trial[name][right]
         odd = odd[~right]
+    for step in range(_PLAIN_STEPS if free else 0):
+        if not len(odd):
+            break
+        trial = {name: column[odd] for name, column in values.items()}
+        *others, last = free
+        trial |= {name: _plain_at_last(trial[name]) for name in others}
+        trial[last] = _in_digits(trial[last], _LAST_DIGITS, (step + 1) // 2 * (-1) ** step)
+        right = _all_plain(compute(trial, odd), trial, free)
+        for name in free:
+            values[name][odd[right]] = trial[name][right]
+        odd = odd[~right]
     return {name: values[name] for name in free}
+
+
+def _plain_at_last(values: Column) -> Column:
+    return np.where(is_plain(values), values, _in_digits(values, _LAST_DIGITS, 0))
 
 
 def _within(values: Column, otherwise: Column, range_: tuple[Column, Column]) -> Column:

@@ -3,6 +3,7 @@
 Numbers follow IEEE 754 and the functions of XPath 1.0: nothing overflows with an error, a division by zero is infinite
 or not a number, and what is not a number is equal to nothing. What two values are compared as follows from the two:
 
+- for ``<``, ``<=``, ``>`` and ``>=`` by the places of levels, where one is an attribute with levels;
 - as numbers, wherever one of them is a number for certain: a constant, arithmetic, or ``number(...)``;
 - as moments, where one is a column of dates or times and the other one too, or a text such as 2024-02-29;
 - for ``==`` and ``!=`` as texts, where a constant text is compared with a column, or a column of text with another;
@@ -45,6 +46,7 @@ from shoal.edits.expressions import (
     Variable,
     attributes_of,
 )
+from shoal.edits.levels import Levels, levels_between
 from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import is_text
 
@@ -155,6 +157,8 @@ def _compared(comparison: Comparison, records: Records, rounding: bool) -> Truth
     sign, left, right = comparison.sign, comparison.left, comparison.right
     if sign == "!=":
         return ~_compared(replace(comparison, sign="=="), records, rounding)
+    if (levels := levels_between(comparison, records.levels)) is not None:
+        return _COMPARISONS[sign](_place(left, levels, records), _place(right, levels, records))
     seen = records.as_written if comparison.exact else records
     moments = _as_moments(left, right, seen)
     if moments is None and sign == "==" and _are_texts(left, right, seen, written=comparison.exact):
@@ -166,6 +170,13 @@ def _compared(comparison: Comparison, records: Records, rounding: bool) -> Truth
     if not may_be_close or sign in ("<", ">") or found.all():
         return found
     return found | _is_close(left, right, seen)
+
+
+def _place(of: Value, levels: Levels, records: Records) -> Numbers:
+    """Return the place of a value among levels; NaN for what is none of them."""
+    if isinstance(of, Variable):
+        return records.place(of.name)
+    return np.float64(levels.place(of.value)) if isinstance(of, Text | Number) else np.float64(np.nan)
 
 
 def _is_close(left: Value, right: Value, records: Records) -> Truths:

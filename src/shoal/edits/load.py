@@ -10,7 +10,6 @@ from pathlib import Path
 from shoal.edits.expressions import Rule
 from shoal.edits.messages import gathered, with_unique_names
 from shoal.edits.plain_text import parse_rule
-from shoal.edits.schematron import read_schematron
 from shoal.errors import FileError, PlanError
 from shoal.tables.atomic import read_small
 
@@ -37,6 +36,8 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
 def _from_file(path: str) -> list[Rule]:
     data = read_small(Path(path), "file of rules", _LARGEST, "; rules as texts are given in a list")
     if path.lower().endswith((".sch", ".xml")) or data.lstrip(_BEFORE_MARKUP).startswith(b"<"):
+        from shoal.edits.schematron import read_schematron  # with a parser of XPath: slow to load
+
         return read_schematron(data, path)
     data = data.removeprefix(codecs.BOM_UTF8)
     try:

@@ -43,7 +43,9 @@ def _printable(text: str) -> str:
 
 
 def refuse_long(where: str, text: str) -> None:
-    """Refuse a text that no person wrote as one rule."""
+    """Refuse a text that no person wrote as one rule, or that is no text in any encoding."""
+    if text != text.encode(errors="ignore").decode():
+        refuse_whole(where, "has characters that UTF-8 does not have. Save it in UTF-8, or type it again.")
     if len(text) > LONGEST:
         refuse_whole(where, f"has {len(text):,} characters; a rule may have {LONGEST:,}, so split it")
 

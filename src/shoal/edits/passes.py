@@ -17,8 +17,10 @@ from shoal.edits.columns import floats
 from shoal.edits.controlled_rounding import RoundingBase
 from shoal.edits.evaluate import Records, each_broken, near, value
 from shoal.edits.expressions import InOriginal, Rule, attributes_of, within
+from shoal.edits.levels import Levels
 from shoal.edits.repair import Repaired, RoundingInputs, repaired, rounding_bases_of, rounding_inputs_of
 from shoal.edits.strategy import Strategy
+from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.tables import Table
@@ -42,15 +44,20 @@ def _in_original(rules: Sequence[Rule]) -> list[InOriginal]:
     return [each for rule in rules for each in within(rule.condition) if isinstance(each, InOriginal)]
 
 
-def records_of(table: Table, rules: Sequence[Rule], domains: Mapping[str, "Domain"] | None = None) -> Records:
+def records_of(
+    table: Table,
+    rules: Sequence[Rule],
+    domains: Mapping[str, "Domain"] | None = None,
+    levels: Mapping[str, Levels] | None = None,
+) -> Records:
     """Return the columns that rules name, and of the original values those that these records may have."""
     columns = {name: without_declared(table, name) for name in columns_of(rules) if name in table.names}
-    records = Records(columns)
+    records = Records(columns, levels=levels)
     known: dict[str, Array] = {}
     for name, domain in (domains or {}).items():
         asked = [each.of for each in _in_original(rules) if each.attribute == name] if domain.is_sorted else []
         known[name] = domain.among([value(of, records) for of in asked]) if asked else domain.values
-    return Records(columns, known) if known else records
+    return Records(columns, known, levels=levels) if known else records
 
 
 def domains_of(original: Table, rules: Sequence[Rule]) -> dict[str, "Domain"]:
@@ -147,6 +154,7 @@ class Edits:
 
     kept: Strategy  # how the rules are kept
     domains: Mapping[str, Domain]  # the values of the original that they ask for
+    levels: Mapping[str, Levels] = field(default_factory=dict)  # of attributes that they compare by order
     rounding_bases: list[RoundingBase] = field(default_factory=list)  # of sums that are tied together
     fixed: frozenset[int] = frozenset()  # numbers of rules of unmasked attributes only: records may break these
     excused: frozenset[int] = frozenset()  # numbers of rules that groups with a record that broke them may break
@@ -172,13 +180,13 @@ class Edits:
 
     def outcomes(self, table: Table) -> NDArray[np.uint8]:
         """Return how all splits come out in each record, a column for each."""
-        records = records_of(table, self.rules, self.domains)
+        records = records_of(table, self.rules, self.domains, self.levels)
         columns = [outcome(split.condition, records) for split in self.kept.splits]
         return np.column_stack(columns).astype(np.uint8) if columns else np.empty((len(table), 0), np.uint8)
 
     def broken(self, table: Table, keep: Truths, start: int | None) -> tuple[Broken, Truths]:
         """Find the rules that original records break by more than rounding, among those that are kept."""
-        records = records_of(table, self.rules, self.domains)
+        records = records_of(table, self.rules, self.domains, self.levels)
         breaks, rules = np.zeros(len(table), dtype=bool), {}
         for number, flags in self._wrong(records):
             flags = flags & keep
@@ -189,7 +197,7 @@ class Edits:
 
     def excuses(self, table: Table) -> dict[int, Truths]:
         """Return by the number of a rule which original records break it and are published all the same."""
-        records = records_of(table, self.rules, self.domains)
+        records = records_of(table, self.rules, self.domains, self.levels)
         found = {}
         for number, (rule, flags) in enumerate(each_broken(self.rules, records)):
             if number in self.fixed:
@@ -199,10 +207,13 @@ class Edits:
         return found
 
     def disobeyed(self, table: Table, start: int | None) -> tuple[Broken, dict[int, Truths]]:
-        """Find the rules that published records break, be it by rounding; apart from these, where some are excused."""
-        records = records_of(table, self.rules, self.domains)
+        """Find the rules that published records break, be it by rounding; apart from these, where some are excused.
+
+        They are evaluated in SQL, not by what the groups were split and repaired with.
+        """
+        records = records_of(table, self.rules, self.domains, self.levels)
         rules, excusable = {}, {}
-        for number, (_, flags) in enumerate(each_broken(self.rules, records)):
+        for number, (_, flags) in enumerate(broken_in_sql(self.rules, records)):
             if number in self.fixed | self.excused:
                 excusable[number] = flags
             elif flags.any():
@@ -220,7 +231,7 @@ class Edits:
                 yield number, broken & ~near(rule, records)
 
 
-def edits_of(kept: Strategy, basis: Basis, whole: set[str], plan: Plan) -> Edits:
+def edits_of(kept: Strategy, basis: Basis, levels: Mapping[str, Levels], whole: set[str], plan: Plan) -> Edits:
     """Start what must be known of rules from the first pass over the original; see `with_broken` for the second."""
     for name, domain in basis.domains.items():
         if len(domain) > MOST_VALUES:
@@ -233,6 +244,7 @@ def edits_of(kept: Strategy, basis: Basis, whole: set[str], plan: Plan) -> Edits
     return Edits(
         kept,
         basis.domains,
+        levels,
         [] if plan.draws else rounding_bases_of(kept, basis.rounding_inputs, whole),
         frozenset(fixed),
         exclude=plan.edits_original == "exclude",

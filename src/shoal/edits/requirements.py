@@ -253,7 +253,7 @@ class _Reader:
         if name not in self.masked:
             return
         kind = self.masked[name]
-        if isinstance(atom, Comparison) and kind in NUMBERS and _is_bound(atom, kind):
+        if isinstance(atom, Comparison) and _is_bound(atom, kind):
             self.requirement.explain("aggregates lie within the range of their group")
             if kind == "continuous":
                 self._tie(atom, wanted)
@@ -271,12 +271,15 @@ class _Reader:
         names = attributes_of(atom)
         types = {self.masked.get(name) for name in names}
         whole = Sum(form, atom)
-        if len(names) == 2 and len(types) == 1 and types <= NUMBERS and form.is_order:
+        in_order = types <= NUMBERS or types == {"ordinal"}
+        if len(names) == 2 and len(types) == 1 and in_order and form.is_order:
             positive, negative = sorted(form.coefficients, key=lambda name: -form.coefficients[name])
             order = (positive, negative) if form.sign in ("<", "<=") else (negative, positive)
             lesser, greater = order if wanted is not False else order[::-1]
             self.requirement.orders.append(Order(lesser, greater, whole, either=wanted is None))
             self.requirement.explain("the same increasing aggregate on both sides")
+            if self.imputed and types == {"ordinal"}:
+                self.requirement.give_up()  # values that are filled in need not come from the same records
         elif self._all_masked(atom):
             self.requirement.means |= dict.fromkeys(form.coefficients)
             self.requirement.sums.append(whole)
@@ -290,6 +293,11 @@ def _is_missing(part: Condition) -> bool:
 
 
 def _is_bound(atom: Comparison, kind: AttributeType) -> bool:
-    """Return whether a comparison of one attribute holds on one side of a constant, or at it."""
+    """Return whether a comparison of one attribute holds on one side of a constant, or at it.
+
+    Levels at a constant are those that occur in the group: what lies between two others need not be in it.
+    """
+    if kind not in NUMBERS and not (kind == "ordinal" and atom.sign in ("<", "<=", ">", ">=")):
+        return False
     sides = {type(atom.left), type(atom.right)}
     return linear(atom) is not None or (kind != "continuous" and sides == {Variable, Text})

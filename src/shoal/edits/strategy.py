@@ -11,12 +11,12 @@ from shoal.errors import PlanError
 from shoal.plan import Aggregate, AttributeType
 from shoal.text import listed
 
-_INCREASING = ("mean", "geometric_mean", "median", "lower_median", "trimmed_mean")
+_INCREASING = ("mean", "geometric_mean", "median", "lower_median", "order_statistic", "trimmed_mean")
 _MEMBERS: dict[AttributeType, tuple[Aggregate, ...]] = {
-    "continuous": ("lower_median", "mode", "medoid"),
-    "date": ("lower_median", "mode", "medoid"),
-    "datetime": ("lower_median", "mode", "medoid"),
-    "ordinal": ("median", "mode", "medoid"),
+    "continuous": ("lower_median", "order_statistic", "mode", "medoid"),
+    "date": ("lower_median", "order_statistic", "mode", "medoid"),
+    "datetime": ("lower_median", "order_statistic", "mode", "medoid"),
+    "ordinal": ("median", "order_statistic", "mode", "medoid"),
     "nominal": ("mode", "medoid"),
     "boolean": ("mode", "medoid"),
 }
@@ -294,7 +294,7 @@ def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[
             if problem := _no_order({name: decided[name] or common for name in pair}, order):
                 problems.append(f"rule '{requirement.name}' needs {problem}")
                 continue
-            if table.masked[order.lesser] == "datetime" and common != "lower_median":
+            if table.masked[order.lesser] == "datetime" and common not in ("lower_median", "order_statistic"):
                 requirement.give_up()
             for name in pair:
                 if decided[name] is None and common != table.defaults[name]:
@@ -330,6 +330,22 @@ def _splits(requirements: Sequence[Requirement], table: Table) -> list[Split]:
             for block in blocks:
                 found.setdefault((condition, block), Split(requirement.name, condition, block))
     return list(found.values())
+
+
+def blocks_of_rules(rules: Sequence[Rule], names: Sequence[str], size: int) -> list[list[str]]:
+    """Put the attributes of each rule in a block, rules that share one together, and the others in blocks of `size`.
+
+    These are the blocks of scenario S1 in Torra, Cano and Navarro-Arribas, section 5; the others come in their order.
+    """
+    ruled = {name for rule in rules for name in attributes_of(rule.condition)}
+    place = {name: number for number, name in enumerate(names)}
+    tied = tied_blocks(rules, [[name] for name in names if name in ruled])
+    rest = [name for name in names if name not in ruled]
+    blocks = [sorted(block, key=place.__getitem__) for block in tied]
+    return [
+        *sorted(blocks, key=lambda block: place[block[0]]),
+        *(rest[at : at + size] for at in range(0, len(rest), size)),
+    ]
 
 
 def tied_blocks(rules: Sequence[Rule], blocks: Sequence[Sequence[str]]) -> Iterator[list[str]]:

@@ -11,8 +11,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import measures
+from shoal.edits.apply import rules_of
+from shoal.edits.expressions import Rule, attributes_of
+from shoal.edits.passes import domains_of, records_of
+from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError, PlanError
-from shoal.evidence.check import CsvOptions, opened
+from shoal.evidence.check import CsvOptions, opened, rule_levels
 from shoal.evidence.composition import record_keys
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
@@ -43,6 +47,10 @@ def assess(
     levels: Mapping[str, Sequence[Level]] | None = None,
     k: int = 2,
     weights: str | None = None,
+    blocks: Sequence[Sequence[str]] | None = None,
+    known: int | None = None,
+    scenarios: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    edits: str | Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -73,6 +81,15 @@ def assess(
     weights : str, optional
         The attribute with the survey weights, by which records count in ``loss["IL"]`` and the loss of each attribute,
         as `shoal.protect` counts them. All other measures count records alike.
+    blocks : list of lists of str, optional
+        Attribute blocks: how well records hide from an intruder who knows some attributes of one block (1G), of two
+        (2G), and so on.
+    known : int, optional
+        With `blocks`: how many attributes an intruder knows (3 if left out, or all if there are fewer).
+    scenarios : mapping of str to lists of lists of str, optional
+        Scenarios by name: for each, the sets of attributes that an intruder may know.
+    edits : path or list of str, optional
+        Rules whose violations are counted in both tables: a file of them, or rules line by line.
 
     Returns
     -------
@@ -80,18 +97,25 @@ def assess(
         ``records`` that were compared, and how many of the original were ``suppressed``; ``quasi``, what was compared,
         and what was ``left_out`` for which reason; ``loss`` as in `shoal.measures.loss_book`; ``risk`` as in
         `shoal.measures.risk_book`, with ``before`` and ``after`` as in `shoal.measures.exposure`, ``file`` as in
-        `shoal.pipeline.whole_file.file_risk`, and ``intruder`` where one was described; and the ``score`` of both
-        together (`shoal.measures.score`; None where the original is all zeros).
+        `shoal.pipeline.whole_file.file_risk`, ``intruder`` where one was described, and ``scenarios`` where there
+        are any (`_scenarios`); and the ``score`` of both together (`shoal.measures.score`; None where the original is
+        all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and ``score_PIL`` the mean
+        of PIL and DR (Torra, Cano & Navarro-Arribas 2009). With `edits`, for every rule how many records of the
+        original and of the masked table break it.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
+    known_types["edits"] = edits
     plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
+    rules = rules_of(plan)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
     everybody = len(before)
+    broken = _broken(rules, before, after, plan)
     before, rows = _matched(before, after, key)
     pairs, left_out = _attributes(before, after, rows, plan, key)
     names = [pair.attribute.name for pair in pairs]
-    known = None if intruder is None else _known(intruder, names)
+    one = None if intruder is None else _known(intruder, names)
+    several = _sets(blocks, known, scenarios, names, plan.seed or 0)
     plain = [pair for pair in pairs if pair.plain]
     if len(plain) < len(pairs):
         left_out[_NO_NUMBERS] = [pair.attribute.name for pair in pairs if not pair.plain]
@@ -105,11 +129,13 @@ def assess(
         **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
         "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
     }
-    if known is not None:
-        risk["intruder"] = {"attributes": known, "before": exposure(before, known), "after": exposure(after, known)}
-        if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in known]:
+    if one is not None:
+        risk["intruder"] = {"attributes": one, "before": exposure(before, one), "after": exposure(after, one)}
+        if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in one]:
             linkage = measures.distance_linkage(X, Y, columns, measures.MOST_RECORDS, plan.seed or 0)
             risk["intruder"]["DLD"] = linkage
+    if several:
+        risk["scenarios"] = _scenarios(after, several)
     progress("loss", 0, 1)
     loss = {
         **(measures.loss_book(X, Y, [pair.attribute.name for pair in plain], _alike(Y)) if plain else {}),
@@ -119,6 +145,11 @@ def assess(
         loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
     il = loss["IL_variations"]["IL"] if plain else None
     score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])
+    by_pil = None
+    if plain:
+        dld, id_ = risk["DLD"]["linked"], risk["ID_rank"]["percent"]
+        risk["DR"] = measures.disclosure_risk(dld, id_)
+        by_pil = None if loss["PIL"]["PIL"] is None else measures.score(loss["PIL"]["PIL"], dld, id_)
     return {
         "records": len(before),
         "suppressed": everybody - len(before),
@@ -128,7 +159,29 @@ def assess(
         "loss": loss,
         "risk": risk,
         "score": score,
+        "score_PIL": by_pil,
+        "edits": broken,
     }
+
+
+def _broken(rules: Sequence[Rule], before: Table, after: Table, plan: Plan) -> list[dict[str, Any]]:
+    """Count the records that break each rule in both tables."""
+    for table, what in ((before, "the original"), (after, "the masked table")):
+        refuse_unknown(table, {f"rule '{rule.name}'": attributes_of(rule.condition) for rule in rules}, what)
+    if not rules:
+        return []
+    domains = domains_of(before, rules)
+    counts = [
+        [int(flags.sum()) for _, flags in broken_in_sql(rules, records_of(table, rules, domains, levels))]
+        for table, levels in (
+            (before, rule_levels(before, rules, None, plan)),
+            (after, rule_levels(after, rules, before, plan)),
+        )
+    ]
+    return [
+        {"rule": rule.name, "text": rule.text, "broken_before": one, "broken_after": two}
+        for rule, one, two in zip(rules, *counts, strict=True)
+    ]
 
 
 def _whole_file(
@@ -284,11 +337,59 @@ def _said_of(what: str) -> Iterator[None]:
         raise DataError(*(f"in the {what}, {each}" for each in error.sentences)) from None
 
 
-def _known(intruder: Sequence[str], names: list[str]) -> list[str]:
+def _known(intruder: Sequence[str], names: list[str], field: str = "intruder") -> list[str]:
     try:
         known = Plan(k=2, quasi=intruder).masked  # a list of names like any other
     except PlanError as error:
-        raise PlanError([("intruder", what) for _, what in error.problems]) from None
+        raise PlanError([(field, what) for _, what in error.problems]) from None
     if unknown := [name for name in known if name not in names]:
-        raise PlanError([("intruder", f"'{name}' is not among the attributes that are compared") for name in unknown])
+        raise PlanError([(field, f"'{name}' is not among the attributes that are compared") for name in unknown])
     return known
+
+
+def _sets(
+    blocks: Sequence[Sequence[str]] | None,
+    known: int | None,
+    scenarios: Mapping[str, Sequence[Sequence[str]]] | None,
+    names: list[str],
+    seed: int,
+) -> dict[str, list[list[str]]]:
+    """Return the sets of attributes of each scenario: those of attribute blocks first, then those with a name."""
+    found: dict[str, list[list[str]]] = {}
+    if blocks is None and known is not None:
+        raise PlanError([("known", "does not apply without attribute blocks. Add --block once for each.")])
+    if blocks is not None:
+        given = [_known(block, names, "blocks") for block in blocks]
+        every = [name for block in given for name in block]
+        if twice := sorted({name for name in every if every.count(name) > 1}):
+            raise PlanError([("blocks", f"names '{name}' more than once.") for name in twice])
+        count = min(3, len(every)) if known is None else known
+        if not 1 <= count <= len(every):
+            raise PlanError([("known", f"must be from 1 to {len(every)}, the number of attributes in --block.")])
+        found = measures.scenarios_of_blocks(given, count, seed=seed)
+    for name, sets in (scenarios or {}).items():
+        if name in found or not sets:
+            why = "is the name of a scenario of --block too" if name in found else "has no set of attributes"
+            raise PlanError([("scenario", f"'{name}' {why}.")])
+        found[name] = [_known(each, names, "scenario") for each in sets]
+    return found
+
+
+def _scenarios(after: Table, scenarios: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, dict[str, Any]]:
+    """Measure how well records hide in each scenario.
+
+    Returns for each how many ``sets`` of attributes it has; ``real_k``, the mean over them of the records published
+    alike on average, and ``least``, the least of these; the ``smallest`` group of all; and ``uniques``, the most
+    records that a set singles out.
+    """
+    found = {}
+    for name, sets in scenarios.items():
+        seen = [exposure(after, each) for each in sets]
+        found[name] = {
+            "sets": len(sets),
+            "real_k": float(np.mean([each["real_k"] for each in seen])),
+            "least": min(each["real_k"] for each in seen),
+            "smallest": min(each["smallest"] for each in seen),
+            "uniques": max(each["uniques"] for each in seen),
+        }
+    return found

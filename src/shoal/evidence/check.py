@@ -1,16 +1,17 @@
 """Checking a masked file, whoever made it: groups of k, rules, its manifest, and what earlier releases reveal."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.edits.apply import rules_of
-from shoal.edits.evaluate import each_broken
 from shoal.edits.expressions import Rule, attributes_of
+from shoal.edits.levels import Levels, compared_by_order, levels_of, refuse_incomparable, with_unused
 from shoal.edits.passes import domains_of, records_of
+from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import CheckFailed, PlanError
 from shoal.evidence.composition import Earlier, differing, intersected
 from shoal.evidence.recheck import recheck
@@ -22,6 +23,7 @@ from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.pipeline.verify import too_small
 from shoal.plan import Csv, Plan
 from shoal.tables import Table, kind_of, open_table
+from shoal.tables.attributes import Level
 from shoal.text import counted
 
 CsvOptions = Csv | dict[str, str] | None
@@ -38,6 +40,7 @@ def check(
     against: Any = None,
     key: str | None = None,
     confidential: Sequence[str] = (),
+    levels: Mapping[str, Sequence[Level]] | None = None,
 ) -> dict[str, Any]:
     """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
 
@@ -68,6 +71,9 @@ def check(
     confidential : list of str, optional
         Sensitive attributes, which strangers are presumed not to know. They come from the manifest if there is one.
         Every column that is neither named here nor a quasi-identifier counts as one that a stranger may know.
+    levels : mapping, optional
+        Levels, in order, of attributes that rules compare by order. Those of ordered categorical columns are known: of
+        the original if it is given, and of the masked table.
 
     Returns
     -------
@@ -84,12 +90,16 @@ def check(
         Saying how many combinations are too small, which rules are broken by how many records, every difference to the
         manifest, and what earlier releases reveal; what was counted is in its ``found``.
     """
-    _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key)
+    _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key, levels)
     given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
-    plan = Plan(**given, quasi=quasi, confidential=confidential, edits=edits, csv=csv)
+    plan = Plan(**given, quasi=quasi, confidential=confidential, edits=edits, csv=csv, levels=levels or {})
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
-    failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan))]
+    if unused := [name for name in plan.levels if name not in compared_by_order(rules)]:
+        raise PlanError(
+            [("levels", f"names '{name}', which no rule compares by order; leave it out") for name in unused]
+        )
+    failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan), plan)]
     found = {**seen.found, "edits": len(rules), "file": _whole_file(seen, plan)}
     if against is not None:
         if seen.found["k"] is None:
@@ -125,6 +135,7 @@ def _refuse_contradictions(
     manifest: Any,
     against: Any,
     key: str | None,
+    levels: Any,
 ) -> None:
     problems = []
     if manifest is not None:
@@ -134,6 +145,8 @@ def _refuse_contradictions(
             problems.append(("manifest", "is that of a file; give the masked file by its path"))
     if original is not None and edits is None:
         problems.append(("original", "does not apply without rules; give them with edits"))
+    if levels and edits is None:
+        problems.append(("levels", "do not apply without rules; give them with edits"))
     if key is not None and against is None:
         problems.append(("key", "does not apply without earlier releases; name them with against"))
     if isinstance(against, list | tuple) and not against:
@@ -182,7 +195,7 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, **verified)
 
 
-def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
+def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[str]:
     """Yield the rules that are broken, and what a manifest says of rules that cannot be."""
     said = None if seen.manifest is None else seen.manifest.verified.rules
     if not rules:
@@ -195,11 +208,23 @@ def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None) -> It
         yield f"{counted(len(rules), 'rule')} given, where the manifest speaks of {number:,}"
     for rule in rules:
         refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
-    broken = _broken(seen.table, rules, original)
+    broken = _broken(seen.table, rules, original, rule_levels(seen.table, rules, original, plan))
     if said is not None and said.excused:
         seen.found["unverified"] += (f"rules that original records broke, which were kept: {each}" for each in broken)
     else:
         yield from broken
+
+
+def rule_levels(table: Table, rules: Sequence[Rule], original: Table | None, plan: Plan) -> dict[str, Levels]:
+    """Return the levels that rules need: those given, or of ordered categorical columns, the original's first."""
+    known: dict[str, Sequence[Any]] = dict(plan.levels)
+    if original is not None:
+        ordered = [name for name in original.names if getattr(original.column(name).type, "ordered", False)]
+        of_original = levels_of(original, rules, known) if ordered else {}
+        known = {**{name: of_original[name].values.to_pylist() for name in ordered if name in of_original}, **known}
+    found = with_unused(rules, levels_of(table, rules, known), known)
+    refuse_incomparable(rules, table, found)
+    return found
 
 
 def _earlier(against: Any, plan: Plan) -> list[Earlier]:
@@ -211,10 +236,9 @@ def _earlier(against: Any, plan: Plan) -> list[Earlier]:
     return found
 
 
-def _broken(table: Table, rules: Sequence[Rule], original: Table | None) -> Iterator[str]:
-    for rule, broken in each_broken(
-        rules, records_of(table, rules, None if original is None else domains_of(original, rules))
-    ):
+def _broken(table: Table, rules: Sequence[Rule], original: Table | None, levels: Mapping[str, Levels]) -> Iterator[str]:
+    domains = None if original is None else domains_of(original, rules)
+    for rule, broken in broken_in_sql(rules, records_of(table, rules, domains, levels)):
         if broken.any():
             many = counted(int(broken.sum()), "record")
             yield f"rule '{rule.name}' is broken by {many}, first by {int(np.argmax(broken)) + 1}"

@@ -91,7 +91,7 @@ def differing(table: Table, earlier: Sequence[Earlier], masked: Sequence[str]) -
 
 
 def record_keys(table: Table, key: str, what: str) -> Array:
-    """Give the column that tells records apart, as text."""
+    """Return the column that tells records apart, as text."""
     refuse_unknown(table, {"key": [key]}, what)
     try:
         keys = table.column(key).cast(pa.large_string())
@@ -129,7 +129,7 @@ def _refuse_strangers(blocks: Sequence[Sequence[str]], earlier: Sequence[Earlier
 
 
 def _groups(table: Table, names: Sequence[str], place: NDArray[np.int64], records: int) -> NDArray[np.int64]:
-    """Give the group of every record; all are in one where a release has none of the attributes."""
+    """Return the group of every record; all are in one where a release has none of the attributes."""
     groups = np.full(records, _ABSENT)
     known = [name for name in names if name in table.names]
     groups[place] = classes(table, known) if known else 1

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.edits.apply import explained, rules_of, with_rules
+from shoal.edits.apply import explained, rules_of, with_blocks_of_rules, with_rules
 from shoal.edits.evaluate import each_broken, near
+from shoal.edits.levels import levels_of, refuse_incomparable
 from shoal.edits.passes import domains_of, records_of
 from shoal.pipeline.hybrid_edits import sums_of
 from shoal.pipeline.resolve import with_attributes
@@ -48,16 +49,22 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     >>> found["class"], found["broken"], found["kept"]
     ('EC-LC', 0, 'arithmetic means, rounded so that the sum is exact as written')
     """
-    k = {} if options.get("method") == "ms" else {"k": 2}  # which forms no groups
+    rank = options.get("rank")
+    least = rank if isinstance(rank, int) and rank > 2 else 2
+    k = {} if options.get("method") == "ms" else {"k": least}  # which forms no groups
     plan = Plan(**{**k, **options, "edits": edits})
     source = table_without_codes(open_table(table, plan.csv), plan.missing_codes)
     read = rules_of(plan)
     refuse_other_columns(plan, source)
     plan = with_attributes(plan, source)
+    if plan.blocks == "edits":
+        plan = with_blocks_of_rules(plan, read, plan.block_size or 3)
+    levels = levels_of(source, read, plan.levels)
+    refuse_incomparable(read, source, levels)
     _, kept = with_rules(plan, source.names, read)
     if plan.draws:
         sums_of(read, plan)  # refuses all others
-    records = records_of(source, read, domains_of(source, read))
+    records = records_of(source, read, domains_of(source, read), levels)
     found = list(explained(kept))
     for row, (rule, broken) in zip(found, each_broken(read, records), strict=True):
         row["broken"] = int(broken.sum())

@@ -64,7 +64,7 @@ class Limits:
         return sum(self.missed(row).values()), row["linked"], row["IL"] or 0.0
 
     def _allowed(self, rows: Sequence[Row]) -> list[Row]:
-        return [row for row in rows if row["k"] >= (self.min_k or 0)]
+        return [row for row in rows if row["k"] >= (self.min_k or 2)]  # k = 1 protects nothing
 
     def verdict(self, rows: Sequence[Row]) -> str:
         """Name the row that meets the limits, or the nearest and what it misses."""

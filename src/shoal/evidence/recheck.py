@@ -202,7 +202,7 @@ def _unlike(found: Diverse, said: Diverse) -> Iterator[str]:
 
 
 def _unverified(manifest: Manifest) -> Iterator[str]:
-    """Say what was verified before the file was published, and cannot be without the original."""
+    """List what was verified before the file was published, and cannot be without the original."""
     verified = manifest.verified
     yield "that the masked values were computed from the original, and the other columns are unchanged"
     if verified.k is None:

@@ -1,8 +1,9 @@
-"""Every k in one run: what each would cost and risk, before one is chosen."""
+"""Every k in one run: what each would cost and risk, and the protected file of each."""
 
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -11,24 +12,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.backends.choose import open_records
-from shoal.backends.memory import MemoryRecords, mask_in_memory
+from shoal.backends.choose import is_spark, open_records
+from shoal.backends.memory import MemoryPublished, MemoryRecords
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.evidence.limits import Limits
+from shoal.evidence.outputs import output_paths, refuse_outputs
 from shoal.kernels.standardize import Matrix
 from shoal.measures import exposure
 from shoal.measures.distance_linkage import masking_distance_linkage
 from shoal.measures.equivalence_classes import published_classes
-from shoal.parallel import Progress, Watch, quiet, side_by_side
+from shoal.parallel import Progress, quiet
+from shoal.partitioning.known import KnownPartitions
+from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.classes import classes
-from shoal.pipeline.loss import Losses
-from shoal.pipeline.masker import BlockMasker, in_order
-from shoal.pipeline.prepare import prepare, with_blocks
-from shoal.pipeline.resolve import resolve
+from shoal.pipeline.masker import BlockMasker
+from shoal.pipeline.prepare import Prepared, prepare, with_blocks
+from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
-from shoal.text import counted
+from shoal.release import Release, release_of
+from shoal.text import Message, counted, listed, warning
 
 if TYPE_CHECKING:
     from altair import LayerChart
@@ -36,12 +40,44 @@ if TYPE_CHECKING:
 Labels = NDArray[np.int64]
 
 _LINKED = 2_000  # records that are linked to their masked selves: of more, a sample, the same for every k
+_ONE_ONLY = warning(
+    "Publish one of these files, not several: records that share a group in all of them may be fewer than k. shoal "
+    "check --against counts them."
+)
 COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "linked", "unique", "risk")
 
 
 @dataclass(frozen=True)
+class Saved:
+    """A file that a sweep has written.
+
+    Attributes
+    ----------
+    method, k
+        As they were asked for.
+    path
+        The file; its plan and its manifest are beside it.
+    headline
+        The worst of the risk of the whole file: see `shoal.pipeline.whole_file.file_risk`.
+    notes
+        Those of the release, warnings first.
+    """
+
+    method: str
+    k: int
+    path: Path
+    headline: dict[str, Any]
+    notes: list[Message]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same, ready for JSON."""
+        notes = [message.as_json() for message in self.notes]
+        return {"method": self.method, "k": self.k, "file": str(self.path), "headline": self.headline, "notes": notes}
+
+
+@dataclass(frozen=True)
 class Sweep:
-    """What every k would cost and risk.
+    """What every k would cost and risk, and the release of each.
 
     Attributes
     ----------
@@ -50,14 +86,21 @@ class Sweep:
         percent, and ``SSE``), and measured risks in percent. ``linked`` are the records (of at most 2,000) that an
         intruder links rightly who knows all quasi-identifiers as they were, by the distance that masked. ``unique``
         are the records that no other equals in all published columns but the sensitive ones. ``risk`` is the higher of
-        the two.
+        the two. With k = 1 nothing is changed, and nothing protected.
     limits : Limits
         What the choice must meet.
+    notes : list of Message
+        What to know of the comparison, and of files that were written.
+    saved : list of Saved
+        The files that `save` has written.
     """
 
     plan: Plan
     rows: list[dict[str, Any]]
     limits: Limits = field(default_factory=Limits)
+    notes: list[Message] = field(default_factory=list)
+    saved: list[Saved] = field(default_factory=list, repr=False)
+    _runs: "list[_Run]" = field(default_factory=list, repr=False)  # of each row
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)
@@ -80,12 +123,97 @@ class Sweep:
         """Which k meets the limits, in words."""
         return self.limits.verdict(self.rows)
 
+    @property
+    def methods(self) -> list[str]:
+        """The methods that were compared, as they were carried out."""
+        return list(dict.fromkeys(row["method"] for row in self.rows))
+
+    @property
+    def best(self) -> dict[int, dict[str, Any]]:
+        """For each k, the row of the method that loses least; of several that lose as little, the first."""
+        found: dict[int, dict[str, Any]] = {}
+        for row in self.rows:
+            if row["k"] not in found or (row["IL"] or 0.0) < (found[row["k"]]["IL"] or 0.0):
+                found[row["k"]] = row
+        return found
+
+    @property
+    def labels(self) -> dict[int, Labels]:
+        """For each k, the group of each published record; with several methods, of the one that loses least."""
+        return {k: self._run(k).groups for k in self.best}
+
+    def release(self, k: int, method: str | None = None) -> Release:
+        """Return the release of a k, verified, as `shoal.protect` returns it, from the groups that were compared.
+
+        Parameters
+        ----------
+        k : int
+            One of those that were compared, and more than 1.
+        method : str, optional
+            One of those that were compared; if left out, the one that loses least.
+        """
+        if k == 1:
+            raise PlanError([("k", "1 protects nothing, and has no release.")])
+        return self._run(k, method).release()
+
+    def _run(self, k: int, method: str | None = None) -> "_Run":
+        """Return what was done for a k, by a method or by the one that loses least."""
+        pairs = [(row, run) for row, run in zip(self.rows, self._runs, strict=True) if row["k"] == k]
+        if not pairs:
+            raise PlanError([("k", f"{k} was not compared.")])
+        named = [(row, run) for row, run in pairs if method in (None, row["method"], run.method)]
+        if not named:
+            raise PlanError([("method", f"'{method}' was not compared.")])
+        return min(named, key=lambda pair: pair[0]["IL"] or 0.0)[1]
+
+    def save(
+        self, pattern: AnyPath | None = None, overwrite: bool = False, *, progress: Progress = quiet
+    ) -> list[Saved]:
+        """Write a protected file for every method and k, verified, each with its plan and its manifest.
+
+        Each is what `shoal.protect` and `Release.save` write. All names are looked at before the first file is
+        written. What stops in between leaves the files that are complete, and they are in `saved`.
+
+        Parameters
+        ----------
+        pattern : path, optional
+            The names of the files, such as ``masked-{k}.csv`` or ``{method}-{k}.parquet``. The plan's ``output`` if
+            left out. k = 1 is not written.
+        overwrite : bool
+            Whether files that exist already are replaced.
+        progress : callable, optional
+            As for `shoal.protect`.
+        """
+        pattern = self.plan.output if pattern is None else pattern
+        if pattern is None:
+            raise PlanError([("output", "is missing. Name the files to write, for example masked-{k}.csv.")])
+        runs = {(run.method, run.k): run for run in self._runs}
+        methods, sizes = (list(dict.fromkeys(each)) for each in zip(*runs, strict=True))
+        paths = output_paths(str(pattern), methods, sizes)
+        refuse_outputs(self.plan.input, list(paths.values()), overwrite)
+        for place, (of, path) in enumerate(paths.items()):
+            progress("write", place, len(paths))
+            release = runs[of].release()
+            release.save(path, overwrite)
+            self.saved.append(Saved(*of, path, release.verified.file["headline"], release.notes))
+        if len(paths) > 1 and _ONE_ONLY not in self.notes:
+            self.notes.append(_ONE_ONLY)
+        return self.saved
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the rows, the limits, and the row that meets them or is nearest, ready for JSON."""
+        """Return rows, limits, the row that meets them or is nearest, the best of each k and files, ready for JSON."""
         near = self.nearest
         missed = None if near is None else self.limits.missed(near)
-        limits = asdict(self.limits)
-        return {"rows": self.rows, "limits": limits, "chosen": self.chosen, "nearest": near, "missed": missed}
+        return {
+            "rows": self.rows,
+            "limits": asdict(self.limits),
+            "chosen": self.chosen,
+            "nearest": near,
+            "missed": missed,
+            "best": {str(k): row["method"] for k, row in self.best.items()},
+            "notes": [message.as_json() for message in self.notes],
+            "files": [each.as_json() for each in self.saved],
+        }
 
     def to_csv(self) -> str:
         """Return the rows as the text of a CSV file."""
@@ -134,17 +262,18 @@ def sweep(
     progress: Progress = quiet,
     **options: Any,
 ) -> Sweep:
-    """Measure what every k would cost and risk, in one run.
+    """Measure what every k would cost and risk, in one run, and keep the release of each at hand.
 
     Parameters
     ----------
     table : dataframe or path, optional
         As for `shoal.protect`.
     k : int or iterable of int
-        The group sizes to compare.
+        The group sizes to compare, from 1 (nothing is changed) to the number of records (one group).
     method : str or list of str
         One or several methods; ``auto`` is what `shoal.protect` takes. ``mdav`` is quicker, and never loses less. With
-        ``tour`` all k share one tour, and take little more than one.
+        ``tour`` all k share one tour, and take little more than one; where it is the only method, `Sweep.notes` name
+        the k at which MDAV loses less.
     plan : Plan or path of a plan file, optional
         What else is asked for; single `options` take precedence.
     max_risk, max_loss : float, optional
@@ -159,7 +288,8 @@ def sweep(
     Returns
     -------
     Sweep
-        A row for every method and k. With limits, `Sweep.chosen` meets them with the least loss; if no row does,
+        A row for every method and k, the groups in `Sweep.labels`, and the release of each by `Sweep.release`;
+        `Sweep.save` writes them all. With limits, `Sweep.chosen` meets them with the least loss; if no row does,
         `Sweep.nearest` misses them by the least.
 
     Examples
@@ -176,63 +306,184 @@ def sweep(
         raise PlanError([("min_k", f"is above every k that is compared. Use -k {sizes[0]}-{limits.min_k} or more.")])
     if wrong := sorted({"k", "method"} & options.keys()):
         raise PlanError([(name, "is given twice") for name in wrong])
-    # a budget is for those that search
-    searching = next((name for name in methods if name in ("best", "auto")), methods[0])
-    every = asked(table, plan, {**options, "k": sizes[0], "method": searching})
-    if every.bound:
-        raise PlanError([("bound", "does not apply to a sweep; ask for it when k is chosen")])
-    if every.epsilon is not None:
-        raise PlanError([("epsilon", "does not apply to a sweep: every release that is compared takes one")])
-    plans = {
-        name: every if name == searching else every.updated(method=name, **_without_budget(every, name))
-        for name in methods
-    }
-    rows: list[dict[str, Any]] = []
+    plans = _plans(table, plan, options, sizes, methods)
+    with open_records(table, plans[methods[0]].updated(engine="memory"), progress) as records:
+        if not isinstance(records, MemoryRecords):
+            raise TypeError("a sweep works in memory")
+        runs = _runs(records, plans, sizes, progress)
+        notes = _beside_mdav(runs) if methods == ["tour"] else []
+    return Sweep(runs[0].ready.asked, [run.row for run in runs], limits, notes, [], runs)
+
+
+# Fields that go with some methods only; in a sweep with one of these, the others do without.
+_OWN = {"budget": ("best", "auto"), "tour": ("tour",)}
+_NOT_SWEPT = {
+    "mic1d": "forms no groups of records",
+    "ms": "forms no groups",
+    "hybrid": "publishes new sensitive values, whose loss and risk a sweep does not measure",
+    "insensitive": "would use an epsilon for every release that is compared",
+}
+
+
+def _plans(
+    table: Any, plan: Plan | AnyPath | None, options: dict[str, Any], sizes: Sequence[int], methods: Sequence[str]
+) -> dict[str, Plan]:
+    """Return the plan of each method, at the least k that is protected; refuse what does not apply to a sweep."""
+    if isinstance(plan, str | os.PathLike):
+        plan = Plan.load(plan)
+    given = {**({} if plan is None else {name: getattr(plan, name) for name in (*_OWN, "refine")}), **options}
+    _refuse_own(given, methods)
+    plans = {}
+    for name in methods:
+        others = [
+            field
+            for field, takers in _OWN.items()
+            if given.get(field) is not None and name not in takers and {*takers} & {*methods}
+            if field != "budget" or not given.get("refine")  # which any method may be
+        ]
+        plans[name] = asked(table, plan, {**options, **dict.fromkeys(others), "k": max(2, sizes[0]), "method": name})
     first = plans[methods[0]]
-    with open_records(table, first.updated(engine="memory"), progress) as records:
-        ready: _Ready | None = None
-        unchanged: Labels | None = None
-        for name in methods:
-            cuts: dict[int, Labels] = {}
-            for size in sizes:
-                progress("sweep", len(rows), len(sizes) * len(methods))
-                ready = _ready(ready, records, plans[name].updated(k=size))
-                if ready.masker.records < sizes[-1]:
-                    few = counted(ready.masker.records, "record")
-                    raise DataError(f"k = {sizes[-1]} asks for groups larger than the table, which has {few}")
-                if size == sizes[0] and name == "tour":
-                    cuts = _cuts(ready, sizes, progress)
-                unchanged = _unchanged(ready) if unchanged is None else unchanged
-                rows.append(_row(ready, cuts.get(size), unchanged))
-    return Sweep(first if ready is None else ready.asked, rows, limits)
+    if first.bound:
+        raise PlanError([("bound", "does not apply to a sweep. Use it with shoal protect, once k is chosen.")])
+    if first.epsilon is not None:
+        raise PlanError(
+            [("epsilon", "does not apply to a sweep, in which every release that is compared would use one.")]
+        )
+    engine = "spark" if is_spark(table) else first.engine
+    if engine not in (None, "memory"):
+        raise PlanError(
+            [("engine", f"'{engine}' does not apply to a sweep, which works in memory. Run shoal protect for each k.")]
+        )
+    return plans
+
+
+def _refuse_own(given: dict[str, Any], methods: Sequence[str]) -> None:
+    """Refuse fields that go with none of the methods that are compared."""
+    problems = [
+        (field, f"does not apply to {listed(methods)}. Add {takers[0]} to --methods.")
+        for field, takers in _OWN.items()
+        if given.get(field) is not None and not {*takers} & {*methods}
+        if field != "budget" or not given.get("refine")
+    ]
+    if problems:
+        raise PlanError(problems)
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """A table that is ready to be masked, and its rows."""
+    """A table that is ready to be masked by a plan, which was asked for.
+
+    `determined` are the masked attributes that follow from unchanged columns, once a release has told them: a list in a
+    list, which all k of the same records share.
+    """
 
     asked: Plan
+    resolved: Resolved
+    prepared: Prepared
     masker: BlockMasker
     records: MemoryRecords
+    determined: list[Sequence[dict[str, Any]]] = field(default_factory=list)
+    sized: Sequence[str] = ()  # how the size of record blocks was chosen
 
-    @property
-    def rows(self) -> Matrix:
-        """The records that are published, as rows of numbers."""
-        rows = self.records.rows(self.masker)
-        return rows[rows[:, -1] >= 0]
+    def published(self) -> MemoryPublished:
+        """Mask the table."""
+        return self.records.map_blocks(self.masker, self.prepared)
+
+    def again(self, plan: Plan) -> "_Ready | None":
+        """Return the same for another k, where k decides nothing but the size of groups; None where it does."""
+        parts = plan.strata is not None or plan.edits is not None or plan.missing == "suppress"
+        if parts or plan.method != self.asked.method or plan.scale is not None or self.masker.blocks is not None:
+            return None
+        masker = replace(self.masker, plan=self.masker.plan.decided(k=plan.k))
+        resolved = replace(self.resolved, plan=self.resolved.plan.decided(k=plan.k))
+        return _Ready(plan, resolved, replace(self.prepared, masker=masker), masker, self.records, self.determined)
+
+    def by_mdav(self) -> "_Ready":
+        """Return the same for MDAV."""
+        return replace(self, masker=replace(self.masker, plan=self.masker.plan.decided(method="mdav", tour=None)))
 
 
-def _ready(ready: _Ready | None, records: Any, plan: Plan) -> _Ready:
-    """Make a table ready for a k and a method; where these decide nothing else, it is so already."""
-    if ready is not None and plan.method == ready.asked.method and plan.strata is None and plan.edits is None:
-        masker = replace(ready.masker, plan=ready.masker.plan.decided(k=plan.k))
-        return _Ready(plan, masker, records)
-    masker = prepare(resolve(plan, records), records).masker
-    return _Ready(plan, with_blocks(masker, records, records.block_size(masker)), records)
+def _ready(ready: _Ready | None, records: MemoryRecords, plan: Plan, known: KnownPartitions | None) -> _Ready:
+    """Make a table ready for a k and a method; where it is so already, for another k."""
+    again = None if ready is None else ready.again(plan)
+    if again is not None:
+        return again
+    resolved = resolve(plan, records)
+    prepared = prepare(resolved, records)
+    masker, sized = with_block_size(prepared.masker, records)
+    masker = with_blocks(masker, records, records.block_size(masker))
+    return _Ready(plan, resolved, prepared, replace(masker, known=known), records, sized=sized)
 
 
-def _without_budget(plan: Plan, method: str) -> dict[str, Any]:
-    return {"budget": None} if plan.refine is False and method not in ("best", "auto") else {}
+@dataclass(frozen=True)
+class _Run:
+    """One method and one k: how it was done, what it costs and risks, and the groups."""
+
+    method: str  # as it was asked for
+    k: int
+    ready: _Ready
+    row: dict[str, Any]
+    groups: Labels
+
+    def release(self) -> Release:
+        """Mask the table with the groups that are known, verify it, and return the release."""
+        ready = self.ready
+        published = replace(ready.published(), determined=ready.determined[0] if ready.determined else None)
+        verified = published.verify()
+        ready.determined[:] = [verified.file["determined"]]
+        return release_of(ready.records, ready.resolved, ready.prepared, published, verified, ready.sized)
+
+
+def _runs(records: MemoryRecords, plans: dict[str, Plan], sizes: Sequence[int], progress: Progress) -> list[_Run]:
+    """Mask the table by every method and k, and measure what that costs and risks."""
+    every = {(name, k): plan.updated(k=max(2, k)) for name, plan in plans.items() for k in sizes}  # all mistakes first
+    known = KnownPartitions([k for k in sizes if k > 1])
+    runs: list[_Run] = []
+    ready: _Ready | None = None
+    unchanged: Labels | None = None
+    for (name, k), plan in every.items():
+        progress("sweep", len(runs), len(every))
+        try:
+            ready = _ready(ready, records, plan, known)
+            _refuse_large(ready.masker.records, sizes)
+            unchanged = _unchanged(ready) if unchanged is None else unchanged
+            runs.append(_run(name, k, ready, unchanged))
+        except DataError as error:
+            fine = [run.k for run in runs if run.method == name and run.k > 1]
+            if not fine or k == fine[-1]:
+                raise
+            span = f"{fine[0]}-{fine[-1]}" if len(fine) > 1 else f"{fine[0]}"
+            raise DataError(*error.sentences, f"Smaller k are possible: use -k {span}.") from None
+    return runs
+
+
+def _refuse_large(records: int, sizes: Sequence[int]) -> None:
+    if records < sizes[-1]:
+        few = counted(records, "record")
+        raise DataError(
+            f"k = {sizes[-1]} asks for groups larger than the table, which has {few}. "
+            f"Use -k {sizes[0]}-{records} at most."
+            if sizes[0] <= records
+            else f"k = {sizes[0]} asks for groups larger than the table, which has {few}"
+        )
+
+
+def _beside_mdav(runs: Sequence[_Run]) -> list[Message]:
+    """Note at which k MDAV loses less than the tour; nothing where both would be refined."""
+    if runs[0].ready.asked.refine is not False:
+        return []
+    lower = []
+    for run in runs:
+        if run.k == 1:
+            continue
+        published = run.ready.by_mdav().published()
+        loss, ours = published.losses.summary(published.sums)["IL"] or 0.0, run.row["IL"] or 0.0
+        if loss < ours:
+            lower.append(f"{run.k:,} ({loss:.3f} against {ours:.3f} %)")
+    if not lower:
+        return [Message("MDAV loses no less than the tour at any k that was compared.")]
+    where = lower[0] if len(lower) == 1 else f"{', '.join(lower[:-1])} and {lower[-1]}"
+    return [Message(f"MDAV loses less than the tour at k = {where}. Compare them with --methods tour,mdav.")]
 
 
 def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
@@ -240,39 +491,21 @@ def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[lis
         raise PlanError([("k", "must be a group size, or several")])
     if not isinstance(method, str | Sequence):
         raise PlanError([("method", "must be the name of a method, or several")])
-    sizes = [int(k)] if isinstance(k, int | np.integer) else [Plan(k=size).k for size in k]
+    each = [k] if isinstance(k, int | np.integer) else list(k)
+    sizes = [1 if size == 1 and not isinstance(size, bool) else Plan(k=size).k for size in each]
     methods = [method] if isinstance(method, str) else list(method)
     for name in methods:
-        if name not in ("hybrid", "ms", "insensitive"):
+        if name not in _NOT_SWEPT:
             Plan(k=2, method=name)  # says what is wrong with it
     if not sizes:
         raise PlanError([("k", "names no group size")])
     if not methods:
         raise PlanError([("method", "names no method")])
-    if "insensitive" in methods:
-        raise PlanError([("method", "'insensitive' cannot be swept: every release that is compared takes an epsilon")])
-    if barred := [name for name in methods if name in ("mic1d", "hybrid", "ms")]:
-        raise PlanError([("method", f"'{barred[0]}' forms no groups whose size could be compared")])
+    if problems := [
+        f"'{name}' does not apply to a sweep: it {_NOT_SWEPT[name]}." for name in methods if name in _NOT_SWEPT
+    ]:
+        raise PlanError([("method", problem) for problem in problems])
     return sorted(dict.fromkeys(sizes)), list(dict.fromkeys(methods))
-
-
-def _cuts(ready: _Ready, sizes: Sequence[int], progress: Progress) -> dict[int, Labels]:
-    """Cut one tour for every k, where there is one part of records and one block of attributes."""
-    from shoal.partitioning.tours import sweep_cuts
-
-    plan, rows = ready.masker.plan, ready.rows
-    alone = len(ready.masker.homes(rows)) == 1 and len(ready.masker.homes(rows)[0]) == 1 and plan.scale is None
-    space = ready.masker.space(rows)
-    if not alone or not space.plain or plan.refine is not False or plan.l is not None or plan.t is not None:
-        return {}
-    order = in_order(rows)
-
-    def cuts(*, watch: Watch) -> dict[int, Labels]:
-        return sweep_cuts(np.ascontiguousarray(space.values[order]), sizes, watch=watch)
-
-    found = side_by_side([cuts], len(rows), progress)[0]
-    back = np.argsort(order)
-    return {size: labels[back] for size, labels in found.items()}
 
 
 def _unchanged(ready: _Ready) -> Labels:
@@ -282,27 +515,25 @@ def _unchanged(ready: _Ready) -> Labels:
     return classes(table, names) if names else np.zeros(len(table), dtype=np.int64)
 
 
-def _row(ready: _Ready, labels: Labels | None, unchanged: Labels) -> dict[str, Any]:
-    """Measure what these groups would cost and risk."""
+def _run(name: str, k: int, ready: _Ready, unchanged: Labels) -> _Run:
+    """Mask the table for one k, and measure what that costs and risks; k = 1 changes nothing."""
     masker, everything = ready.masker, ready.records.rows(ready.masker)
     keep = everything[:, -1] >= 0
-    rows = everything[keep]
-    if labels is None:
-        masked = mask_in_memory(ready.records, masker)
-        published, partitions = masked.published, masked.partitions
+    if k == 1:
+        rows = everything[keep]
+        codes, groups = rows[:, : len(masker.attributes)], np.arange(len(rows))
+        cost: dict[str, Any] = {"IL": 0.0, "SSE": 0.0}
     else:
-        published, partitions = masker.publish(rows, labels[:, None])[0], [labels]
-    together = np.unique(np.stack(partitions, axis=1), axis=0, return_inverse=True)[1]
-    hidden = exposure(np.bincount(together.ravel()))
-    published = masker.as_read(masker.decode(published, {}))  # whole numbers stay whole
-    losses = Losses(masker.changed, masker.scales)
-    cost = losses.summary(losses.measure(rows[:, : len(masker.attributes)], published, masker.weights(rows)))
-    linked = _linked(masker, rows, published)
-    alike = published_classes(np.column_stack([published, unchanged[keep]])).size
+        published = ready.published()
+        rows, codes, groups = published.rows, published.codes, published.groups
+        cost = published.losses.summary(published.sums)
+    hidden = exposure(np.bincount(groups))
+    linked = _linked(masker, rows, codes)
+    alike = published_classes(np.column_stack([codes, unchanged[keep]])).size
     unique = 100 * float((alike == 1).sum()) / len(rows)
-    return {
+    row = {
         "method": masker.plan.method,
-        "k": masker.plan.k,
+        "k": k,
         "groups": hidden["groups"],
         "smallest": hidden["smallest"],
         "largest": hidden["largest"],
@@ -312,6 +543,7 @@ def _row(ready: _Ready, labels: Labels | None, unchanged: Labels) -> dict[str, A
         "unique": unique,
         "risk": max(linked, unique),
     }
+    return _Run(name, k, ready, row, groups)
 
 
 def _linked(masker: BlockMasker, rows: Matrix, published: Matrix) -> float:

@@ -7,6 +7,7 @@ depth t is bit 29 - t // d of attribute t % d. All that is counted is integers, 
 import numpy as np
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
 BITS = 30  # 2^33 records of 30 bits add up in an int64
@@ -15,7 +16,8 @@ BITS = 30  # 2^33 records of 30 bits add up in an int64
 def leaves_of(X: Floats, low: Floats, scale: Floats, children: Integers, depth: Integers) -> Integers:
     """Return the leaf of each record; -1 if no record that the tree was grown from lies there."""
     found = np.empty(len(X), np.int64)
-    _native.leaves_of(X, low, scale, children, depth, found)
+    with stoppable() as watch:
+        _native.leaves_of(X, low, scale, children, depth, watch, found)
     return found
 
 
@@ -35,7 +37,8 @@ def count_below(
     """
     counts = np.empty((open_cells, 1 << bits), np.int64)
     least, most = np.empty((open_cells, X.shape[1]), np.int64), np.empty((open_cells, X.shape[1]), np.int64)
-    _native.count_below(X, low, scale, children, depth, slot, bits, counts, least, most)
+    with stoppable() as watch:
+        _native.count_below(X, low, scale, children, depth, slot, bits, watch, counts, least, most)
     return counts, least, most
 
 
@@ -44,7 +47,8 @@ def sum_in_leaves(
 ) -> tuple[Integers, Integers]:
     """Return how many records each leaf has, and the sums of their places; ``number[node]`` numbers the leaves."""
     counts, sums = np.empty(leaves, np.int64), np.empty((leaves, X.shape[1]), np.int64)
-    _native.sum_in_leaves(X, low, scale, children, depth, number, counts, sums)
+    with stoppable() as watch:
+        _native.sum_in_leaves(X, low, scale, children, depth, number, watch, counts, sums)
     return counts, sums
 
 

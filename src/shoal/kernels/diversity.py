@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from shoal.kernels import _native
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.l_diversity import SLACK, LDiversity
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Integers
 
 
@@ -55,7 +56,8 @@ def merge_groups(
 
 def squared_error(space: EncodedMatrix, order: Integers, start: Integers) -> float:
     """Return the sum of the squared distances of the records to the average record of their group."""
-    return _native.squared_error(space, order, start)
+    with stoppable() as watch:
+        return _native.squared_error(space, order, start, watch)
 
 
 def groups_across(space: EncodedMatrix, parts: Parts, watch: Integers) -> Integers:

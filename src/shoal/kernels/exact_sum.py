@@ -8,6 +8,7 @@ record leaves the sum without leaving a trace of rounding behind, so that a runn
 import numpy as np
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
 # Of numbers near one, so that 36 digits of 32 bits hold any sum of them.
@@ -30,7 +31,8 @@ def sum_of_products(Z: Floats, digits: int) -> Integers:
     """
     m = Z.shape[1]
     total = np.zeros((m * (m + 1) // 2, digits), np.int64)
-    _native.sum_of_products(Z, total)
+    with stoppable() as watch:
+        _native.sum_of_products(Z, watch, total)
     return total
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Integers
 
 
@@ -17,5 +18,6 @@ def hilbert_places(cells: Integers, bits: int) -> Integers:
     """
     n, d = cells.shape
     places = np.empty((n, -(-bits * d // 62)), np.int64)
-    _native.hilbert_places(cells, bits, places)
+    with stoppable() as watch:
+        _native.hilbert_places(cells, bits, watch, places)
     return places

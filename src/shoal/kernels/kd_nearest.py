@@ -3,6 +3,7 @@
 import numpy as np
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
 
@@ -22,5 +23,6 @@ def fuse_small(centroids: Floats, counts: Integers, k: int) -> Integers:
     Return for each leaf the one that it ends up in. One pass will do: a leaf that came before and is still there has k.
     """
     block = np.empty(len(centroids), np.int64)
-    _native.fuse_small(centroids, counts, k, block)
+    with stoppable() as watch:
+        _native.fuse_small(centroids, counts, k, watch, block)
     return block

@@ -3,6 +3,7 @@
 import numpy as np
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
 
@@ -15,14 +16,16 @@ def link_to_nearest(
     to be expected if one of all the nearest records is drawn. `labels` says in which class each record is published;
     classes are numbered in the order of their first record, so that the lowest class has the lowest index.
     """
-    return _native.link_to_nearest(Z, rows, labels, first, size, asked)
+    with stoppable() as watch:
+        return _native.link_to_nearest(Z, rows, labels, first, size, asked, watch)
 
 
 def link_by_types(
     values: Floats, rows: Floats, labels: Integers, size: Integers, asked: Integers, kinds: Integers, apart: Floats
 ) -> float:
     """Return how many records are expected to be linked to themselves by the distances of `EncodedMatrix`."""
-    return _native.link_by_types(np.ascontiguousarray(values), rows, labels, size, asked, kinds, apart)
+    with stoppable() as watch:
+        return _native.link_by_types(np.ascontiguousarray(values), rows, labels, size, asked, kinds, apart, watch)
 
 
 def count_patterns(Z: Floats, columns: Floats, size: Integers, asked: Integers, within: float) -> Integers:
@@ -31,7 +34,8 @@ def count_patterns(Z: Floats, columns: Floats, size: Integers, asked: Integers, 
     Bit j of a pattern is set where the values of attribute j, a row of `columns`, are within the limit.
     """
     counts = np.empty(1 << len(columns), np.int64)
-    _native.count_patterns(Z, columns, size, asked, within, counts)
+    with stoppable() as watch:
+        _native.count_patterns(Z, columns, size, asked, within, watch, counts)
     return counts
 
 
@@ -39,4 +43,5 @@ def link_by_weight(
     Z: Floats, columns: Floats, labels: Integers, size: Integers, asked: Integers, within: float, weight: Floats
 ) -> float:
     """Return how many records are expected to be linked to themselves if each takes one of highest weight at random."""
-    return _native.link_by_weight(Z, columns, labels, size, asked, within, weight)
+    with stoppable() as watch:
+        return _native.link_by_weight(Z, columns, labels, size, asked, within, weight, watch)

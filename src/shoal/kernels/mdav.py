@@ -1,4 +1,4 @@
-"""MDAV-generic, three searches for the same groups: a scan, a k-d tree, and a scan of attributes of every type.
+"""MDAV-generic, three searches for the same groups: a scan, a k-d tree, and a scan of attributes of every type; CBFS.
 
 A scan measures eight records at once and finds, in one pass, the nearest records of a centre and the farthest one: the
 quickest way while records are few, or their attributes many. The record farthest from the mean needs no scan
@@ -25,6 +25,13 @@ def mdav_tree(X: Floats, k: int, watch: Integers) -> Integers:
     """Return the labels of MDAV-generic; see `shoal.partitioning.mdav`."""
     labels = np.empty(len(X), np.int64)
     _native.mdav_tree(X, k, watch, labels)
+    return labels
+
+
+def cbfs_tree(X: Floats, k: int, watch: Integers) -> Integers:
+    """Return the labels of CBFS; see `shoal.partitioning.cbfs`. Fewer than k records are left with the label -1."""
+    labels = np.empty(len(X), np.int64)
+    _native.cbfs_tree(X, k, watch, labels)
     return labels
 
 

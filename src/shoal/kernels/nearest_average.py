@@ -3,6 +3,7 @@
 import numpy as np
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
 
@@ -14,5 +15,6 @@ def nearest_average(values: Floats, averages: Floats, centre: Floats, kinds: Int
     """
     nearest = np.empty(len(values), np.int64)
     values, averages = np.ascontiguousarray(values), np.ascontiguousarray(averages)
-    _native.nearest_average(values, averages, centre, kinds, weights, nearest)
+    with stoppable() as watch:
+        _native.nearest_average(values, averages, centre, kinds, weights, watch, nearest)
     return nearest

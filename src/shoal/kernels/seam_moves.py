@@ -8,6 +8,7 @@ b members, the sum of squared errors falls by
 """
 
 from shoal.kernels import _native
+from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
 
@@ -15,7 +16,8 @@ def improve_pairs(
     X: Floats, members: Integers, size: Integers, centroids: Floats, k: int, groups: Integers, near: Integers
 ) -> int:
     """Improve each of the groups with each of those near it, in their order; return how many changes were made."""
-    return _native.improve_pairs(X, members, size, centroids, k, groups, near)
+    with stoppable() as watch:
+        return _native.improve_pairs(X, members, size, centroids, k, groups, near, watch)
 
 
 def dissolve(X: Floats, members: Integers, size: Integers, centroids: Floats, groups: Integers, near: Integers) -> int:
@@ -23,4 +25,5 @@ def dissolve(X: Floats, members: Integers, size: Integers, centroids: Floats, gr
 
     ``near[at * most + p]`` are the groups near to member p of the group at this place of `groups`.
     """
-    return _native.dissolve_groups(X, members, size, centroids, groups, near)
+    with stoppable() as watch:
+        return _native.dissolve_groups(X, members, size, centroids, groups, near, watch)

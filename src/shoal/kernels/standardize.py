@@ -30,11 +30,13 @@ class Scale(NamedTuple):
         return (np.ldexp(values, -self.exponent) - self.shift) / self.spread
 
 
-def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") -> Matrix:
+def standardize(
+    X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore", watch: NDArray[np.int64] | None = None
+) -> Matrix:
     """Scale each column of X; a constant column becomes zero and takes no part in any distance.
 
     ``zscore`` subtracts the mean and divides by the standard deviation (ddof 0: the convention behind the published
-    results of MDAV), ``minmax`` maps the range to [0, 1].
+    results of MDAV), ``minmax`` maps the range to [0, 1]. Once ``watch[1]`` is set, the result is of no use.
     """
     if how == "none":
         return np.ascontiguousarray(X, dtype=np.float64)
@@ -43,7 +45,7 @@ def standardize(X: Matrix, how: Literal["zscore", "minmax", "none"] = "zscore") 
     _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
     Z = np.ldexp(np.ascontiguousarray(X, dtype=np.float64), -exponent)  # in one layout, or sums differ in a bit
     shift, spread = (
-        _moments(Z)
+        _moments(Z, watch)
         if how == "zscore"
         else (np.ldexp(low, -exponent), np.ldexp(high, -exponent) - np.ldexp(low, -exponent))
     )
@@ -118,13 +120,16 @@ def within_squares(X: Matrix) -> Matrix:
     return X if peak == 0 or 1e-100 < peak < 1e100 else np.ldexp(X, -np.frexp(peak)[1])
 
 
-def _moments(Z: Matrix) -> tuple[Matrix, Matrix]:
+def _moments(Z: Matrix, watch: NDArray[np.int64] | None) -> tuple[Matrix, Matrix]:
     """Return the mean and the standard deviation of each column, added up in the order of the values.
 
     Then they do not depend on the order of the records, not even in their last bit, which a search that draws random
     numbers would carry on into another partition.
     """
-    ordered = np.sort(Z, axis=0)
+    ordered = Z.copy()
+    for column in ordered.T:
+        if watch is None or watch[1] == 0:
+            column.sort()
     mean = ordered.mean(axis=0)
     ordered -= mean
     return mean, np.sqrt((ordered * ordered).mean(axis=0))

@@ -36,9 +36,33 @@ def least_k(n_x: int, n_y: int) -> int:
     return n_y + 1 + max(2 * n_x, LEAST_FREEDOM)
 
 
-def refuse_fewer(records: int, n_x: int, n_y: int) -> None:
+def least_k_orthogonal(n_x: int, n_y: int) -> int:
+    """Return the least number of records for synthetic residuals that are orthogonal to the original ones.
+
+    Noise is regressed on 1, Y and X, and `n_x` of the n - n_x - n_y - 1 dimensions that are left are taken: 2 n_x + n_y
+    + 1 records, as in [1]_ (who prints this with X and Y interchanged, in section 3.1).
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, "Microaggregation-based numerical hybrid data", Joint UNECE/Eurostat work session on
+       statistical data confidentiality, Bilbao 2009.
+    """
+    return 2 * n_x + n_y + 1
+
+
+def safe_k_orthogonal(n_x: int, n_y: int) -> int:
+    """Return from how many records on orthogonal residuals leave as much open as `least_k` asks of independent ones.
+
+    Original residuals lie in the d - r dimensions that the r published ones leave, so that (d - r) r - r (r + 1) / 2
+    numbers stay open, and a member who knows the own record fixes r of them. At least two are left from d >= r + 4 on,
+    or d >= 2 r if that is more. With a single attribute and d = 2, none is: the originals are known up to a sign.
+    """
+    return n_y + 1 + max(2 * n_x, n_x + LEAST_FREEDOM)
+
+
+def refuse_fewer(records: int, n_x: int, n_y: int, *, orthogonal: bool = False) -> None:
     """Raise a ValueError with the number of records needed, if there are fewer."""
-    least = least_k(n_x, n_y)
+    least = least_k_orthogonal(n_x, n_y) if orthogonal else least_k(n_x, n_y)
     if records < least:
         raise ValueError(
             f"groups of {counted(records, 'record')} are too small for {counted(n_x, 'sensitive attribute')} and "

@@ -1,5 +1,6 @@
 """R-microhybrid: groups that publish synthetic records instead of one average."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,10 +10,14 @@ from shoal.aggregation.representatives import Column, Labels, starts_of
 from shoal.kernels.ipso import LEAST_ROOM, synthesise
 from shoal.kernels.standardize import Matrix, standardize
 from shoal.masking.ipso import Seed, checked, noise, refuse_fewer, stream
+from shoal.partitioning.connected import connected
 from shoal.partitioning.methods import by_first_record
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
+
+# Standard normal numbers for the records of groups, one a value.
+DrawForGroups = Callable[[Labels], Matrix]
 
 # What moved by no more than this share of its group's range, or of itself, was not changed.
 OF_THE_RANGE, OF_ITSELF = 1e-9, 1e-12
@@ -23,7 +28,7 @@ class HybridResult(NamedTuple):
 
     values: Matrix
     labels: Labels  # the groups in which means and covariances are kept, numbered by their first records
-    room: Column  # of each record: 1 less its leverage in the regression on Y; near 0, its values have hardly moved
+    room: Column  # of each record: 1 less its leverage in the regression of noise; near 0, there is hardly any noise
     left: Column  # of each attribute: 1 less R squared of the regression on Y, the mean of groups where it varies
     unchanged: NDArray[np.bool_]  # the values that are still their own, for what is published gives them away
     fused: int  # how many groups went into others, because a record of theirs had no room
@@ -37,7 +42,9 @@ class Rule(NamedTuple):
     whole: bool = False
 
 
-def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed | Matrix = None) -> HybridResult:
+def microhybrid(
+    X: Matrix, Y: Matrix, labels: Labels, rng: Seed | Matrix | DrawForGroups = None, *, orthogonal: bool = False
+) -> HybridResult:
     """Replace the confidential attributes of each group by synthetic ones with the same means and covariances.
 
     R-microhybrid [1]_: X is regressed on Y in every group, and the residuals are replaced by synthetic ones of the same
@@ -45,18 +52,21 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed | Matrix = None)
     with Y are kept exactly in every group, hence in the file (Lemma 1), however the groups were formed; groups of
     similar records, partitioned by X and Y, keep much else besides. One group of all records makes a synthetic file.
     Each group needs `least_k` records. The result does not depend on how groups are numbered. Anyone who knows the
-    seed can remove the noise, so it must not be published; `rng` may be standard normal numbers too, one a value.
+    seed can remove the noise, so it must not be published; `rng` may be standard normal numbers too, one a value, or
+    return them for labels.
 
     Synthetic residuals are drawn once, and not regressed on X as in [1]_: residuals that are uncorrelated with the
     original ones are an equation for every pair of attributes, which can be solved for values that are whole numbers;
     and repeated releases of the same records, with fresh noise, would all avoid one direction, that of the original.
-    So would the best of several draws.
+    So would the best of several draws. `orthogonal` regresses noise on X all the same, as [1]_ prints it. The same
+    noise in other groups would then give the original away in two releases, so draw it for groups.
 
     Two things can leave a value as it was:
 
     - Y singles a record out: its leverage in the regression on Y is 1, as that of the only member with anything but
       zero in an attribute of Y. Its group is fused with that of the record nearest in Y until it has room. If Y singles
-      it out in the whole file, nothing helps: its values are reported.
+      it out in the whole file, nothing helps: its values are reported. `orthogonal` noise is regressed on Y and X, and
+      what is said of Y here holds for both: where X singles a record out, its values can be computed.
     - The attribute is constant in the group, or a linear combination of Y there. Its values follow from what is
       published anyway, and covariances with Y could not be kept otherwise. They are reported.
 
@@ -69,15 +79,17 @@ def microhybrid(X: Matrix, Y: Matrix, labels: Labels, rng: Seed | Matrix = None)
     """
     X, Y, unit = checked(X, Y)
     labels = by_first_record(labels)
-    refuse_fewer(int(np.bincount(labels, minlength=1).min()), X.shape[1], Y.shape[1])
+    refuse_fewer(int(np.bincount(labels, minlength=1).min()), X.shape[1], Y.shape[1], orthogonal=orthogonal)
     groups = int(labels.max()) + 1
-    drawn = noise(X, rng)
-    values, room, left = _in_groups(X, Y, drawn, labels)
-    tight = _tight(Y, room)
-    tree = _tree(Y) if tight.any() else None
+    drawn = rng(labels) if callable(rng) else noise(X, rng)
+    values, room, left = _in_groups(X, Y, drawn, labels, orthogonal)
+    explaining = np.hstack([Y, X]) if orthogonal else Y
+    tight = _tight(explaining, room)
+    tree = _tree(explaining) if tight.any() else None
     while tree is not None and tight.any():
         labels, grown = _fused(tree, labels, np.where(tight, room, 1.0))
-        part = _in_groups(X[grown], Y[grown], drawn[grown], by_first_record(labels[grown]))
+        drawn = rng(labels) if callable(rng) else drawn
+        part = _in_groups(X[grown], Y[grown], drawn[grown], by_first_record(labels[grown]), orthogonal)
         values[grown], room[grown], left[grown] = part
         tight &= room < LEAST_ROOM
     unchanged = _unchanged(X, values, labels) | (room < LEAST_ROOM)[:, None]
@@ -116,11 +128,10 @@ def kept_to(rule: Rule, column: Column) -> Column:
     return np.clip(np.rint(column), np.ceil(rule.low), np.floor(rule.high))
 
 
-def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels) -> tuple[Matrix, Column, Matrix]:
+def _in_groups(X: Matrix, Y: Matrix, drawn: Matrix, labels: Labels, orthogonal: bool) -> tuple[Matrix, Column, Matrix]:
     """IPSO in every group: return the values, the room of every record, and what Y leaves of variances in its group."""
     order = np.argsort(labels, kind="stable")
-    values, room, left = synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)))
-    return values, room, left
+    return synthesise(X, Y, drawn, order, starts_of(np.bincount(labels)), orthogonal)
 
 
 def _mean_of_varying(left: Matrix) -> Column:
@@ -136,7 +147,7 @@ def _tight(Y: Matrix, room: Column) -> NDArray[np.bool_]:
     tight: NDArray[np.bool_] = room < LEAST_ROOM
     if tight.any():
         no_values, one_group = np.empty((len(Y), 0)), np.zeros(len(Y), dtype=np.int64)
-        tight &= _in_groups(no_values, Y, no_values, one_group)[1] >= LEAST_ROOM
+        tight &= _in_groups(no_values, Y, no_values, one_group, False)[1] >= LEAST_ROOM
     return tight
 
 
@@ -152,16 +163,12 @@ def _fused(tree: "KDTree", labels: Labels, room: Column) -> tuple[Labels, NDArra
     It is the group of the record that is, in Y, nearest to the one with the least room: it is likely to differ from the
     others in the same attributes.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     by_room = np.lexsort((room, labels))
     tightest = by_room[np.diff(labels[by_room], prepend=-1) != 0]  # one record a group
     singled_out = tightest[room[tightest] < LEAST_ROOM]
     other = _nearest_elsewhere(tree, labels, singled_out)
-    groups = int(labels.max()) + 1
-    joined = coo_array((np.ones(other.size), (labels[singled_out], labels[other])), shape=(groups, groups))
-    fused = by_first_record(connected_components(joined, directed=False)[1][labels])
+    joined = connected(int(labels.max()) + 1, labels[singled_out], labels[other])
+    fused = by_first_record(joined[labels])
     return fused, np.isin(fused, fused[singled_out])
 
 

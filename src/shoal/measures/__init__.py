@@ -7,7 +7,7 @@ classes are one integer a record, the same for records that are published alike.
 from shoal.measures.certainty_penalty import gcp
 from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
 from shoal.measures.diversity import closeness_to, l_diversity, t_closeness
-from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset
+from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset, scenarios_of_blocks
 from shoal.measures.fellegi_sunter import probabilistic_linkage
 from shoal.measures.hybrid import preservation, subdomains
 from shoal.measures.interval_disclosure import interval_disclosure_rank, interval_disclosure_sd
@@ -15,12 +15,14 @@ from shoal.measures.loss import loss, own_range_sse
 from shoal.measures.loss_book import in_bounds, loss_book
 from shoal.measures.pil import pil
 from shoal.measures.pmse import pmse
-from shoal.measures.risk import MOST_RECORDS, diversity_book, exposure, risk_book, score
+from shoal.measures.risk import MOST_RECORDS, disclosure_risk, diversity_book, exposure, risk_book, score
+from shoal.measures.subdomains import subdomain_loss
 from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
 __all__ = [
     "MOST_RECORDS",
     "closeness_to",
+    "disclosure_risk",
     "distance_linkage",
     "distance_linkage_average",
     "diversity_book",
@@ -43,7 +45,9 @@ __all__ = [
     "real_k",
     "real_k_by_subset",
     "risk_book",
+    "scenarios_of_blocks",
     "score",
+    "subdomain_loss",
     "subdomains",
     "t_closeness",
     "variations",

@@ -21,7 +21,7 @@ _COMPARED = 1_000  # records on which sums are compared
 _SCREENED = 500  # records by which columns in another order are told first
 _MOST_SUMS = 20_000  # that are tried for one column
 _FIRST = 100  # records by which sums that hold nowhere are told
-_AT_ONCE = 1_000  # sums that are tried together
+_AT_ONCE = 200_000  # products of numbers in one matrix product: more are divided among threads, which wait busily
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,8 @@ def _sums(y: Codes, V: Matrix) -> Iterator[tuple[tuple[int, ...], tuple[float, .
     step = max(1, len(y) // _FIRST)
     y, gaps, V = y[::step, None], np.isnan(V[::step]), np.nan_to_num(V[::step])
     tried = islice(_signed(V.shape[1]), _MOST_SUMS)
-    while batch := [*islice(tried, _AT_ONCE)]:
+    at_once = max(1, _AT_ONCE // V.size)
+    while batch := [*islice(tried, at_once)]:
         W = np.zeros((V.shape[1], len(batch)))
         for j, (by, signs) in enumerate(batch):
             W[list(by), j] = signs

@@ -84,6 +84,31 @@ def intruder_subsets(d: int, limit: int = MOST_SUBSETS, seed: int = 0) -> tuple[
     return sorted(chosen), len(chosen) < 2**d - 1
 
 
+def scenarios_of_blocks(
+    blocks: Sequence[Sequence[str]], known: int, limit: int = MOST_SUBSETS, seed: int = 0
+) -> dict[str, list[list[str]]]:
+    """List the sets of so many attributes that an intruder may know, by the number of blocks that they come from.
+
+    ``1G`` are sets from one attribute block, in which multivariate microaggregation keeps its k; ``2G`` sets from two,
+    and so on (J. Nin, "Beyond multivariate microaggregation for large record anonymization", section 4.3, who draws
+    nine sets of each kind; here are all, or a sample of `limit` sets of all kinds).
+    """
+    block_of = {name: number for number, block in enumerate(blocks) for name in block}
+    names = list(block_of)
+    if comb(len(names), known) <= 10 * limit:
+        sets = [list(each) for each in combinations(names, known)]
+        if len(sets) > limit:
+            sets = [sets[at] for at in np.sort(np.random.default_rng(seed).permutation(len(sets))[:limit])]
+    else:
+        rng = np.random.default_rng(seed)
+        drawn = {tuple(sorted(rng.choice(len(names), known, replace=False).tolist())) for _ in range(limit)}
+        sets = [[names[at] for at in each] for each in sorted(drawn)]
+    found: dict[str, list[list[str]]] = {}
+    for each in sorted(sets, key=lambda each: len({block_of[name] for name in each})):
+        found.setdefault(f"{len({block_of[name] for name in each})}G", []).append(each)
+    return found
+
+
 def real_k(masked: Matrix, columns: Sequence[int] | None = None) -> dict[str, Any]:
     """Real anonymity of a masked file for an intruder who knows some attributes.
 

@@ -55,10 +55,11 @@ def preservation(X: Matrix, hybrid: Matrix, Y: Matrix, labels: Labels, names: Se
 def subdomains(
     X: Matrix, hybrid: Matrix, names: Sequence[str], count: int, share: float = 0.1, rng: int | np.random.Generator = 0
 ) -> list[dict[str, Any]]:
-    """Compare means, variances and correlations on random subdomains, which hybrid data preserve approximately.
+    """Compare statistics of random subdomains, which hybrid data preserve approximately.
 
-    One row a statistic: ``subdomain`` (counted from 1), ``records``, ``statistic`` (mean, variance or correlation),
-    ``attribute``, ``with`` (the other attribute of a correlation, else None), ``original`` and ``hybrid``.
+    One row a statistic: ``subdomain`` (counted from 1), ``records``, ``statistic`` (mean, variance, third moment and
+    fourth moment about the mean, or correlation), ``attribute``, ``with`` (the other attribute of a correlation, else
+    None), ``original`` and ``hybrid``.
     """
     generator = np.random.default_rng(rng)
     size = min(len(X), max(2, round(share * len(X))))
@@ -88,6 +89,8 @@ def _statistics(X: Matrix, names: Sequence[str]) -> dict[tuple[str, str, str | N
         x, unit = matrix_near_one(x)
         found["mean", name, None] = _in_units(x.mean(), unit)
         found["variance", name, None] = _in_units(x.var(), 2 * unit)
+        for word, order in (("third moment", 3), ("fourth moment", 4)):
+            found[word, name, None] = _in_units(((x - x.mean()) ** order).mean(), order * unit)
     for i, j in combinations(range(len(names)), 2):
         found["correlation", names[i], names[j]] = float(R[i, j])
     return found

@@ -12,6 +12,7 @@ from shoal.measures.certainty_penalty import gcp
 from shoal.measures.loss import loss, own_range_sse
 from shoal.measures.pil import pil
 from shoal.measures.pmse import pmse
+from shoal.measures.subdomains import subdomain_loss
 from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
 
@@ -21,9 +22,9 @@ def loss_book(
     """Measure a masked matrix by every measure of loss there is here; seconds for a million records.
 
     Returns what `loss` returns, and ``own_range_SSE`` (`own_range_sse`), ``IL_variations`` (`variations`), ``PIL``
-    (`pil`), ``IL1s`` (`il1s`), ``eigenvalue`` (`eigenvalue_loss`), ``pMSE`` (`pmse`) and, if classes are given, ``GCP``
-    (`gcp`). All are 0 for an unchanged file (``GCP`` if no two different records are published alike), and more is
-    worse. None is what has no meaning, never NaN.
+    (`pil`), ``IL1s`` (`il1s`), ``eigenvalue`` (`eigenvalue_loss`), ``pMSE`` (`pmse`), ``subdomains``
+    (`subdomain_loss`) and, if classes are given, ``GCP`` (`gcp`). All are 0 for an unchanged file (``GCP`` if no two
+    different records are published alike), and more is worse. None is what has no meaning, never NaN.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         book = _book(original, masked, names)
@@ -49,4 +50,5 @@ def _book(original: Matrix, masked: Matrix, names: list[str]) -> dict[str, Any]:
         "IL1s": il1s(original, masked),
         "eigenvalue": eigenvalue_loss(original, masked),
         "pMSE": pmse(original, masked),
+        "subdomains": subdomain_loss(original, masked),
     }

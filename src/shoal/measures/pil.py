@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, ndtri
 
 from shoal.kernels.standardize import Matrix
 from shoal.measures.loss import correlations, near_one, on_one_scale
@@ -78,6 +77,8 @@ def pil(original: Matrix, masked: Matrix) -> dict[str, float | None]:
 
 
 def _quantiles(X: Matrix, Y: Matrix) -> float | None:
+    from scipy.special import ndtri  # slow to load, and not part of every run
+
     n, q = len(X), QUANTILES
     z = ndtri(q)
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
@@ -101,6 +102,8 @@ def _at(ordered: Matrix, q: Vector) -> Matrix:
 
 def _average(change: Vector, variance: Vector, n: int, rounding: float = ROUNDING) -> float | None:
     """Average of 100 * 2 P(0 <= Z <= abs(change) / sqrt(variance / n)) over the statistics; None without any."""
+    from scipy.special import erf
+
     if len(change) == 0:
         return None
     change = np.abs(change)

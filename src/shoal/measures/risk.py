@@ -43,18 +43,24 @@ def exposure(sizes: Sizes) -> dict[str, float]:
     }
 
 
+def disclosure_risk(dld: float, id_: float) -> float:
+    """Mean of linkage and interval disclosure, in percent: ``DR = 0.5 DLD + 0.5 ID`` of Domingo-Ferrer & Torra."""
+    return 0.5 * (dld + id_)
+
+
 def score(il: float, dld: float, id_: float, pld: float | None = None) -> float:
     """Score of a masking method, in percent: the lower, the better the balance of loss and risk.
 
     ``0.5 IL + 0.5 DR`` with ``DR = 0.5 DLD + 0.5 ID``; with probabilistic linkage it shares the place of DLD:
-    ``0.5 IL + 0.125 DLD + 0.125 PLD + 0.25 ID``.
+    ``0.5 IL + 0.125 DLD + 0.125 PLD + 0.25 ID``. With PIL for IL and the linkage on all attributes for DLD, it is the
+    score (PIL + DR) / 2 of Torra, Cano & Navarro-Arribas (2009).
 
     References
     ----------
     Domingo-Ferrer & Torra (2001), see `distance_linkage`.
     """
     linkage = dld if pld is None else 0.5 * (dld + pld)
-    return 0.5 * il + 0.25 * (linkage + id_)
+    return 0.5 * il + 0.5 * disclosure_risk(linkage, id_)
 
 
 def _linked_at_once(d: int, distinct: int) -> int:

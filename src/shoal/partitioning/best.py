@@ -7,9 +7,13 @@ from time import monotonic
 
 import numpy as np
 
+from shoal.kernels.encoded import EncodedMatrix
+from shoal.kernels.mixed_anneal import group_losses
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.mdav import mdav, within_range
-from shoal.partitioning.methods import by_first_record, group_errors
+from shoal.partitioning.diversity import Limits, diverse, merge_until, t_first
+from shoal.partitioning.mdav import mdav, mdav_mixed, space_within_range, within_range
+from shoal.partitioning.methods import by_first_record, contiguous, group_errors, order_of_rows
+from shoal.partitioning.mixed_refinement import refine_mixed
 from shoal.partitioning.optimal_cut import univariate
 from shoal.partitioning.refinement import Refined, refine
 from shoal.plan import Effort
@@ -17,6 +21,10 @@ from shoal.plan import Effort
 # Without a budget: so many proposals a record, a second or two for ten thousand records, and no more for more than so
 # many. A proposal takes time as the square of large k, so that beyond k = 30 as many are made as take the same time.
 STEPS, STEPS_RECORDS, STEPS_K = 500, 50_000, 30
+# For attributes of every type, whose proposals take longer: as many a record, for so many records at least and at most.
+MIXED_STEPS, FEWEST, MIXED_RECORDS = 300, 512, 20_000
+BEFORE = 100  # proposals a record before groups are repaired to satisfy l and t
+REPAIRED = 0.3  # of the seconds, before groups are repaired
 SEARCHES = 2  # that run side by side; not the number of cores, on which no result may depend
 # Seconds from which on columns pay, by k; beyond, groups have too many members for a search to price them all.
 COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0}
@@ -57,10 +65,10 @@ def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watc
         One integer a record, numbered by the first record of each group.
     """
     watch = np.zeros(2, np.int64) if watch is None else watch
-    order = np.lexsort(X.T[::-1])
     start = mdav(X, k, watch)
     if watch[1] != 0:
         return np.full(len(X), -1)
+    order = order_of_rows(X)
     labels = np.empty(len(X), np.int64)
     labels[order] = _searched(np.ascontiguousarray(X[order]), k, start[order], effort or Effort(), seed, watch)
     return by_first_record(labels)
@@ -74,9 +82,107 @@ def refined(
     labels = start(X, k, watch=watch)
     if watch[1] != 0 or len(X) < 2 * k:
         return labels
-    order = np.lexsort(X.T[::-1])  # so that the order in which records come does not matter
+    order = order_of_rows(X)  # so that the order in which records come does not matter
     found = np.empty(len(X), np.int64)
     found[order] = _refine(np.ascontiguousarray(X[order]), k, labels[order], effort, seed, watch).labels
+    return by_first_record(found)
+
+
+def best_mixed(
+    space: EncodedMatrix, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Integers | None = None
+) -> Integers:
+    """Partition records with attributes of every type, and missing values, as well as a budget allows.
+
+    MDAV's groups are refined by annealing, which never raises their loss, and lowers it the more the more steps it may
+    take. Arguments and labels are as for `best`.
+    """
+    watch = np.zeros(2, np.int64) if watch is None else watch
+    start = mdav_mixed(space, k, watch)
+    if watch[1] != 0:
+        return np.full(len(start), -1)
+    return _refine_mixed(space, k, start, Limits([], None, None), effort or Effort(), seed, watch)
+
+
+def best_within_limits(
+    space: EncodedMatrix,
+    k: int,
+    start: Integers,
+    search: Callable[[Effort], Integers],
+    limits: Limits,
+    *,
+    effort: Effort,
+    seed: int = 0,
+    watch: Integers,
+) -> Integers:
+    """Partition records so that groups are l-diverse and t-close, as well as a budget allows.
+
+    The groups given, and those of a search without limits, are repaired (`shoal.partitioning.diversity.diverse`). If t
+    is asked, groups are also formed across attributes without an order, as `t_first` does across those with one. The
+    best of these partitions is refined within the limits. Steps are those of the refinement: the search before it
+    has as many as suit the table, so that a longer refinement begins as a shorter one does, and never ends worse.
+
+    Parameters
+    ----------
+    space, k, effort, seed, watch
+        As for `best_mixed`.
+    start
+        Groups of at least k records.
+    search
+        Returns the groups of a search with some effort; some labels are -1 if it was stopped.
+    limits
+        What groups must satisfy.
+    """
+    n = len(start)
+    end = None if effort.seconds is None else monotonic() + effort.seconds
+    found = [diverse(space, k, start, *limits), *_across(space, k, limits)]
+    if watch[1] == 0:
+        groups = search(Effort(BEFORE * max(FEWEST, n), None) if end is None else effort.of(REPAIRED))
+        if not (groups < 0).any():
+            found.append(diverse(space, k, groups, *limits))
+    within = space_within_range(space)
+    best = min(found, key=lambda labels: float(group_losses(within, k, contiguous(labels)).sum()))
+    if watch[1] != 0:
+        return best
+    rest = effort if end is None else Effort(None, max(end - monotonic(), 1e-3))
+    return _refine_mixed(space, k, best, limits, rest, seed, watch)
+
+
+def _across(space: EncodedMatrix, k: int, limits: Limits) -> list[Integers]:
+    """Form groups across the confidential attributes that have no order, in that of their codes, and repair them.
+
+    Of larger groups, more are t-close without a repair, which merges those that are not into very large ones.
+    """
+    if limits.t is None:
+        return []
+    found = []
+    for a, each in enumerate(limits.secrets):
+        whole = None if limits.whole is None else limits.whole[a]
+        for size in (k, 2 * k, 3 * k):
+            if not each.ordered and size <= len(each.codes) // 2:
+                formed = t_first(space, size, each, limits.t, limits.l, whole)
+                found.append(merge_until(space, formed, *limits))
+    return found
+
+
+def _refine_mixed(
+    space: EncodedMatrix, k: int, labels: Integers, limits: Limits, effort: Effort, seed: int, watch: Integers
+) -> Integers:
+    """Refine in the order of the values, so that the order in which records come does not matter."""
+    order = np.lexsort((*(each.codes for each in limits.secrets), *space.values.T[::-1]))
+    secrets = [each._replace(codes=each.codes[order]) for each in limits.secrets]
+    usual = MIXED_STEPS * max(FEWEST, min(len(labels), MIXED_RECORDS)) * min(1.0, STEPS_K / k) ** 2
+    found = np.empty(len(labels), np.int64)
+    found[order] = refine_mixed(
+        space.rows(order),
+        k,
+        labels[order],
+        limits=limits._replace(secrets=secrets),
+        steps=(effort.steps or math.ceil(usual)) if effort.seconds is None else None,
+        seconds=effort.seconds,
+        seed=seed,
+        watch=watch,
+        searches=SEARCHES,
+    )
     return by_first_record(found)
 
 
@@ -86,7 +192,8 @@ def _searched(X: Floats, k: int, start: Integers, effort: Effort, seed: int, wat
     if len(X) < 2 * k or not len(varying):
         return start
     if len(varying) == 1:
-        return univariate(X[:, varying], k)
+        cut = univariate(X[:, varying], k, watch)
+        return cut if watch[1] == 0 else start
     end = None if effort.seconds is None else monotonic() + effort.seconds
     labels = _start(X, k, start, effort, watch)
     if watch[1] != 0:
@@ -105,7 +212,8 @@ def _start(X: Floats, k: int, start: Integers, effort: Effort, watch: Integers) 
         from shoal.partitioning.tours import tour_cut
 
         starts.append(tour_cut(X, k, watch))
-        starts = starts if watch[1] == 0 else starts[:1]
+        if watch[1] != 0:
+            return start
     rows = within_range(X)
     return min(starts, key=lambda labels: float(group_errors(rows, labels).sum()))
 

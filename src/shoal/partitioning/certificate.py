@@ -7,13 +7,14 @@ import numpy as np
 
 from shoal.kernels.standardize import matrix_near_one
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.column_generation import MARGIN, column_generation, nearest_sums
-from shoal.partitioning.mdav import mdav
+from shoal.partitioning.column_generation import MARGIN, nearest_sums
 from shoal.partitioning.methods import group_errors
 from shoal.partitioning.optimal_cut import univariate
+from shoal.partitioning.potentials import matched_shares, raised
+from shoal.partitioning.set_partitioning import stopping
 from shoal.plan import Effort
 
-PRICED = 20_000  # records up to which every round of pricing, O(n^2 d), takes seconds at most
+PRICED = 30_000  # records up to which a round of pricing, O(n^2 d), takes seconds
 
 
 @dataclass(frozen=True)
@@ -21,23 +22,22 @@ class Bound:
     """A lower bound on the SSE of any partition into groups of at least k."""
 
     value: float
-    how: Literal["one group", "univariate cut", "column generation", "nearest neighbours"]  # where it comes from
-    # Whether it is the best of its kind: the optimum itself for one group or one attribute, the value of the linear
-    # relaxation for column generation. More time cannot raise it
+    # Where it comes from
+    how: Literal["one group", "univariate cut", "potentials", "matched pairs", "nearest neighbours"]
+    # Whether more time could not raise it by much: the optimum itself for one group or one attribute, nearly the value
+    # of the linear relaxation for potentials
     complete: bool
 
 
-def lower_bound(
-    X: Floats, k: int, effort: Effort | None = None, start: Integers | None = None, watch: Integers | None = None
-) -> Bound:
+def lower_bound(X: Floats, k: int, effort: Effort | None = None, watch: Integers | None = None) -> Bound:
     """Bound the SSE of the partitions of X into groups of at least k from below.
 
-    `effort` is the budget of column generation, None for no limit; in steps, the bound depends on nothing but the
-    arguments. `start` is a good partition into groups of k to 2k - 1, which makes it faster; MDAV's if None.
+    `effort` is the budget for raising potentials, None for no limit; in steps, the bound depends on nothing but the
+    arguments.
 
-    Fewer than 2k records are one group; one attribute that varies has its optimal cut. Otherwise, up to `PRICED`
-    records, column generation is given its budget. What it has reached is compared with the bound by nearest
-    neighbours, which any number of records has.
+    Fewer than 2k records are one group; one attribute that varies has its optimal cut. Otherwise pairs are matched,
+    where they are not too many to list, and up to `PRICED` records potentials are raised. Nearest neighbours give any
+    number of records a bound.
     """
     n = len(X)
     steps, seconds = (np.inf if limit is None else limit for limit in effort or Effort())
@@ -48,13 +48,25 @@ def lower_bound(
     elif varying.shape[1] == 1:
         best = Bound(squared_error(varying, univariate(varying, k)), "univariate cut", complete=True)
     else:
-        best = Bound(nearest_neighbour_bound(rows, k, watch), "nearest neighbours", complete=False)
-        if n <= PRICED and (watch is None or watch[1] == 0):
-            first = mdav(rows, k) if start is None else start
-            columns = column_generation(rows, k, first, seconds, watch, steps)
-            if columns.bound > best.value or columns.complete:
-                best = Bound(columns.bound, "column generation", columns.complete)
+        watch = np.zeros(2, np.int64) if watch is None else watch
+        best = _dual_bound(rows, k, steps, seconds, watch)
     return Bound(float(np.ldexp(best.value, 2 * peak)), best.how, best.complete)
+
+
+def _dual_bound(X: Floats, k: int, steps: float, seconds: float, watch: Integers) -> Bound:
+    """Return the best of the bounds that a sum over records proves, each better and slower than the one before."""
+    with stopping(seconds, watch) as stop:
+        best = Bound(nearest_neighbour_bound(X, k, watch), "nearest neighbours", complete=False)
+        shares = matched_shares(X, k, stop) if k > 1 and stop[1] == 0 else None
+        if shares is None:
+            return best
+        if shares.sum() * (1 - MARGIN) > best.value:
+            best = Bound(float(shares.sum()) * (1 - MARGIN), "matched pairs", complete=False)
+        if len(X) <= PRICED and best.value > 0 and stop[1] == 0:
+            potentials = raised(X, k, shares, stop, steps)
+            if potentials.bound > best.value:
+                best = Bound(potentials.bound, "potentials", potentials.complete)
+    return best
 
 
 def squared_error(X: Floats, labels: Integers) -> float:

@@ -74,9 +74,11 @@ def unit(X: Floats, k: int, labels: Integers) -> tuple[Floats, int]:
 
 
 def nearest_sums(X: Floats, m: int, watch: Integers | None = None) -> Floats:
-    """Return for each record the sum of squared distances to its 0, 1, ..., m nearest others."""
+    """Return for each record the sum of squared distances to its 0, 1, ..., m nearest others; zeros once stopped."""
     near = neighbours(X, m, watch)
     sums = np.zeros((len(X), m + 1))
+    if watch is not None and watch[1] != 0:
+        return sums
     for j in range(m):  # one neighbour at a time: an (n, m, d) array would not fit
         difference = X[near[:, j]] - X
         sums[:, j + 1] = sums[:, j] + np.einsum("ij,ij->i", difference, difference)

@@ -29,6 +29,15 @@ class Secret(NamedTuple):
     known: int | None = None  # how many values there are, if a higher code is a missing value: one for t, none for l
 
 
+class Limits(NamedTuple):
+    """What groups must not give away: the confidential attributes, and how far they are protected."""
+
+    secrets: list[Secret]
+    l: LDiversity | None  # noqa: E741 - the literature's own name
+    t: float | None
+    whole: list[Frequencies] | None = None  # how often each value of a secret occurs in the whole file
+
+
 def satisfied(
     labels: Labels,
     secrets: Sequence[Secret],
@@ -49,7 +58,7 @@ def satisfied(
        ACM Transactions on Knowledge Discovery from Data 1 (2007).
     .. [2] N. Li, T. Li and S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007.
     """
-    attributes = _attributes(secrets, whole)
+    attributes = attributes_of(secrets, whole)
     start = _starts(labels)
     fine = np.ones(len(start) - 1, dtype=np.bool_)
     for a in range(len(secrets)):
@@ -90,7 +99,7 @@ def merge_until(
     labels = by_first_record(labels)
     home = merge_groups(
         space_within_range(space),
-        _attributes(secrets, whole),
+        attributes_of(secrets, whole),
         np.argsort(labels, kind="stable"),
         _starts(labels),
         LDiversity(0.0) if l is None else l,
@@ -207,7 +216,7 @@ def _check(
             )
 
 
-def _attributes(secrets: Sequence[Secret], whole: Sequence[Frequencies] | None) -> Attributes:
+def attributes_of(secrets: Sequence[Secret], whole: Sequence[Frequencies] | None) -> Attributes:
     """Put the attributes into arrays, their values numbered by rank among those that occur in the file."""
     codes, below, known = [], [], []
     for a, secret in enumerate(secrets):

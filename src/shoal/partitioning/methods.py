@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.kernels.standardize import standardize as scale
-from shoal.plan import AttributeType, Effort, Plan
+from shoal.plan import AttributeType, Effort, Plan, Tour
 
 MANY, VERY_MANY = 50_000, 200_000  # records
 FEW_ATTRIBUTES = 10  # of more, the neighbours of that many records are not found by a tree
@@ -29,18 +29,18 @@ class Partitioner(Protocol):
         """Partition."""
 
 
-METHODS = ("mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best")
+METHODS = ("mdav", "vmdav", "univariate", "pca", "zscores", "tour", "npn-mhm", "mdav-mhm", "cbfs-mhm", "best")
 
 _NUMBERS: tuple[AttributeType, ...] = ("continuous", "date", "datetime")
-# The types of attributes that a method can take.
+# The types of attributes that a method can take; one that takes categories takes missing values too.
 ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
     "mdav": (*_NUMBERS, "ordinal", "nominal", "boolean"),
     "vmdav": _NUMBERS,
     "univariate": _NUMBERS,
     "pca": _NUMBERS,
     "zscores": _NUMBERS,
-    "tour": _NUMBERS,
-    "best": _NUMBERS,
+    **dict.fromkeys(("tour", "npn-mhm", "mdav-mhm", "cbfs-mhm"), _NUMBERS),
+    "best": (*_NUMBERS, "ordinal", "nominal", "boolean"),
     "mic1d": ("continuous",),
     "hybrid": (*_NUMBERS, "ordinal", "nominal", "boolean"),
     "ms": _NUMBERS,
@@ -52,6 +52,7 @@ def partitioner(
     method: str,
     gain: float | None = None,
     *,
+    tour: Tour | None = None,
     effort: Effort | None = None,
     refine: bool = False,
     seed: int | None = None,
@@ -64,7 +65,7 @@ def partitioner(
         from shoal.partitioning.best import best
 
         return partial(best, effort=effort, seed=seed or 0)
-    start = _partitioner(method, gain)
+    start = _partitioner(method, gain, tour)
     if refine and method != "univariate":
         from shoal.partitioning.best import refined
 
@@ -72,7 +73,7 @@ def partitioner(
     return start
 
 
-def _partitioner(method: str, gain: float | None) -> Partitioner:
+def _partitioner(method: str, gain: float | None, tour: Tour | None) -> Partitioner:
     match method:
         case "mdav":
             from shoal.partitioning.mdav import mdav
@@ -90,10 +91,18 @@ def _partitioner(method: str, gain: float | None) -> Partitioner:
             from shoal.partitioning.orderings import pca, zscores
 
             return pca if method == "pca" else zscores
+        case "npn-mhm" | "mdav-mhm" | "cbfs-mhm":
+            from shoal.partitioning import orderings
+
+            return {
+                "npn-mhm": orderings.npn_mhm,
+                "mdav-mhm": orderings.mdav_mhm,
+                "cbfs-mhm": orderings.cbfs_mhm,
+            }[method]
         case "tour":
             from shoal.partitioning.tours import tour_cut
 
-            return tour_cut
+            return tour_cut if tour is None else partial(tour_cut, how=tour)
     raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
 
 
@@ -105,19 +114,24 @@ class Choice(NamedTuple):
 
 
 def choose(
-    method: str, d: int, n: int = 0, *, plain: bool = True, budget: bool = False, refine: bool = False
+    method: str,
+    d: int,
+    n: int = 0,
+    *,
+    plain: bool = True,
+    limited: bool = False,
+    budget: bool = False,
+    refine: bool = False,
 ) -> Choice:
     """Turn ``auto`` into the method that suits `n` records of `d` attributes, and a budget if there is one.
 
-    No choice has a higher sum of squared errors than MDAV. For one attribute of plain numbers the optimum is at hand.
-    Of several, MDAV's groups are improved by a search, in as many steps as suit the table. Categories and missing
-    values are for MDAV alone, and so are records that are elsewhere (`n` = 0).
+    No choice has a higher sum of squared errors than MDAV. For one attribute of plain numbers the optimum is at hand,
+    unless groups are limited by l or t. Otherwise MDAV's groups are improved by a search, in as many steps as suit the
+    table; not those of records that are elsewhere (`n` = 0), unless there is a budget.
     """
     if method != "auto":
         return Choice(method)
-    if not plain:
-        return Choice("mdav", "the method for categories and missing values")
-    if d == 1:
+    if d == 1 and plain and not limited:
         return Choice("univariate", "optimal for one attribute")
     if refine:
         return Choice("mdav", "a start that is refined")
@@ -125,7 +139,7 @@ def choose(
         return Choice("best", "a budget is given")
     if not n:
         return Choice("mdav", "the method for record blocks")
-    if n <= (VERY_MANY if d <= FEW_ATTRIBUTES else MANY):
+    if n <= (VERY_MANY if plain and not limited and d <= FEW_ATTRIBUTES else MANY):
         return Choice("best", "MDAV's groups, improved by a search")
     return Choice("mdav", f"a search in {n:,} records of {d} attributes takes long; --budget allows it")
 
@@ -133,13 +147,16 @@ def choose(
 def partition(
     X: ArrayLike,
     k: int,
-    method: Literal["auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best"] = "auto",
+    method: Literal[
+        "auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "npn-mhm", "mdav-mhm", "cbfs-mhm", "best"
+    ] = "auto",
     standardize: bool | Literal["zscore", "minmax", "none"] = True,
     gain: float | None = None,
     watch: Watch | None = None,
     budget: str | int | None = None,
     refine: bool | float = False,
     seed: int = 0,
+    tour: Tour | None = None,
 ) -> Labels:
     """Put the rows of a matrix into groups of at least k similar ones.
 
@@ -148,12 +165,14 @@ def partition(
     X : (n, d) matrix of numbers
     k : int
         The least number of records in a group.
-    method : {"auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best"}
-        ``mdav`` takes any number of attributes; ``vmdav`` does too, and lets groups grow where records are dense;
+    method : str
+        ``mdav`` takes any number of attributes; ``vmdav`` does too, and lets groups grow where records are dense.
         ``pca`` and ``zscores`` put records in a line, by their first principal component or the sum of their
-        z-scores, and cut it optimally; ``tour`` cuts a short tour through all records; ``univariate`` takes one
-        attribute and is optimal; ``best`` searches for the lowest loss that its budget can buy; ``auto`` chooses by the
-        number of rows and columns, and never has a higher sum of squared errors than ``mdav``.
+        z-scores, and cut it optimally. ``tour`` cuts a short tour through all records, ``npn-mhm`` a walk that always
+        goes to the nearest record, ``mdav-mhm`` and ``cbfs-mhm`` the groups of MDAV or CBFS one after the other.
+        ``univariate`` takes one attribute and is optimal. ``best`` searches for the lowest loss that its budget can
+        buy. ``auto`` chooses by the number of rows and columns, and never has a higher sum of squared errors than
+        ``mdav``.
     standardize : bool or {"zscore", "minmax", "none"}
         How attributes are brought to one scale first; True is ``zscore``, False is ``none``.
     gain : float, optional
@@ -168,6 +187,8 @@ def partition(
         Whether the groups of another method are refined, or for how many seconds.
     seed : int
         Start of the random numbers of ``best`` and of refinement.
+    tour : {"refined", "savings"}, optional
+        Which tour ``tour`` cuts: that of the savings heuristic shortened (its default), or as it is.
 
     Returns
     -------
@@ -190,20 +211,27 @@ def partition(
         raise PlanError([("gain", f"does not apply to method '{name}'; it goes with 'vmdav'")])
     if gain is not None and not 0 <= gain < np.inf:
         raise PlanError([("gain", "must be a number of at least 0")])
+    if tour is not None and name != "tour":
+        raise PlanError([("tour", f"does not apply to method '{name}'; it goes with 'tour'")])
+    if tour not in (None, "refined", "savings"):
+        raise PlanError([("tour", "must be 'refined' or 'savings'")])
     if refine is not False and name in ("best", "univariate"):
         raise PlanError([("refine", f"does not apply to method '{name}'")])
-    search = partitioner(name, gain, effort=asked.effort, refine=refine is not False, seed=seed)
+    search = partitioner(name, gain, tour=tour, effort=asked.effort, refine=refine is not False, seed=seed)
     if name == "univariate" and matrix.shape[1] != 1:
         raise PlanError([("method", f"'univariate' takes one attribute, not {matrix.shape[1]}; use 'mdav'")])
     how = ("zscore" if standardize else "none") if isinstance(standardize, bool) else standardize
     if how not in ("zscore", "minmax", "none"):
         raise PlanError([("standardize", "must be True, False, 'zscore', 'minmax' or 'none'")])
-    return search(scale(matrix, how), int(k), watch=watch)
+    return search(scale(matrix, how, watch), int(k), watch=watch)
 
 
 def _checked(X: ArrayLike, k: int) -> Matrix:
     try:
-        matrix = np.asarray(X, dtype=np.float64)
+        given = np.asarray(X)
+        if np.iscomplexobj(given):
+            raise TypeError
+        matrix = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError("the matrix must hold numbers only") from None
     if matrix.ndim != 2:
@@ -226,6 +254,20 @@ def by_first_record(labels: Labels) -> Labels:
     """Renumber groups 0, 1, ... in the order of the lowest record index in each."""
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[group]
+
+
+def order_of_rows(X: Matrix) -> NDArray[np.int64]:
+    """Return the order of the rows by their first column, then their second, and so on; equal rows keep theirs.
+
+    That of `np.lexsort`, which sorts by every column, where most rows differ in the first.
+    """
+    order = np.argsort(X[:, 0], kind="stable")
+    same = X[order[1:], 0] == X[order[:-1], 0]
+    tied = np.r_[False, same] | np.r_[same, False]
+    if tied.any() and X.shape[1] > 1:
+        among = order[tied]
+        order[tied] = among[np.lexsort(X[among].T[::-1])]
+    return order
 
 
 def contiguous(labels: Labels) -> Labels:

@@ -8,8 +8,11 @@ along the line.
 
 import numpy as np
 
-from shoal.kernels.standardize import matrix_near_one, standardize
+from shoal.kernels.paths import nearest_next
+from shoal.kernels.standardize import matrix_near_one, standardize, within_squares
 from shoal.kernels.types import Floats, Integers
+from shoal.partitioning.cbfs import cbfs, group_means
+from shoal.partitioning.mdav import mdav
 from shoal.partitioning.optimal_cut import cut
 
 
@@ -54,6 +57,89 @@ def zscores(X: Floats, k: int, watch: Integers | None = None) -> Integers:
        for statistical disclosure control", IEEE Transactions on Knowledge and Data Engineering 14 (2002) 189-201.
     """
     return cut(X, zscore_order(X), k, watch)
+
+
+def npn_mhm(X: Floats, k: int, watch: Integers | None = None) -> Integers:
+    """Partition records along the nearest point next, cut optimally (NPN-MHM [1]_).
+
+    The line begins at the record farthest from the mean and goes on to the nearest record not yet visited. It does not
+    depend on k. Ties go to the lowest record index. O(n log n + n k d) for few attributes.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
+       microaggregation", VLDB Journal 15 (2006) 355-369.
+    """
+    return _unless_stopped(X, nearest_next_order(X, watch), k, watch)
+
+
+def mdav_mhm(X: Floats, k: int, watch: Integers | None = None) -> Integers:
+    """Partition records along the groups of MDAV, cut optimally (MDAV-MHM [1]_); see `group_order`.
+
+    Each group of MDAV is a stretch of the line, so that the cut never loses more than MDAV.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
+       microaggregation", VLDB Journal 15 (2006) 355-369.
+    """
+    return _unless_stopped(X, group_order(X, mdav(X, k, watch), watch), k, watch)
+
+
+def cbfs_mhm(X: Floats, k: int, watch: Integers | None = None) -> Integers:
+    """Partition records along the groups of CBFS, cut optimally (CBFS-MHM [1]_); see `group_order`.
+
+    References
+    ----------
+    .. [1] J. Domingo-Ferrer, A. Martínez-Ballesté, J. M. Mateo-Sanz and F. Sebé, "Efficient multivariate data-oriented
+       microaggregation", VLDB Journal 15 (2006) 355-369.
+    """
+    return _unless_stopped(X, group_order(X, cbfs(X, k, watch), watch), k, watch)
+
+
+def _unless_stopped(X: Floats, order: Integers, k: int, watch: Integers | None) -> Integers:
+    return np.full(len(X), -1) if watch is not None and watch[1] != 0 else cut(X, order, k, watch)
+
+
+def nearest_next_order(X: Floats, watch: Integers | None = None) -> Integers:
+    """Order records by the nearest point next: from the one farthest from the mean to the nearest not yet visited.
+
+    Once stopped, records stand as they stand in X.
+    """
+    watch = np.zeros(2, np.int64) if watch is None else watch
+    rows = within_squares(X)
+    start = int(np.argmax(((rows - rows.mean(axis=0)) ** 2).sum(axis=1)))
+    order = nearest_next(rows, np.arange(len(rows)), start, watch)
+    return np.arange(len(rows)) if watch[1] != 0 else order
+
+
+def group_order(X: Floats, labels: Integers, watch: Integers | None = None) -> Integers:
+    """Order records group by group: the nearest point next of the groups' centroids, then within each group.
+
+    The first group is the one whose centroid is farthest from the mean of the centroids, the next the one with the
+    nearest centroid. A group is entered at its record nearest to the last record of the group before (the first group
+    at its record farthest from its centroid) and left after the nearest point next. Ties go to the lowest index. Once
+    stopped, records stand as they stand in X.
+    """
+    if watch is not None and watch[1] != 0:
+        return np.arange(len(X))
+    rows = within_squares(X)
+    centroids = group_means(rows, labels)
+    entered = nearest_next_order(centroids, watch)
+    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    first = members[entered[0]]
+    at = int(first[np.argmax(((rows[first] - centroids[entered[0]]) ** 2).sum(axis=1))])
+    order = np.empty(len(X), np.int64)
+    place = 0
+    for group in entered:
+        left = members[group]
+        while left.size:
+            nearest = int(np.argmin(((rows[left] - rows[at]) ** 2).sum(axis=1)))
+            at = int(left[nearest])
+            order[place] = at
+            left = np.delete(left, nearest)
+            place += 1
+    return order
 
 
 def principal_order(X: Floats) -> Integers:

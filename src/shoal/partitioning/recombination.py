@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from shoal.kernels.pricing import group_costs
 from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.column_generation import Columns, nearest_sums, search, unit
+from shoal.partitioning.connected import connected
 from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.set_partitioning import Cover, Groups, groups_of, pooled, stopping
 
@@ -25,12 +24,14 @@ def cross(X: Floats, labels: Integers, other: Integers) -> Integers:
     .. [1] D. Whitley, D. Hains and A. Howe, "Tunneling between optima: partition crossover for the traveling salesman
        problem", GECCO 2009, 915-922.
     """
-    errors, others = group_errors(X, labels), group_errors(X, other)
-    both = len(errors) + len(others)
-    shared = coo_matrix((np.ones(len(labels)), (labels, len(errors) + other)), shape=(both, both))
-    components, component = connected_components(shared, directed=False)
-    first = np.bincount(component[: len(errors)], errors, minlength=components)
-    second = np.bincount(component[len(errors) :], others, minlength=components)
+    return cross_by(group_errors(X, labels), labels, group_errors(X, other), other)
+
+
+def cross_by(errors: Floats, labels: Integers, others: Floats, other: Integers) -> Integers:
+    """Combine two partitions as `cross` does, given the error of each of their groups."""
+    component = connected(len(errors) + len(others), labels, len(errors) + other)
+    first = np.bincount(component[: len(errors)], errors)
+    second = np.bincount(component[len(errors) :], others)
     better = (second < first)[component[: len(errors)]]
     return contiguous(np.where(better[labels], len(errors) + other, labels))
 
@@ -83,9 +84,7 @@ def components(n: int, pool: Groups) -> Integers:
     """Return for each group the number of its component: of records that groups join, directly or through others."""
     first, later = pool.members[:, :1], pool.members[:, 1:]
     listed = later >= 0
-    links = np.broadcast_to(first, later.shape)[listed], later[listed]
-    _, of_record = connected_components(coo_array((np.ones(listed.sum(), np.int8), links), (n, n)), directed=False)
-    return np.asarray(of_record[first[:, 0]], dtype=np.int64)
+    return connected(n, np.broadcast_to(first, later.shape)[listed], later[listed])[first[:, 0]]
 
 
 def best_by_component(pool: Groups, partitions: list[Integers], component: Integers) -> Integers:

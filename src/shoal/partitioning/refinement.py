@@ -154,7 +154,7 @@ def refine(
     Returns
     -------
     Refined
-        Its error is never above that of the given labels.
+        Its error is never above that of the given labels, which it has if stopped before the search began.
 
     References
     ----------
@@ -169,7 +169,9 @@ def refine(
     Z, exponent = _scaled(X)
     if len(X) < 2 * k or not Z.any():
         return Refined(labels, _error(Z, labels, exponent), 0, [])
-    space = _search_space(Z, k)
+    space = SearchSpace(Z, *neighbour_lists(Z, k, watch))
+    if watch[1] != 0:
+        return Refined(labels, _error(Z, labels, exponent), 0, [])
     budget = _Budget(steps, seconds, start)
     best, optima = _search(space, k, labels, budget, seed, watch, searches)
     return Refined(best, _error(Z, best, exponent), budget.done, optima)
@@ -188,16 +190,21 @@ def _error(Z: Floats, labels: Integers, exponent: int) -> float:
         return float(np.ldexp(group_errors(Z, labels).sum(), 2 * exponent))
 
 
-def _search_space(Z: Floats, k: int) -> SearchSpace:
-    """Return what a search runs on: usual around a record is the mean over its k nearest that are not equal to it."""
-    near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, min(2 * k, LISTS // len(Z)))), dtype=np.int32)
+def neighbour_lists(Z: Floats, k: int, watch: Integers) -> tuple[Lists, Floats]:
+    """Return the neighbours of each record, and the squared distance that is usual around it.
+
+    That is the mean over its k nearest that are not equal to it. Once stopped, the lists are not complete.
+    """
+    near = np.ascontiguousarray(neighbours(Z, max(NEIGHBOURS, min(2 * k, LISTS // len(Z))), watch), dtype=np.int32)
     local, taken = np.zeros(len(Z)), np.zeros(len(Z), np.int64)
     for column in near.T:
+        if watch[1] != 0:
+            break
         apart = ((Z - Z[column]) ** 2).sum(axis=1)
         counts = (apart > 0) & (taken < k)
         local[counts] += apart[counts]
         taken += counts
-    return SearchSpace(Z, near, local / np.maximum(taken, 1))
+    return near, local / np.maximum(taken, 1)
 
 
 def _search(
@@ -218,6 +225,8 @@ def _search(
         found, made = search(space, k, current, leg, (seed, next(laps)), searches, watch)
         budget.done += made
         current = found[0]
+        if watch[1] != 0:
+            break
     best: Integers = labels
     optima: list[Integers] = []
     while True:

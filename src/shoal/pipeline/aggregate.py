@@ -41,6 +41,7 @@ def representatives(
                     labels,
                     how,
                     trim=plan.trimmed,
+                    rank=plan.ranked,
                     weights=weights,
                     levels=0 if attribute.levels is None else len(attribute.levels),
                     fill=plan.missing == "impute",

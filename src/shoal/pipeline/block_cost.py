@@ -42,7 +42,8 @@ def block_cost(read: Callable[[int], Matrix], masker: BlockMasker, progress: Pro
     seams = plan.scale is not None and plan.scale.seams
     search, centroids = partitioner("mdav"), divided.centroids
     records, blocked, whole = 0, 0.0, 0.0
-    for start in np.unique(np.linspace(0, len(sizes) - 1, _REGIONS + 2)[1:-1].astype(np.int64)):
+    regions = 1 if sizes.sum() <= _SAMPLE // _REGIONS else _REGIONS  # one holds all records, which count once
+    for start in np.unique(np.linspace(0, len(sizes) - 1, regions + 2)[1:-1].astype(np.int64)):
         near = np.argsort(((centroids - centroids[start]) ** 2).sum(axis=1), kind="stable")
         X, blocks = _region(read, masker, near, _SAMPLE // _REGIONS)
         found = cost_of_blocks(X, plan.k, search, blocks, seams, show)

@@ -59,11 +59,10 @@ def certified(
     pieces = [(np.ldexp(values, -peak), labels) for values, labels in pieces]
     total = sum(len(values) for values, _ in pieces)
     effort = Effort(None, _BOUND_SECONDS) if plan.effort == Effort() else plan.effort
-    diverse_too = plan.l is not None or plan.t is not None  # then groups may be larger, and no start for the bound
     bounds: list[Bound] = []
-    for values, labels in pieces:
+    for values, _ in pieces:
         share = effort.of(len(values) / total)
-        task = partial(_bounded, lower_bound, values, plan.k, share, None if diverse_too else labels)
+        task = partial(_bounded, lower_bound, values, plan.k, share)
         try:
             bounds += side_by_side([task], 1, _only("bound", progress))
         except KeyboardInterrupt:
@@ -84,10 +83,8 @@ def certified(
     return proof, [f"the partition{weighted} is at most {gap:.2f} % above the optimum, as proved by {how}"]
 
 
-def _bounded(
-    bound: Callable[..., T], values: Matrix, k: int, effort: Effort, labels: Labels | None, *, watch: Watch
-) -> T:
-    return bound(values, k, effort, labels, watch)
+def _bounded(bound: Callable[..., T], values: Matrix, k: int, effort: Effort, *, watch: Watch) -> T:
+    return bound(values, k, effort, watch)
 
 
 def _only(step: str, progress: Progress) -> Progress:

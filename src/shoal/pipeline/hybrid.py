@@ -1,6 +1,6 @@
 """Hybrid data: the confidential attributes of a block of records made anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
@@ -13,7 +13,7 @@ from shoal.edits.expressions import Rule as Edit
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.masking.ipso import refuse_fewer
-from shoal.masking.microhybrid import Rule, kept_to, microhybrid, redraw
+from shoal.masking.microhybrid import DrawForGroups, Rule, kept_to, microhybrid, redraw
 from shoal.masking.muralidhar_sarathy import Gram, Mixture, Regression, gram, mix
 from shoal.measures import MOST_RECORDS, distance_linkage
 from shoal.measures.hybrid import preservation, subdomains
@@ -25,6 +25,7 @@ from shoal.pipeline.hybrid_noise import drift_of, moved_in_file, noisy, regressi
 from shoal.pipeline.hybrid_notes import (
     on_little_freedom,
     on_negative,
+    on_orthogonal,
     on_own_values,
     on_preserved,
     on_unchanged,
@@ -32,14 +33,14 @@ from shoal.pipeline.hybrid_notes import (
 )
 from shoal.pipeline.hybrid_parts import Labels, Made, Parts, in_names, matrix_of, parts_of, xy
 from shoal.pipeline.hybrid_sums import HybridSums, sums_of_block
-from shoal.pipeline.keeper import derived, keepers_secret, normal, record_bits, uniform
+from shoal.pipeline.keeper import derived, group_bits, keepers_secret, normal, record_bits, uniform
 from shoal.pipeline.moments import Extent
 from shoal.pipeline.notes import on_repetition, on_rules, on_secret
 from shoal.pipeline.verify_hybrid import Claim, all_equal, failures_in
 from shoal.plan import Plan
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
-from shoal.tables.attributes import Attribute, Codes
+from shoal.tables.attributes import NUMBERS, Attribute, Codes
 
 _SUBDOMAINS, _SHARE, _LEAST = 5, 0.1, 20  # random subdomains that are compared, their share of the records, the least
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 to 9999, counted from 1970
@@ -121,6 +122,24 @@ class Hybrid:
         bits = record_bits(self._secret, records, p + len(parts.dealt))
         return normal(bits[:, :p]), uniform(bits[:, p:])
 
+    def _drawn_for_groups(self, rows: Labels, X: Matrix, Y: Matrix) -> DrawForGroups:
+        """Return what draws normal numbers for the groups of some records, whatever their order.
+
+        Residuals that are orthogonal to the original ones need noise that no other release has, unless it has the same
+        groups and attributes. Where two share it, their difference is a combination of the original values: in other
+        groups, beside other quasi-identifiers, or with independent residuals.
+        """
+        secret = derived(self._secret, b"orthogonal")
+
+        def draw(labels: Labels) -> Matrix:
+            numbers, values = np.empty(X.shape), np.hstack([X, Y])
+            order = np.lexsort([*values.T[::-1], labels])
+            for members in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+                numbers[members] = normal(group_bits(secret, values[members], X.shape[1]))
+            return numbers
+
+        return draw
+
     def publish(
         self,
         attributes: list[Attribute],
@@ -146,8 +165,10 @@ class Hybrid:
         """
         parts = parts_of(attributes, plan)
         noise, deal = self.drawn(attributes, parts)
-        if self.mixture is None:
-            made = _synthetic(parts, homes, labels, noise)
+        if plan.ipso == "orthogonal":
+            made = _synthetic(parts, homes, labels, self._drawn_for_groups, orthogonal=True)
+        elif self.mixture is None:
+            made = _synthetic(parts, homes, labels, lambda rows, X, Y: noise[rows])
         else:
             made = noisy(self.mixture, parts, scales, self.units, noise, records)
         rules = [_rule(attribute, plan) for attribute in parts.synthetic]
@@ -196,6 +217,7 @@ class Hybrid:
             raise CheckFailed(failures)
         return [
             *on_preserved(parts, claim, plan, sums.count("fused")),
+            *on_orthogonal(parts, plan),
             *unchanged,
             *on_little_freedom(parts, sums, plan),
             *on_rules(sums.costs(parts, plan)),
@@ -290,12 +312,13 @@ def _refuse(parts: Parts, plan: Plan) -> None:
         for attribute in parts.dealt
         if attribute.type not in ACCEPTS[plan.method]
     ]
+    problems += _partition_problems(parts, plan)
     for attribute in (*parts.synthetic, *parts.dealt):
         if attribute.name in plan.constraints and attribute.type != "continuous":
             problems.append(("constraints", f"do not apply to '{attribute.name}', which is {attribute.type}"))
     if plan.method == "hybrid" and parts.synthetic:
         try:
-            refuse_fewer(plan.k, len(parts.synthetic), len(parts.others))
+            refuse_fewer(plan.k, len(parts.synthetic), len(parts.others), orthogonal=plan.ipso == "orthogonal")
         except ValueError as error:
             hint = ", or add --mask-quasi: masked quasi-identifiers do not count" if parts.others else ""
             problems.append(("k", f"{error}{hint}."))
@@ -303,15 +326,44 @@ def _refuse(parts: Parts, plan: Plan) -> None:
         raise PlanError(problems)
 
 
-def _synthetic(parts: Parts, homes: Sequence[Labels], given: Labels, noise: Matrix) -> Made:
-    """R-microhybrid: IPSO in each group of records that are alike in quasi-identifiers and confidential attributes."""
+def _partition_problems(parts: Parts, plan: Plan) -> list[tuple[str, str]]:
+    """Report what the partition method cannot take."""
+    if plan.method != "hybrid":
+        return []
+    used = [*parts.quasi, *parts.synthetic, *parts.dealt]
+    problems = [
+        ("partition", f"'{plan.grouping}' cannot take '{each.name}', which is {each.type}. Use --partition mdav.")
+        for each in used
+        if each.type not in ACCEPTS[plan.grouping]
+    ]
+    if plan.grouping == "univariate" and len(used) > 1:
+        problems.append(("partition", "'univariate' takes one attribute. Use --partition mdav or best."))
+    if plan.refine is not False and (odd := [each for each in used if each.type not in NUMBERS]):
+        what = f"'{odd[0].name}' is {odd[0].type}"
+        problems.append(("refine", f"applies to numbers and dates, but {what}. Leave it out."))
+    return problems
+
+
+def _synthetic(
+    parts: Parts,
+    homes: Sequence[Labels],
+    given: Labels,
+    noise: Callable[[Labels, Matrix, Matrix], Matrix | DrawForGroups],
+    *,
+    orthogonal: bool = False,
+) -> Made:
+    """R-microhybrid: IPSO in each group of records that are alike in quasi-identifiers and confidential attributes.
+
+    `noise` is that of some rows, with their X and Y.
+    """
     X, Y = xy(parts)
     values, unchanged, labels = X.copy(), np.zeros(X.shape, dtype=bool), given.copy()
     room, left = np.ones(len(X)), np.zeros(X.shape[1])
     fused = groups = 0
     for rows in homes if parts.synthetic else ():
         try:  # home by home: a group that must grow stays within its stratum
-            result = microhybrid(X[rows], Y[rows], given[rows], noise[rows])
+            drawn = noise(rows, X[rows], Y[rows])
+            result = microhybrid(X[rows], Y[rows], given[rows], drawn, orthogonal=orthogonal)
         except ValueError as error:
             raise DataError(in_names(error, parts)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups

@@ -48,8 +48,8 @@ def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
             problems.append(f"rule '{rule.name}' adds up {listed(odd)}, which is no number; leave the rule out")
         if others := [name for name in names if name not in plan.used]:
             problems.append(
-                f"rule '{rule.name}' ties {listed(others)}, neither confidential nor a quasi-identifier, with what is "
-                "made anew: no covariance with it is kept; give it such a role, or leave the rule out"
+                f"rule '{rule.name}' names {listed(others)}, whose covariances with the new values are not kept. Add "
+                "such attributes to --quasi or --confidential, or leave the rule out."
             )
         sums += [each for each in found if each is not None]
     if problems:
@@ -58,7 +58,7 @@ def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
 
 
 def _sum(clause: Sequence[object]) -> Comparison | None:
-    """Give the equality of several attributes that a clause is, but for records that miss one of them."""
+    """Return the equality of several attributes that a clause is, but for records that miss one of them."""
     parts = [part for part in clause if not isinstance(part, Missing)]
     if len(parts) == 1 and isinstance(parts[0], Comparison) and parts[0].sign == "==":
         form = linear(parts[0])

@@ -1,6 +1,7 @@
 """What a user should know of hybrid data; and what would give somebody's own value away, which is refused."""
 
 from shoal.errors import DataError
+from shoal.masking.ipso import safe_k_orthogonal
 from shoal.pipeline.hybrid_parts import Parts
 from shoal.pipeline.hybrid_sums import HybridSums
 from shoal.pipeline.verify_hybrid import Claim
@@ -12,7 +13,7 @@ _LITTLE_VARIANCE = 1e-3  # below this share, what is left to change is worth a w
 
 
 def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str]:
-    """Say what is preserved, what is not, and what must stay secret."""
+    """Explain what is preserved, what is not, and what must stay secret."""
     where = "in the file" if plan.method == "ms" else "in the file and in each group"
     found = []
     if claim.kept:
@@ -30,6 +31,25 @@ def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str
     if fused:
         found.append(
             f"{counted(fused, 'group')} went into others, because the quasi-identifiers singled out a record there"
+        )
+    return found
+
+
+def on_orthogonal(parts: Parts, plan: Plan) -> list[str]:
+    """Warn of what synthetic residuals give away that are orthogonal to the original ones."""
+    if plan.ipso != "orthogonal" or not parts.synthetic:
+        return []
+    found: list[str] = [
+        warning(
+            "Synthetic residuals avoid the direction of the original ones (ipso = 'orthogonal'), so that releases with "
+            "other noise, groups or attributes, or with a record corrected, together show it. Release these data once, "
+            "or leave out --ipso."
+        )
+    ]
+    safe = safe_k_orthogonal(len(parts.synthetic), len(parts.others))
+    if plan.k is not None and plan.k < safe:
+        found.append(
+            warning(f"Groups of k = {plan.k} leave so little open that members can solve for values. Use -k {safe}.")
         )
     return found
 
@@ -63,6 +83,8 @@ def on_little_freedom(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
             found.append(
                 warning(f"Records with hardly any noise, so anyone who knows alpha can compute their values, {hardly}.")
             )
+        elif plan.ipso == "orthogonal":
+            found.append(warning(f"Records with hardly any noise, so that their values can be computed, {hardly}."))
         else:
             found.append(warning(f"Records whose values have hardly moved, with quasi-identifiers {hardly}."))
     for attribute, left in zip(parts.synthetic, sums.left, strict=True):
@@ -123,6 +145,8 @@ def _given_away(name: str, count: int, parts: Parts, plan: Plan, sums: HybridSum
     what = f"'{name}' would be published as it is in {counted(count, 'record')}"
     if plan.method == "ms" and 2 * count > sums.count("records") and left >= _LITTLE_VARIANCE:
         return f"{what}: alpha leaves no noise that could be seen; take a smaller one"
+    if plan.ipso == "orthogonal":
+        return f"{what}, or could be computed, because no other record varies in it. Leave out --ipso."
     if not parts.others:
         return f"{what}, for within groups it differs in its last digits only; subtract what all have in common"
     ways = "take a larger k, mask the quasi-identifiers too with mask_quasi = true, or " if plan.k else ""

@@ -100,6 +100,17 @@ def record_bits(secret: bytes, records: Matrix, count: int) -> NDArray[np.uint64
     return np.frombuffer(b"".join(drawn), dtype="<u8").reshape(len(values), count).astype(np.uint64)
 
 
+def group_bits(secret: bytes, members: Matrix, count: int) -> NDArray[np.uint64]:
+    """Draw 64-bit numbers for the members of a group, from the secret and the values of all of them.
+
+    Another member, or another attribute, gives other numbers to all.
+    """
+    values = np.where(np.isnan(members), np.nan, members + 0.0).astype("<f8")  # one zero, and one missing value
+    shape = np.array(values.shape, "<i8").tobytes()
+    drawn = hashlib.shake_256(derived(secret, shape, values.tobytes())).digest(8 * count * len(values))
+    return np.frombuffer(drawn, dtype="<u8").reshape(len(values), count).astype(np.uint64)
+
+
 def uniform(bits: NDArray[np.uint64]) -> Matrix:
     """Turn 64-bit numbers into numbers between 0 and 1, neither of which occurs."""
     return np.asarray((bits >> np.uint64(12)).astype(np.float64) * 2.0**-52 + 2.0**-53)

@@ -219,7 +219,7 @@ class Losses:
         }
 
     def _variances(self, named: Mapping[str, Any]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Tell which numbers vary, and return their variances on the scale of the sums; 1 where they do not."""
+        """Find which numbers vary, and return their variances on the scale of the sums; 1 where they do not."""
         spread = np.array([self.scales[self.attributes[j].name].spread for j in self._numbers])
         variance = _moments(named["pairs"][0])[1]
         varies = (spread > 0) & (variance > 0)

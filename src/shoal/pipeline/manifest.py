@@ -193,7 +193,7 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
 
 
 def sha256_of(path: Path) -> str:
-    """Give the SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -230,7 +230,7 @@ def manifest_of(published: Published, plan: Plan, verified: Verified, **versions
 
 
 def public_plan(plan: Plan) -> dict[str, JsonValue]:
-    """Give what may be told of a plan, without what is empty."""
+    """Return what may be told of a plan, without what is empty."""
     options = {name: value for name, value in plan.options().items() if name in PUBLIC and value not in ([], {})}
     if plan.scale is not None:
         options["scale"] = plan.scale.model_dump(include={*public_fields(Scale)}, exclude_none=True)
@@ -278,7 +278,7 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
 
 
 def _order(each: Sensitive) -> Order:
-    """Tell what the values of a sensitive attribute are in order by."""
+    """Return what the values of a sensitive attribute are in order by."""
     if not each.ordered:
         return "none"
     by_itself = each.levels is None and not each.is_ordinal

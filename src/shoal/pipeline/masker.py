@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
 from shoal.blocking.blocks import PartBlocks, RecordBlocks
+from shoal.blocking.categories import Digits
 from shoal.blocking.record_blocks import outline_of
 from shoal.blocking.seams import repair_seams
 from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.parallel import Task
-from shoal.partitioning.diversity import Secret
+from shoal.partitioning.diversity import Limits, Secret
+from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
-from shoal.pipeline.partition import Confidential, grouped, l_diversity_of
+from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
 from shoal.plan.resolved import ResolvedPlan
@@ -100,6 +102,8 @@ class BlockMasker:
         What must be known of rules; None if there are none.
     blocks
         How records are divided; None if all are one block.
+    digits
+        Of the categories of nominal attributes that take part in dividing.
     decimal
         The decimal point of numbers that are written as text.
     hybrid
@@ -107,6 +111,8 @@ class BlockMasker:
     beside
         How many numbers stand before the last of a row to tell its group, whose records may cross the seams of blocks:
         see `to_seams`. 0 where groups are not formed yet.
+    known
+        The partitions that were found for other k of the same table; None if it is masked once.
     """
 
     plan: ResolvedPlan
@@ -118,9 +124,11 @@ class BlockMasker:
     sensitive: list[Sensitive] = field(default_factory=list)
     edits: Edits | None = None
     blocks: RecordBlocks | PartBlocks | None = None
+    digits: Mapping[str, Digits] = field(default_factory=dict)
     decimal: str = "."
     hybrid: "Hybrid | None" = None
     beside: int = 0
+    known: KnownPartitions | None = None
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data."""
@@ -199,7 +207,7 @@ class BlockMasker:
         return keys_of(piece, self.plan.strata or [], outcomes)
 
     def kept(self, piece: pa.Table, codes: Sequence[Codes]) -> NDArray[np.bool_]:
-        """Tell which records are left in: not those that miss a value or break a rule, where the plan says so."""
+        """Return which records are left in: not those that miss a value or break a rule, where the plan drops them."""
         keep = np.ones(len(piece), dtype=bool)
         if self.plan.missing == "suppress":
             for column in codes:
@@ -223,7 +231,7 @@ class BlockMasker:
         """
         if self.beside:
             return np.ascontiguousarray(rows[:, -1 - self.beside : -3])
-        return outline_of(self.space(rows), [each.name for each in self.attributes], self.plan)
+        return outline_of(self.space(rows), [each.name for each in self.attributes], self.plan, self.digits)
 
     @property
     def plain(self) -> bool:
@@ -288,7 +296,7 @@ class BlockMasker:
     @property
     def pieces(self) -> NDArray[np.int64]:
         """How many pieces each block is cut into: see `_cuts`."""
-        size = None if self.plan.scale is None or self.blocks is None else self.plan.scale.block_size
+        size = None if self.plan.scale is None or self.blocks is None else self.plan.scale.most
         alone = np.ones(len(self.sizes), dtype=np.int64)
         return alone if size is None or self.beside else np.maximum(alone, self.sizes // size)
 
@@ -323,13 +331,13 @@ class BlockMasker:
         return hybrid.publish(self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales, self.records)
 
     def _cuts(self, records: int) -> NDArray[np.int64]:
-        """Say where a block is cut that has so many more records than asked for because they lie in one place.
+        """Return where a block is cut that has so many more records than asked for because they lie in one place.
 
         Of n records, where at most m are asked for, n div m pieces are made: the record in place r of the order of
         values belongs to piece r (n div m) div n. 'ms' forms no groups, and tells equal records apart by their places.
         """
         whole = self.blocks is None or self.beside or self.plan.method == "ms"
-        size = None if whole or self.plan.scale is None else self.plan.scale.block_size
+        size = None if whole or self.plan.scale is None else self.plan.scale.most
         pieces = 1 if size is None else max(1, records // size)
         return -(-np.arange(1, pieces) * records // pieces)
 
@@ -346,7 +354,7 @@ class BlockMasker:
     def _tasks(self, rows: Matrix) -> list[Task[Labels]]:
         if self.plan.method == "ms" or self.beside:
             return []
-        plan = self.plan if self.hybrid is None else self.plan.decided(method="mdav")
+        plan = self.plan if self.hybrid is None else self.plan.decided(method=self.plan.grouping)
         space, secrets = self.space(rows), self._secrets(rows)
         total = self.records * len(self.columns)
         return [
@@ -354,13 +362,14 @@ class BlockMasker:
                 grouped,
                 space.columns(block).rows(home),
                 plan,
-                Confidential(
+                Limits(
                     [each._replace(codes=each.codes[home]) for each in secrets],
                     l_diversity_of(self.plan),
                     self.plan.t,
                     [each.counts for each in self.sensitive],
                 ),
                 share=len(home) / total,
+                known=self.known,
             )
             for block, homes in zip(self.columns, self.homes(rows), strict=True)
             for home in homes

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from shoal.blocking.blocks import PartBlocks, RecordBlocks
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.plan import Plan
@@ -52,7 +53,7 @@ def notes(
         found.append(warning(f"released unchanged and unprotected: {', '.join(published)}"))
     if plan.confidential and not plan.draws and plan.l is None and plan.t is None:
         found.append(warning("l-diversity was not requested, so all members of a group may share a sensitive value."))
-    searched = plan.method == "best" or plan.refine is not False
+    searched = plan.grouping == "best" or plan.refine is not False
     if searched and plan.effort.seconds is not None:
         found.append(
             "the budget was a time, so that the plan may find other groups when it runs again; a number of steps as "
@@ -154,15 +155,32 @@ def on_one_group(plan: Plan, sizes: Mapping[int, int] | None) -> list[str]:
     return [warning(f"All records are in one group, so each masked column holds one value. Use {advice}.")]
 
 
-def on_blocks(plan: Plan, blocks: int, crowded: int) -> list[str]:
-    """Count record blocks that could not be divided as far as asked for; name options that one block has no use for."""
-    asked = {"--seams": plan.scale and plan.scale.seams, "--blocking 2^d": plan.scale and plan.scale.blocking == "2^d"}
-    if blocks == 1 and any(asked.values()):
-        unused = " and ".join(name for name in asked if asked[name])
-        return [f"{unused} had no effect: all records are in one record block. --block-records makes several"]
-    if not crowded:
+def on_blocks(plan: Plan, blocks: RecordBlocks | PartBlocks | None, *, by_data: bool) -> list[str]:
+    """Count record blocks that were fused, or are larger than asked for; name options that one block has no use for.
+
+    `by_data` says whether the size of blocks was left to the data.
+    """
+    scale = plan.scale
+    if scale is None:
         return []
-    return [f"{counted(crowded, 'block')} of more records than asked for: too many lie in one place to be divided"]
+    if (blocks is None or len(blocks.sizes) == 1) and (scale.seams or scale.blocking != "kd"):
+        asked = {"--seams": scale.seams, f"--blocking {scale.blocking}": scale.blocking != "kd"}
+        unused = " and ".join(name for name in asked if asked[name])
+        why = "all records are in one record block" + ("" if by_data else ". --block-records makes several")
+        return [f"{unused} had no effect: {why}"]
+    if blocks is None:
+        return []
+    found = []
+    if blocks.fused:
+        small = "interval" if scale.blocking in ("interval", "sorted") else "leaf of the 2^d-tree"
+        small = counted(blocks.fused, small, "leaves of the 2^d-tree" if scale.blocking == "2^d" else None)
+        found.append(
+            f"{small} of fewer than k records fused with the nearest: {counted(len(blocks.sizes), 'block')} left"
+        )
+    if blocks.crowded:
+        why = "records lie too unevenly" if scale.blocking == "interval" else "too many lie in one place to be divided"
+        found.append(f"{counted(blocks.crowded, 'block')} of more records than asked for: {why}")
+    return found
 
 
 def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribute]) -> list[str]:
@@ -170,8 +188,11 @@ def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribut
     X = np.column_stack([attribute.codes for attribute in attributes])
     same = np.isclose(np.column_stack(list(masked)), X, rtol=1e-12, atol=0)
     percent = 100 * float(same.mean())
-    if percent > 50:
-        raise DataError(f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are; take a larger k")
+    if percent > 50 and not plan.allow_unchanged:
+        raise DataError(
+            f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are. Use a larger -k, or add "
+            "--allow-unchanged to release them."
+        )
     whole = counted(int(same.all(axis=1).sum()), "record")
     return [warning(f"mic1d released {percent:.1f} % of the values unchanged, and {whole} with all values unchanged.")]
 

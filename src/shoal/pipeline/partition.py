@@ -1,6 +1,6 @@
 """Step 1 for records that may share groups: a partition by the plan's method, whatever is missing or sensitive."""
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,10 @@ from shoal.kernels.l_diversity import FORMS, LDiversity
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Watch
-from shoal.partitioning.diversity import Secret, diverse
-from shoal.partitioning.methods import Partitioner, partitioner
-from shoal.plan import Plan
+from shoal.partitioning.diversity import Limits, diverse
+from shoal.partitioning.known import KnownPartitions
+from shoal.partitioning.methods import by_first_record, partitioner
+from shoal.plan import Effort, Plan
 
 Labels = NDArray[np.int64]
 
@@ -26,15 +27,6 @@ _AVERAGES: dict[int, Literal["mean", "median", "mode"]] = {
 }
 
 
-class Confidential(NamedTuple):
-    """What groups must not give away: the confidential attributes, and how far they are to be protected."""
-
-    secrets: list[Secret]
-    l: LDiversity | None  # noqa: E741 - the literature's own name
-    t: float | None
-    whole: list[NDArray[np.int64]]  # how often each value of a secret occurs in the whole file
-
-
 def l_diversity_of(plan: Plan) -> LDiversity | None:
     """Return the l-diversity that a plan asks for."""
     if plan.l is None:
@@ -44,36 +36,72 @@ def l_diversity_of(plan: Plan) -> LDiversity | None:
 
 
 def grouped(
-    space: EncodedMatrix, plan: Plan, confidential: Confidential, *, share: float = 1.0, watch: Watch
+    space: EncodedMatrix,
+    plan: Plan,
+    limits: Limits,
+    *,
+    share: float = 1.0,
+    known: KnownPartitions | None = None,
+    watch: Watch,
 ) -> Labels:
-    """Partition the records of one block in one stratum, with its share of the budget."""
-    if plan.missing == "impute" and np.isnan(space.values).any():
-        labels = _filled(space, plan, share, watch)
-    else:
-        labels = _search(space, plan, share, watch)
-    if (confidential.l is None and confidential.t is None) or (labels < 0).any():
+    """Partition the records of one block in one stratum, with its share of the budget; `known` are earlier ones."""
+    limited = limits.l is not None or limits.t is not None
+    filled = plan.missing == "impute" and bool(np.isnan(space.values).any())
+    effort = plan.effort.of(share)
+    if limited and _searches(plan) and not filled:
+        return _within_limits(space, plan, limits, effort, known, watch)
+    labels = (_filled if filled else _partitioned)(space, plan, effort, known, watch)
+    if not limited or (labels < 0).any():
         return labels
     if watch[1] != 0:
         watch = np.zeros(3, np.int64)  # the search was ended early; its groups are made diverse all the same
-    return diverse(space, plan.k, labels, *confidential, watch=watch)
+    labels = diverse(space, plan.k, labels, *limits, watch=watch)
+    return _with_complete_records(space, labels) if filled else labels
 
 
-def _search(space: EncodedMatrix, plan: Plan, share: float, watch: Watch) -> Labels:
-    """Search by the plan's method; where types or missing values ask for it, by MDAV's mixed form."""
+def _searches(plan: Plan) -> bool:
+    """Whether groups are improved by a search."""
+    return plan.method == "best" or plan.refine is not False
+
+
+def _partitioned(
+    space: EncodedMatrix, plan: Plan, effort: Effort, known: KnownPartitions | None, watch: Watch
+) -> Labels:
+    """Partition by the plan's method; where types or missing values ask for it, in its form for every type."""
     if space.plain:
-        return partitioner_of(plan, share)(space.values, plan.k, watch=watch)
+        search = partitioner(
+            plan.method, plan.gain, tour=plan.tour, effort=effort, refine=plan.refine is not False, seed=plan.seed
+        )
+        if known is not None:
+            return known.partition(space.values, plan, search, watch)
+        return search(space.values, plan.k, watch=watch)
+    if _searches(plan):
+        from shoal.partitioning.best import best_mixed
+
+        return best_mixed(space, plan.k, effort=effort, seed=plan.seed or 0, watch=watch)
     from shoal.partitioning.mdav import mdav_mixed
 
     return mdav_mixed(space, plan.k, watch)
 
 
-def partitioner_of(plan: Plan, share: float = 1.0) -> Partitioner:
-    """Load the method that a plan asks for, with its options and a share of its budget."""
-    effort = plan.effort.of(share)
-    return partitioner(plan.method, plan.gain, effort=effort, refine=plan.refine is not False, seed=plan.seed)
+def _within_limits(
+    space: EncodedMatrix, plan: Plan, limits: Limits, effort: Effort, known: KnownPartitions | None, watch: Watch
+) -> Labels:
+    """Search for groups that are l-diverse and t-close, from those of the plan's method without a search."""
+    from shoal.partitioning.best import best_within_limits
+
+    method = "mdav" if plan.method == "best" else plan.method
+    start = _partitioned(space, plan.model_copy(update={"method": method, "refine": False}), effort, known, watch)
+    if (start < 0).any():
+        return start
+
+    def search(own: Effort) -> Labels:
+        return _partitioned(space, plan, own, None, watch)
+
+    return best_within_limits(space, plan.k, start, search, limits, effort=effort, seed=plan.seed or 0, watch=watch)
 
 
-def _filled(space: EncodedMatrix, plan: Plan, share: float, watch: Watch) -> Labels:
+def _filled(space: EncodedMatrix, plan: Plan, effort: Effort, known: KnownPartitions | None, watch: Watch) -> Labels:
     """Partition the records that miss nothing; each of the others joins the nearest group."""
     incomplete = np.asarray(np.isnan(space.values).any(axis=1))
     if (count := int((~incomplete).sum())) < plan.k:
@@ -84,15 +112,31 @@ def _filled(space: EncodedMatrix, plan: Plan, share: float, watch: Watch) -> Lab
         )
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)
-    labels[~incomplete] = _search(complete, plan, share, watch)
+    labels[~incomplete] = _partitioned(complete, plan, effort, known, watch)
     averages = _averages(complete, labels[~incomplete])
     centre = _averages(complete, np.zeros(count, np.int64))[0]
     labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.apart)
     return labels
 
 
+def _with_complete_records(space: EncodedMatrix, labels: Labels) -> Labels:
+    """Merge each group in which every record misses something with the nearest group to fill it from.
+
+    Groups formed across a confidential attribute know nothing of gaps. Merged groups stay l-diverse and t-close.
+    """
+    lacking = np.bincount(labels, ~np.isnan(space.values).any(axis=1)) == 0
+    if not lacking.any():
+        return labels
+    averages = _averages(space, labels)
+    centre = _averages(space, np.zeros(len(labels), np.int64))[0]
+    home = np.arange(len(lacking))
+    nearest = nearest_average(averages[lacking], averages[~lacking], centre, space.kinds, space.apart)
+    home[lacking] = np.flatnonzero(~lacking)[nearest]
+    return by_first_record(home[labels])
+
+
 def _averages(space: EncodedMatrix, labels: Labels) -> Matrix:
-    """Give the average record of each group."""
+    """Return the average record of each group."""
     _, first = np.unique(labels, return_index=True)
     columns = [
         aggregate(space.values[:, j], labels, _AVERAGES[int(kind)], levels=int(space.levels[j]))[first]

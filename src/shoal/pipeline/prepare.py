@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from shoal.aggregation import Rescaling
 from shoal.blocking import Gather, RecordBlocks, block_records, kd_blocks
 from shoal.blocking.blocks import PartBlocks
-from shoal.blocking.record_blocks import MIXED_BLOCK, MIXED_FROM, record_blocks
+from shoal.blocking.categories import category_digits
+from shoal.blocking.cells import extent
+from shoal.blocking.record_blocks import MIXED_BLOCK, MIXED_FROM, blocking_of, record_blocks
 from shoal.edits.apply import on_broken, without_promise
 from shoal.edits.passes import Broken, columns_of, edits_of, excused_by
 from shoal.errors import DataError, PlanError
@@ -33,7 +35,7 @@ from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.tables import Table
-from shoal.tables.attributes import NUMBERS, Attribute, published_type
+from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, published_type
 from shoal.text import counted
 
 if TYPE_CHECKING:
@@ -120,7 +122,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     decimal = records.outline.decimal
     masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=decimal, hybrid=hybrid)
     if resolved.strategy is not None and resolved.summary.edits is not None:
-        edits = edits_of(resolved.strategy, resolved.summary.edits, whole_of(attributes, plan), plan)
+        edits = edits_of(resolved.strategy, resolved.summary.edits, resolved.levels, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)
     seen = _looked_through(masker, records)
     notes = _on_left_out(masker, seen)
@@ -395,7 +397,7 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     most
         The most records in a block where they do not fit in one.
     """
-    given = None if masker.plan.scale is None else masker.plan.scale.block_size
+    given = None if masker.plan.scale is None else masker.plan.scale.most
     if given is not None:
         return given
     n, least = masker.records, 2 * (masker.plan.k or 0)
@@ -417,6 +419,8 @@ def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker
     """
     if masker.records <= most:
         return masker
+    masker = with_digits(masker, records)
+    _refuse_constant(masker, records)
     dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
     finest = masker.parts.finest
     sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
@@ -431,6 +435,35 @@ def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker
             "blocks that hold all records."
         )
     return replace(masker, blocks=_divided(sizes, most, divided))
+
+
+def with_digits(masker: BlockMasker, records: Records) -> BlockMasker:
+    """Let nominal attributes take part in k-d blocks."""
+    nominal = [j for j, attribute in enumerate(masker.attributes) if attribute.type in CATEGORIES]
+    if not nominal or blocking_of(masker.plan) != "kd":
+        return masker
+    attributes = [masker.attributes[j] for j in nominal]
+    found = records.fold_rows(masker, lambda rows: Counts.of(rows[:, nominal], attributes), "divide")
+    digits = [category_digits(counts) for counts in found.counts]
+    return replace(masker, digits={each.name: own for each, own in zip(attributes, digits, strict=True)})
+
+
+def _refuse_constant(masker: BlockMasker, records: Records) -> None:
+    """Refuse to divide by named attributes of which all records have the same value."""
+    scale = masker.plan.scale
+    if scale is None or scale.dimensions is None:
+        return
+    box = records.fold_rows(masker, lambda rows: extent(masker.outline(rows)), "divide")
+    if (box.low == box.high).all():
+        names = ", ".join(f"'{name}'" for name in scale.dimensions)
+        raise PlanError(
+            [
+                (
+                    "scale.dimensions",
+                    f"cannot divide by {names}: all records have the same value. Name another attribute.",
+                )
+            ]
+        )
 
 
 def with_seams(masker: BlockMasker, fold: FoldRows, most: int) -> BlockMasker:

@@ -56,7 +56,7 @@ def _whole(attribute: Attribute, means: Codes, plan: Plan) -> Codes:
 
 
 def figures(n: int, plan: Plan) -> dict[str, Any]:
-    """Say how much noise there is: public figures, which follow from the plan and the number of records.
+    """Return how much noise there is: public figures, which follow from the plan and the number of records.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def figures(n: int, plan: Plan) -> dict[str, Any]:
 
 
 def in_rows(original: Table, order: Labels) -> Table:
-    """Give the original records in the order of the rows that are published for them, to measure what they lost."""
+    """Return the original records in the order of the rows that are published for them, to measure what they lost."""
     return original.publish({name: original.column(name).take(order) for name in original.names})
 
 
@@ -103,7 +103,7 @@ def verify_private(published: Table, plan: Plan) -> None:
 
 
 def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
-    """Say what is promised, by how much noise, and what must not be published beside it."""
+    """Explain what is promised, by how much noise, and what must not be published beside it."""
     factor = f"{math.exp(plan.epsilon or 0.0):.3g}" if (plan.epsilon or 0.0) < 700 else "any number of"
     name, (low, high) = next(iter(plan.bounds.items()))
     percent = 100 * found["noise"][name] / (high - low)

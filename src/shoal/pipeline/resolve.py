@@ -1,14 +1,26 @@
 """Resolving a plan: what it leaves to the table is filled in once, and what the table cannot give is refused."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.edits.apply import no_product, rules_of, with_rules, with_tied_blocks
+from shoal.edits.apply import no_product, rules_of, with_blocks_of_rules, with_rules, with_tied_blocks
 from shoal.edits.expressions import Rule
+from shoal.edits.levels import (
+    Levels,
+    Texts,
+    calculated_texts,
+    compared_by_order,
+    has_levels,
+    refuse_incomparable,
+    refuse_unordered_text,
+    refuse_words,
+    texts_in,
+    with_labels,
+)
 from shoal.edits.passes import basis_of, columns_of
 from shoal.edits.strategy import Strategy
 from shoal.edits.whole import with_decimals
@@ -21,12 +33,13 @@ from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw,
 from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
-from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes
+from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes, misplaced_dimensions
 from shoal.plan.resolved import ResolvedPlan
 from shoal.plan.rounding import why_decimals
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import (
+    CATEGORIES,
     NUMBERS,
     Attribute,
     attribute_of,
@@ -57,6 +70,8 @@ class Resolved:
         What a pass over all records has shown.
     rules, strategy
         The rules, and how they are kept; none and None if there are none.
+    levels
+        Of the attributes that rules compare by order.
     notes
         What was chosen, and why.
     """
@@ -66,6 +81,7 @@ class Resolved:
     summary: Summary
     rules: list[Rule]
     strategy: Strategy | None
+    levels: Mapping[str, Levels]
     notes: list[str]
 
 
@@ -87,17 +103,21 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     """
     rules = rules_of(plan)
     refuse_other_columns(plan, records.outline)
+    refuse_unordered_text(rules, records.outline, plan.levels)
+    _refuse_unused_levels(plan, rules)
     # With epsilon, nothing may be learned from the records here; what has no noise is refused by its name.
     if plan.epsilon is None:
         refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
-    if problems := [*misplaced_codes(resolved)]:
+    if problems := [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]:
         raise PlanError(problems)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)
     # Once without the records, so that what cannot be is refused before they are read.
     _refuse_types(resolved, records.outline)
-    if isinstance(resolved.blocks, str):
+    if resolved.blocks == "edits":
+        resolved = with_blocks_of_rules(resolved, rules, _block_size(resolved))
+    elif isinstance(resolved.blocks, str):
         resolved = with_tied_blocks(_with_blocks(resolved, records), rules)
     strategy = None
     if rules:
@@ -105,6 +125,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
     summary = _summary(resolved, records, strategy, rules, inferred)
     attributes = _described(resolved, records, summary, strategy, inferred)
+    levels = _levels(resolved, records, summary, rules)
+    _refuse_words(records, rules)
     resolved = resolved.decided(decimals=_decimals(resolved, attributes, strategy))
     method = chosen(resolved, attributes, summary)
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
@@ -115,7 +137,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     by_default = () if plan.masked or plan.draws else resolved.masked
     doubts = [*(on_default(profiles) if by_default else []), *on_codes(profiles, by_default)]
     resolved = _with_method(resolved, attributes, summary, method.method)
-    return Resolved(resolved, attributes, summary, rules, strategy, [*doubts, *notes])
+    return Resolved(resolved, attributes, summary, rules, strategy, levels, [*doubts, *notes])
 
 
 def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
@@ -138,6 +160,16 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
     if problems:
         raise DataError(*problems)
     return resolved.decided(types=types)
+
+
+def _refuse_unused_levels(plan: Plan, rules: Sequence[Rule]) -> None:
+    """Report levels of attributes that are neither masked nor compared by rules, nor sensitive where types count."""
+    diverse = plan.confidential if plan.l is not None or plan.t is not None or plan.draws else []
+    used = {*plan.masked, *diverse, *compared_by_order(rules)}
+    unused = [name for name in plan.levels if name not in used]
+    if rules and plan.masked and unused:
+        what = "which is neither masked nor compared by order in a rule. Leave it out."
+        raise PlanError([("levels", f"names '{name}', {what}") for name in unused])
 
 
 def _refuse_unprotected(plan: Plan, table: Table) -> None:
@@ -211,6 +243,7 @@ def _summary(
     types: dict[str, AttributeType] = {name: plan.types[name] for name in plan.used}
     if plan.weights is not None:
         types[plan.weights] = "continuous"
+    types |= {name: "ordinal" for name in _in_levels(plan, records.outline, rules) if name not in types}
     doubted = [name for name in plan.changed if name in inferred and plan.types[name] == "continuous"]
     texts = [name for name in plan.confidential if name not in plan.changed and may_identify(records.outline, name)]
     if plan.epsilon is not None:  # no message may depend on the records
@@ -308,7 +341,7 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
 
 
 def identifying(name: str) -> str:
-    """Say that an attribute which was taken for categories may name the records."""
+    """Note that an attribute which was taken for categories may name the records."""
     return (
         f"column '{name}' has as many categories as records that have a value; if it identifies records, drop it "
         "with identifiers, and if it does not, say its type with types"
@@ -349,6 +382,35 @@ def _unknown_level(name: str, missing: Array, records: Records) -> str:
     return f"column '{name}' holds a level {where} that is not in its list. Add it with --levels."
 
 
+def _in_levels(plan: Plan, table: Table, rules: Sequence[Rule]) -> list[str]:
+    """List the attributes that rules compare by the order of their levels."""
+    numbers = {name for name in plan.masked if plan.types.get(name) == "continuous"}
+    names = [name for name in compared_by_order(rules) if name in table.names and name not in numbers]
+    return [name for name in names if has_levels(name, table.column(name).type, table.labels(name), rules, plan.levels)]
+
+
+def _levels(plan: ResolvedPlan, records: Records, summary: Summary, rules: Sequence[Rule]) -> dict[str, Levels]:
+    """Return the levels by which rules compare attributes; refuse what is not among them."""
+    found = {}
+    as_levels = plan.decided(types={**plan.types, **dict.fromkeys(compared_by_order(rules), "ordinal")})
+    for name in _in_levels(plan, records.outline, rules):
+        values = _attribute(name, as_levels, records, summary.columns[name]).levels
+        if values is not None:
+            found[name] = with_labels(values, records.outline.labels(name))
+    refuse_incomparable(rules, records.outline, found)
+    return found
+
+
+def _refuse_words(records: Records, rules: Sequence[Rule]) -> None:
+    """Refuse rules that calculate with text in which no record has a number."""
+    if names := calculated_texts(rules, records.outline):
+        refuse_words(rules, records.fold(partial(_texts, names=names), names, "scan"))
+
+
+def _texts(piece: pa.Table, start: int | None, names: Sequence[str]) -> Texts:
+    return texts_in(piece, names)
+
+
 def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
     """Report weights that are not positive numbers."""
     found = []
@@ -366,6 +428,14 @@ def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
             )
             break
     return found
+
+
+def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[tuple[str, str]]:
+    """Attributes to divide by whose values are in no order."""
+    for name in (plan.scale and plan.scale.dimensions) or []:
+        if plan.types.get(name) in CATEGORIES:
+            what = f"names '{name}', which is {plan.types[name]} and has no range to divide"
+            yield "scale.dimensions", f"{what}. Name a number, a date or an ordinal attribute, or use --blocking kd."
 
 
 def _refuse_large_k(plan: Plan, records: int) -> None:
@@ -388,14 +458,14 @@ def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: S
     if alone:
         raise PlanError([("attribute_weights", f"do not apply to '{alone[0]}', which is alone in its block")])
     problems = [
-        ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'mdav'")
+        ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'best'")
         for attribute in attributes
         if attribute.type not in ACCEPTS[method]
     ]
     gaps = summary.with_gaps(plan.masked) if plan.missing == "group" else []
-    if gaps and method != "mdav":
+    if gaps and "nominal" not in ACCEPTS[method]:
         problems.append(
-            ("method", f"'{method}' cannot take the missing values of '{gaps[0]}'; use 'mdav', or another missing")
+            ("method", f"'{method}' cannot take the missing values of '{gaps[0]}'; use 'best', or another missing")
         )
     problems += _search_problems(plan, attributes, summary, method)
     if problems:
@@ -407,12 +477,7 @@ def _search_problems(
     plan: Plan, attributes: Sequence[Attribute], summary: Summary, method: str
 ) -> list[tuple[str, str]]:
     """Report every option of a search that would have no effect on these attributes."""
-    asked = {
-        "refine": plan.refine is not False,
-        "budget": plan.budget is not None,
-        "scale.seams": plan.scale is not None and plan.scale.seams,
-        "bound": plan.bound,
-    }
+    asked = {"scale.seams": plan.scale is not None and plan.scale.seams, "bound": plan.bound}
     why = [f"'{each.name}' is {each.type}" for each in attributes if each.type not in NUMBERS]
     if plan.missing in ("group", "impute"):
         why += [f"'{name}' has missing values" for name in summary.with_gaps(plan.masked)]
@@ -423,7 +488,8 @@ def _search_problems(
         return [(field, reason) for field, given in asked.items() if given]
     if method == "univariate" and not plan.bound:
         reason = "does not apply to one attribute, whose groups are already optimal. Leave it out."
-        return [(field, reason) for field in ("refine", "budget") if asked[field]]
+        searched = {"refine": plan.refine is not False, "budget": plan.budget is not None}
+        return [(field, reason) for field, given in searched.items() if given]
     return []
 
 
@@ -436,7 +502,8 @@ def chosen(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> Cho
     n = 0 if plan.scale is not None and plan.scale.block_size is not None else summary.records
     searched = {"budget": plan.budget is not None and not plan.bound, "refine": plan.refine is not False}
     widest = max(len(block) for block in plan.in_blocks)
-    return choose(plan.method, widest, n, plain=is_plain(plan, attributes, summary), **searched)
+    limited = plan.l is not None or plan.t is not None
+    return choose(plan.method, widest, n, plain=is_plain(plan, attributes, summary), limited=limited, **searched)
 
 
 def is_plain(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> bool:
@@ -449,9 +516,7 @@ def _with_blocks(plan: ResolvedPlan, records: Records) -> ResolvedPlan:
     """Choose attribute blocks by correlation."""
     from shoal.partitioning.attribute_blocks import blocks_by_correlation
 
-    size = plan.block_size or min(_BLOCK_SIZE, len(plan.masked))
-    if size > len(plan.masked):
-        raise PlanError([("block_size", f"is more than the {counted(len(plan.masked), 'attribute')} to mask")])
+    size = _block_size(plan)
     summary = _summary(plan.decided(weights=None), records, None, [])
     if any(plan.types[name] not in NUMBERS for name in plan.masked) or summary.with_gaps(plan.masked):
         raise PlanError([("blocks", "are chosen by correlation, for numbers without gaps only; give them by hand")])
@@ -460,6 +525,14 @@ def _with_blocks(plan: ResolvedPlan, records: Records) -> ResolvedPlan:
     blocks = [[plan.masked[j] for j in block] for block in blocks_by_correlation(correlations, size, str(plan.blocks))]
     # one block of all is no blocks
     return plan.decided(blocks=blocks if len(blocks) > 1 else None, block_size=None)
+
+
+def _block_size(plan: Plan) -> int:
+    """Return how many attributes a chosen block has; refuse more than there are."""
+    size = plan.block_size or min(_BLOCK_SIZE, len(plan.masked))
+    if size > len(plan.masked):
+        raise PlanError([("block_size", f"is more than the {counted(len(plan.masked), 'attribute')} to mask")])
+    return size
 
 
 def correlations_of(attributes: Sequence[Attribute], records: Records, summary: Summary) -> np.ndarray:

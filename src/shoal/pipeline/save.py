@@ -103,7 +103,7 @@ def plan_beside(path: Path) -> Path:
 
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
-    """Say what stands in the way of writing a release to `path`, before any work is done."""
+    """Raise an error, before any work is done, if a release cannot be written to `path`."""
     writable_kind(path)
     refuse_unwritable(path, overwrite=True)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):

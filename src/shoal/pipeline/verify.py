@@ -217,6 +217,7 @@ def verify(
     broken: Callable[[], Broken],
     changed: Callable[[], list[str]] = list,
     failures: Sequence[str] = (),
+    determined: Sequence[dict[str, Any]] | None = None,
 ) -> Verified:
     """Verify a release whose records stand beside their originals.
 
@@ -230,6 +231,8 @@ def verify(
         Tell which rules were found broken, and what has changed that should not, once all pairs were read.
     failures
         What does not hold already.
+    determined
+        The masked attributes that follow from unchanged columns, where these are known; see `file_risk`.
 
     Raises
     ------
@@ -253,7 +256,7 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    file = file_risk(database, columns, known, _units(database, promise))
+    file = file_risk(database, columns, known, _units(database, promise), determined)
     refuse_given_away(file, promise.plan)
     return replace(found, diversity=diversity, closeness=closeness, file=file)
 

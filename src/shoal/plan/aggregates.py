@@ -10,11 +10,12 @@ DEFAULTS: dict[AttributeType, Aggregate] = {
     "nominal": "mode",
     "boolean": "mode",
 }
+_OF_NUMBERS: tuple[Aggregate, ...] = ("median", "lower_median", "order_statistic", "trimmed_mean", "mode", "medoid")
 AGGREGATES: dict[AttributeType, tuple[Aggregate, ...]] = {
-    "continuous": ("mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "mode", "medoid"),
-    "date": ("mean", "median", "lower_median", "trimmed_mean", "mode", "medoid"),
-    "datetime": ("mean", "median", "lower_median", "trimmed_mean", "mode", "medoid"),
-    "ordinal": ("median", "convex_median", "mode", "medoid"),
+    "continuous": ("mean", "geometric_mean", *_OF_NUMBERS),
+    "date": ("mean", *_OF_NUMBERS),
+    "datetime": ("mean", *_OF_NUMBERS),
+    "ordinal": ("median", "order_statistic", "convex_median", "mode", "medoid"),
     "nominal": ("mode", "medoid"),
     "boolean": ("mode", "medoid"),
 }

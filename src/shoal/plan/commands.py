@@ -15,7 +15,7 @@ from shoal.text import quoted
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = (
     *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
-    *("budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
+    *("tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
 )
 
 
@@ -33,10 +33,10 @@ def sweep_command(
     plan: Plan, sizes: list[int], methods: list[str], limits: Mapping[str, float | int | None] | None = None
 ) -> str | None:
     """Return a sweep as a command line; None where only a plan file can express it."""
-    fields = {name: value for name, value in _given(plan).items() if name not in ("k", "method")}
+    fields = {name: value for name, value in _given(plan).items() if name not in ("k", "method", "output")}
     if plan.levels or not fields.keys() <= {"input", *SWEEP_FIELDS}:
         return None
-    words = arguments(Plan(**fields, k=sizes[-1]), SWEEP_FIELDS)
+    words = arguments(Plan(**fields, k=sizes[-1], method="tour" if "tour" in fields else "auto"), SWEEP_FIELDS)
     run = sizes == list(range(sizes[0], sizes[-1] + 1)) and len(sizes) > 1
     own = [["-k", f"{sizes[0]}-{sizes[-1]}" if run else ",".join(map(str, sizes))], ["--methods", ",".join(methods)]]
     given = {name: limit for name, limit in (limits or {}).items() if limit is not None}

@@ -9,12 +9,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.plan import Plan
+    from shoal.plan import Plan, Scale
 
 Problem = tuple[str, str]
 
 _LEAST_MEMORY = 1_000_000
-ONE_ATTRIBUTE = "'univariate' takes one attribute. Use --block once for each attribute."
+ONE_ATTRIBUTE = "'univariate' takes one attribute. Use --block (in a plan file blocks) once for each attribute."
 
 
 def contradictions(plan: "Plan") -> Iterator[Problem]:
@@ -33,32 +33,48 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "trim", "does not apply without --aggregate trimmed_mean."
     if plan.k and 2 * plan.trimmed >= plan.k:
         yield "trim", f"leaves no record in a group of k = {plan.k}. Use a --trim below k / 2, or a larger -k."
+    if plan.rank is not None and "order_statistic" not in plan.aggregates:
+        yield "rank", "does not apply without --aggregate order_statistic."
+    if plan.k and plan.ranked > plan.k:
+        yield "rank", f"is more than k = {plan.k}, which groups may be as small as. Use a smaller --rank, or a share."
     if plan.block_size is not None and not isinstance(plan.blocks, str):
-        yield "block_size", "applies only to chosen blocks. Add --blocks correlated or --blocks uncorrelated."
+        yield "block_size", "applies only to chosen blocks. Add --blocks correlated, uncorrelated or edits."
+    if plan.blocks == "edits" and plan.edits is None:
+        yield "blocks", "'edits' needs rules. Add them with --edits or --edit."
     if plan.method == "mic1d":
         yield from _mic1d(plan)
+    else:
+        yield from _unused(plan, ("allow_unchanged",), ". Use --method mic1d.")
+    yield from _partition(plan)
     yield from _hybrid(plan)
     yield from _private(plan)
     yield from _scaled(plan)
     yield from _searched(plan)
-    if plan.gain is not None and plan.method != "vmdav":
-        yield "gain", f"does not apply to method '{plan.method}'. Use --method vmdav."
+    if plan.gain is not None and plan.grouping != "vmdav":
+        option = "partition" if plan.method == "hybrid" else "method"
+        yield "gain", f"does not apply to {option} '{plan.grouping}'. Use --{option} vmdav."
+    if plan.tour is not None and plan.method != "tour":
+        yield "tour", f"does not apply to method '{plan.method}'. Use --method tour."
     if plan.strata is None and plan.edits is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata. Name them with --strata."
 
 
 def _searched(plan: "Plan") -> Iterator[Problem]:
     """How long to search for a better partition, and whether to prove how good it is."""
-    if plan.method in ("mic1d", "hybrid", "ms"):
+    if plan.method in ("mic1d", "ms"):
         yield from _unused(plan, ("budget", "refine", "bound"))
         return
-    if plan.refine is not False and plan.method in ("best", "univariate"):
-        why = "always refines. Use --budget." if plan.method == "best" else "is already optimal."
-        yield "refine", f"does not apply to method '{plan.method}', which {why}"
+    option, ways = "method", ", --refine or --bound"
+    if plan.method == "hybrid":
+        option, ways = "partition", " or --refine"
+        yield from _unused(plan, ("bound",))
+    if plan.refine is not False and plan.grouping in ("best", "univariate"):
+        why = "always refines. Use --budget." if plan.grouping == "best" else "is already optimal."
+        yield "refine", f"does not apply to {option} '{plan.grouping}', which {why}"
     if isinstance(plan.refine, float) and plan.budget is not None:
         yield "budget", "is given twice: --refine has a number of seconds too."
-    if plan.budget is not None and plan.refine is False and not plan.bound and plan.method not in ("auto", "best"):
-        yield "budget", f"does not apply to method '{plan.method}'. Use --method best, --refine or --bound."
+    if plan.budget is not None and plan.refine is False and not plan.bound and plan.grouping not in ("auto", "best"):
+        yield "budget", f"does not apply to {option} '{plan.grouping}'. Use --{option} best{ways}."
     if plan.bound and plan.scale is not None and plan.scale.block_size is not None:
         yield "bound", "does not apply to record blocks, whose partitions are not those of the whole file."
     if plan.scale is not None and plan.scale.seams and plan.refine is not False:
@@ -69,13 +85,13 @@ def _scaled(plan: "Plan") -> Iterator[Problem]:
     scale = plan.scale
     if scale is None:
         return
-    if scale.block_size is not None and plan.k and scale.block_size < 2 * plan.k:
-        yield "scale.block_size", f"must be at least 2k = {2 * plan.k}, so that a block can be divided into groups."
-    if scale.dimensions is not None and scale.blocking != "2^d":
-        yield "scale.dimensions", "applies only to 2^d-trees. Add --blocking 2^d."
-    for name in scale.dimensions or []:
-        if plan.used and name not in plan.used:
-            yield "scale.dimensions", f"names '{name}', which is not masked."
+    if scale.most is not None and plan.k and scale.most < plan.k:
+        yield "scale.block_size", f"must be at least k = {plan.k}: a block holds at least one group."
+    if scale.block_size == "auto" and plan.draws:
+        yield "scale.block_size", f"'auto' does not apply to method '{plan.method}'. Use --block-records with a number."
+    if plan.method == "ms" and scale.blocking != "kd":
+        yield "scale.blocking", "does not apply to method 'ms', which forms no groups. Leave it out."
+    yield from _dimensions(plan, scale)
     if scale.master is not None and plan.engine != "spark":
         yield "scale.master", "applies only to Spark. Add --engine spark."
     if scale.seams and plan.method not in ("auto", "mdav"):
@@ -90,12 +106,35 @@ def _scaled(plan: "Plan") -> Iterator[Problem]:
         yield "scale.seams", "would change the groups that were made for -l and -t."
 
 
+def _dimensions(plan: "Plan", scale: "Scale") -> Iterator[Problem]:
+    """Yield what is wrong with the attributes by which records are divided."""
+    names = scale.dimensions or []
+    if scale.blocking in ("interval", "sorted") and len(names) != 1:
+        what = f"names {len(names)} attributes" if names else "names no attribute"
+        yield "scale.dimensions", f"{what}: --blocking {scale.blocking} divides by one, for example --dimensions age."
+    elif names and scale.blocking == "kd":
+        yield "scale.dimensions", "applies only to --blocking 2^d, interval and sorted. Add one of them."
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield "scale.dimensions", f"names '{name}' more than once."
+    if plan.used:
+        yield from misplaced_dimensions(plan)
+
+
+def misplaced_dimensions(plan: "Plan") -> Iterator[Problem]:
+    """Attributes to divide by that the method does not look at."""
+    for name in (plan.scale and plan.scale.dimensions) or []:
+        if name not in plan.used:
+            yield "scale.dimensions", f"names '{name}', which is not masked. Use one of the attributes in --quasi."
+
+
 def _typed(plan: "Plan") -> Iterator[Problem]:
     """Types, levels, weights and aggregates of single attributes."""
     tables: dict[str, Iterable[str]] = {"levels": plan.levels, "attribute_weights": plan.attribute_weights}
     if isinstance(plan.aggregate, dict):
         tables["aggregate"] = plan.aggregate
     known = {"levels": [*plan.masked, *plan.confidential], "attribute_weights": plan.used, "aggregate": plan.masked}
+    if plan.edits is not None:
+        known["levels"] = [*plan.levels]  # rules may compare attributes that are not masked
     for field, names in tables.items():
         for name in names:
             if (plan.masked or plan.draws) and name not in known[field]:
@@ -106,7 +145,7 @@ def _typed(plan: "Plan") -> Iterator[Problem]:
     if plan.masked or plan.draws:
         yield from misplaced_codes(plan)
     if plan.l is None and plan.t is None and plan.method not in ("hybrid", "ms"):
-        for field in ("types", "levels"):
+        for field in ("types", "levels") if plan.edits is None else ("types",):
             for name in getattr(plan, field):
                 if name in plan.confidential:
                     yield field, f"names '{name}', which is sensitive. Its type matters only with -l or -t."
@@ -133,6 +172,8 @@ def _weighted(plan: "Plan") -> Iterator[Problem]:
         return
     if plan.trimmed:
         yield "aggregate", "'trimmed_mean' has no weighted version. Use --aggregate mean or median with --weights."
+    if "order_statistic" in plan.aggregates:
+        yield "aggregate", "'order_statistic' has no weighted version. Use --aggregate median with --weights."
     if plan.preserve is not None:
         if plan.missing in ("group", "impute"):
             yield "preserve", f"does not go with --missing {plan.missing}, which changes the weighted totals."
@@ -187,16 +228,33 @@ def _mic1d(plan: "Plan") -> Iterator[Problem]:
     """Mic1D forms no groups of records: fields about groups do not apply."""
     for field in (
         *("blocks", "strata", "aggregate", "standardize", "distance", "restore_variance", "l", "t"),
-        *("attribute_weights", "weights", "preserve", "scale"),
+        *("attribute_weights", "weights", "preserve"),
     ):
         if getattr(plan, field) != type(plan).model_fields[field].default:
             yield field, "does not apply to method 'mic1d', which forms no groups of records."
+    for field in _given(plan.scale):
+        yield f"scale.{field}", "does not apply to method 'mic1d', which forms no groups of records."
     if plan.missing in ("group", "impute"):
         yield "missing", f"'{plan.missing}' does not apply to method 'mic1d', which forms no groups of records."
 
 
+def _partition(plan: "Plan") -> Iterator[Problem]:
+    """How a method that is more than a partition forms its groups or parts."""
+    if plan.partition is None:
+        return
+    if plan.method not in ("hybrid", "mic1d"):
+        use = "--method mic1d" if plan.partition == "optimal" else f"--method {plan.partition}, or --method hybrid"
+        yield "partition", f"does not apply to method '{plan.method}'. Use {use}."
+    elif plan.method == "mic1d" and plan.partition != "optimal":
+        yield "partition", "must be 'optimal' with method 'mic1d', which forms no groups of records."
+    elif plan.method == "hybrid" and plan.partition == "optimal":
+        yield "partition", "'optimal' does not apply to method 'hybrid'. Use --partition best."
+
+
 def _hybrid(plan: "Plan") -> Iterator[Problem]:
     """Hybrid data: the sensitive attributes get new values."""
+    if plan.method != "hybrid":
+        yield from _unused(plan, ("ipso",), ". Use --method hybrid.")
     if not plan.draws:
         yield from _unused(plan, ("mask_quasi",), ". Use --method hybrid.")
         yield from _unused(plan, ("alpha",), ". Use --method ms.")
@@ -211,10 +269,10 @@ def _hybrid(plan: "Plan") -> Iterator[Problem]:
     if plan.method == "ms":
         yield from _unused(
             plan,
-            ("strata", "mask_quasi", "standardize", "distance", "attribute_weights"),
+            ("strata", "mask_quasi", "standardize", "distance", "attribute_weights", "aggregate", "round"),
             ", which forms no groups.",
         )
-    if not plan.mask_quasi:
+    elif not plan.mask_quasi:
         yield from _unused(plan, ("aggregate", "round"), " unless quasi-identifiers are masked. Add --mask-quasi.")
     if plan.missing in ("group", "impute"):
         yield "missing", f"'{plan.missing}' does not apply to method '{plan.method}'. Use --missing suppress."
@@ -236,7 +294,6 @@ _NOT_PRIVATE = {
     "restore_variance": "would publish the variance without noise. Leave it out with --epsilon.",
     "missing": "does not apply with --epsilon: a missing value counts as the middle of its --bounds. Leave it out.",
     "missing_codes": "does not apply with --epsilon. Empty these cells: they count as the middle of --bounds.",
-    "scale": "does not apply with --epsilon: record blocks would depend on the data.",
     "seed": "is refused with --epsilon: anyone who knows it can remove the noise.",
 }
 
@@ -254,6 +311,8 @@ def _private(plan: "Plan") -> Iterator[Problem]:
     for field, reason in _NOT_PRIVATE.items():
         if getattr(plan, field) != type(plan).model_fields[field].default:
             yield field, reason
+    for field in _given(plan.scale):
+        yield f"scale.{field}", "does not apply with --epsilon: record blocks would depend on the data."
     if plan.aggregates - {"mean"}:
         yield "aggregate", "must be 'mean' with --epsilon: other aggregates have no known sensitivity."
     for name, (low, high) in plan.bounds.items():
@@ -272,6 +331,11 @@ def _private(plan: "Plan") -> Iterator[Problem]:
                 f"leaves out '{name}'. Set its lowest and highest possible value with --bounds, from its definition "
                 "and not from the data.",
             )
+
+
+def _given(scale: "Scale | None") -> list[str]:
+    """Return the fields of the plan's scale that differ from their defaults."""
+    return [] if scale is None else [*scale.model_dump(exclude_defaults=True)]
 
 
 def _unused(plan: "Plan", fields: Iterable[str], reason: str = ".") -> Iterator[Problem]:

@@ -103,6 +103,17 @@ def _values(value: object) -> object:
     return int(number) if number.is_integer() else number
 
 
+def _rank(value: object) -> object:
+    """Accept a place from below, 1 for the least, or a share of the group between 0 and 1."""
+    try:
+        number = float(str(_whole(value)))
+    except ValueError:
+        number = 0.0
+    if not (0 < number < 1 or (1 <= number < float("inf") and number.is_integer())):
+        raise ValueError("must be a whole number, 1 for the least value of a group, or a share such as 0.5 of it.")
+    return int(number) if number >= 1 else number
+
+
 def _budget(value: object) -> object:
     """Accept a number of steps, or a time with its unit; both more than nothing."""
     steps = _whole(value)
@@ -117,6 +128,19 @@ def _budget(value: object) -> object:
     if found is None or not 0 < float(found[1]) <= 1e9:
         raise ValueError("must be a time such as 60s or 5min, or a number of steps.")
     return f"{found[1]}{found[2]}"
+
+
+def _block_records(value: object) -> object:
+    """Accept a number of records, or the word for as many as suit the data."""
+    if value == "auto":
+        return value
+    try:
+        records = int(str(_whole(value)))
+    except ValueError:
+        records = 0
+    if records < 1:
+        raise ValueError("must be a whole number of records, or auto.")
+    return records
 
 
 def _refine(value: object) -> object:
@@ -173,6 +197,7 @@ NamesOrRest = Annotated[
 Natural = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 Positive = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
 AtLeastTwo = Annotated[int, Field(ge=2), BeforeValidator(_whole)]
+Rank = Annotated[int | float, BeforeValidator(_rank)]
 NumberOfValues = Annotated[int | float, BeforeValidator(_values)]
 if TYPE_CHECKING:
     # Method 'ms' alone has no k, and forms no groups: whatever reads k as a number has a plan with one.
@@ -182,10 +207,11 @@ else:
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 PathText = Annotated[str, BeforeValidator(_path)]
 Budget = Annotated[str | int, BeforeValidator(_budget)]
+BlockRecords = Annotated[Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(_block_records)]
 Refine = Annotated[bool | float, BeforeValidator(_refine)]
 # A word or lists of names; told apart beforehand, so that a mistake is reported for the one that was meant.
 Blocks = Annotated[
-    Annotated[Literal["correlated", "uncorrelated"], Tag("word")]
+    Annotated[Literal["correlated", "uncorrelated", "edits"], Tag("word")]
     | Annotated[list[SomeNames], Field(min_length=1), Tag("lists")],
     Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
 ]

@@ -34,6 +34,7 @@ from shoal.plan.conflicts import Problem, contradictions
 from shoal.plan.fields import (
     FILES,
     Alpha,
+    BlockRecords,
     Blocks,
     Budget,
     Character,
@@ -49,6 +50,7 @@ from shoal.plan.fields import (
     PathText,
     Positive,
     PositiveFloat,
+    Rank,
     Refine,
     SomeNames,
     listed,
@@ -57,15 +59,39 @@ from shoal.plan.fields import (
 from shoal.plan.options import fields_of_form, tables_of
 
 Method = Literal[
-    "auto", "mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "mic1d", "hybrid", "ms", "insensitive"
+    "auto",
+    "mdav",
+    "vmdav",
+    "univariate",
+    "pca",
+    "zscores",
+    "tour",
+    "npn-mhm",
+    "mdav-mhm",
+    "cbfs-mhm",
+    "best",
+    "mic1d",
+    "hybrid",
+    "ms",
+    "insensitive",
 ]
+Tour = Literal["refined", "savings"]
 Aggregate = Literal[
-    "mean", "geometric_mean", "median", "lower_median", "trimmed_mean", "convex_median", "mode", "medoid"
+    "mean",
+    "geometric_mean",
+    "median",
+    "lower_median",
+    "order_statistic",
+    "trimmed_mean",
+    "convex_median",
+    "mode",
+    "medoid",
 ]
 AttributeType = Literal["continuous", "ordinal", "nominal", "date", "datetime", "boolean"]
 Standardize = Literal["zscore", "minmax", "none"]
 Distance = Literal["balanced", "mdav-generic"]
 Constraint = Literal["non-negative", "integer"]
+Partition = Literal["mdav", "vmdav", "univariate", "pca", "zscores", "tour", "best", "optimal"]
 # A word for all attributes, or a word for each of some.
 Aggregates = Annotated[
     Annotated[Aggregate, Tag("word")] | Annotated[dict[str, Aggregate], Tag("table")],
@@ -118,18 +144,28 @@ class Scale(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    block_size: Positive | None = option(
+    block_size: BlockRecords | None = option(
         None,
         "scale",
-        "maximum number of records in a record block; as many as memory allows if left out",
+        "maximum number of records in a record block, at least `k`; `auto` measures on a sample which loses little; as "
+        "many as memory allows if left out",
         "--block-records",
+        metavar="N",
         public=True,
     )
-    blocking: Literal["kd", "2^d"] = option(
-        "kd", "scale", "record blocks of equal size (`kd`) or the cells of a 2^d-tree (`2^d`)", public=True
+    blocking: Literal["kd", "2^d", "interval", "sorted"] = option(
+        "kd",
+        "scale",
+        "record blocks: halves of equal size (`kd`), the cells of a 2^d-tree (`2^d`), or by one attribute, in equal "
+        "intervals (`interval`) or equal numbers of records (`sorted`)",
+        public=True,
     )
     dimensions: SomeNames | None = option(
-        None, "scale", "with `2^d`: attributes whose ranges are halved; all masked ones if left out", public=True
+        None,
+        "scale",
+        "with `2^d`: attributes whose ranges are halved, all masked ones if left out; with `interval` and `sorted`: "
+        "the attribute to divide by",
+        public=True,
     )
     seams: bool = option(False, "scale", "let records move across the borders of record blocks afterwards", public=True)
     memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = option(
@@ -138,6 +174,11 @@ class Scale(BaseModel):
     master: str | None = option(
         None, "scale", "with `engine` spark: address of the cluster, such as local[2]", metavar="URL"
     )
+
+    @property
+    def most(self) -> int | None:
+        """The maximum number of records in a block; None where it is left open, or to the data."""
+        return self.block_size if isinstance(self.block_size, int) else None
 
     @property
     def memory_bytes(self) -> int | None:
@@ -188,8 +229,22 @@ class Plan(BaseModel):
         title="Attributes released unchanged",
     )
     method: Method = option("auto", "method", "how records are put into groups", public=True, title="Method")
+    partition: Partition | None = option(
+        None,
+        "method",
+        "with `hybrid`: the method that forms groups (`mdav` if left out); with `mic1d`: `optimal` cuts values where "
+        "squared errors are least, not after every k",
+        public=True,
+    )
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = option(
         None, "method", "with `vmdav`: how readily groups grow (0.2 if left out)", public=True
+    )
+    tour: Tour | None = option(
+        None,
+        "method",
+        "with method tour: the tour of the savings heuristic, shortened (`refined`, if left out) or as it is "
+        "(`savings`)",
+        public=True,
     )
     budget: Budget | None = option(
         None,
@@ -214,6 +269,16 @@ class Plan(BaseModel):
     )
     mask_quasi: bool = option(
         False, "method", "with `hybrid`: microaggregate the quasi-identifiers as well", public=True
+    )
+    ipso: Literal["independent", "orthogonal"] | None = option(
+        None,
+        "method",
+        "with `hybrid`: synthetic residuals that ignore the original ones (`independent`, if left out), or have no "
+        "correlation with them, as printed by Domingo-Ferrer (`orthogonal`)",
+        public=True,
+    )
+    allow_unchanged: bool = option(
+        False, "method", "with `mic1d`: release even if more than half of the values stay as they are", public=True
     )
     alpha: Alpha | None = option(
         None,
@@ -289,6 +354,13 @@ class Plan(BaseModel):
     trim: Positive | None = option(
         None, "method", "with `trimmed_mean`: records to leave out at each end of a group (1 if left out)", public=True
     )
+    rank: Rank | None = option(
+        None,
+        "method",
+        "with `order_statistic`: which value of a group is published, in order: a whole number (1 is the least), or a "
+        "share of the group (0.5, the lower median, if left out)",
+        public=True,
+    )
     restore_variance: bool = option(
         False, "method", "rescale each attribute so that its variance is kept exactly", public=True
     )
@@ -311,8 +383,8 @@ class Plan(BaseModel):
     blocks: Blocks | None = option(
         None,
         "method",
-        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`); in "
-        "Python and plan files also a list",
+        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`), or the "
+        "attributes of each rule and the others in threes (`edits`); in Python and plan files also a list",
         each=Each("--block", "A,B,...", "one attribute block, partitioned separately; once for each block"),
         public=True,
         title="Attribute blocks",
@@ -469,6 +541,11 @@ class Plan(BaseModel):
         return self.method in ("hybrid", "ms")
 
     @property
+    def grouping(self) -> str:
+        """The method that forms groups of records."""
+        return self.partition or "mdav" if self.method == "hybrid" else self.method
+
+    @property
     def used(self) -> list[str]:
         """The attributes that the method looks at."""
         return [*self.masked, *self.confidential] if self.draws else self.masked
@@ -522,6 +599,11 @@ class Plan(BaseModel):
     def trimmed(self) -> int:
         """How many records the aggregate leaves out at each end of a group."""
         return (self.trim or 1) if "trimmed_mean" in self.aggregates else 0
+
+    @property
+    def ranked(self) -> int | float:
+        """Which value of a group is its order statistic, in order: a whole number, or a share of the group."""
+        return 0.5 if self.rank is None else self.rank
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

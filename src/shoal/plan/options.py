@@ -248,8 +248,8 @@ def _kind(annotation: Any) -> str:
 
 def _help(field: FieldInfo, spelled: Mapping[str, str]) -> str:
     """Return the description as a sentence, with the choices, the default and an example where there are any."""
-    description = field.description or "not described"
-    text, choices = in_words(description, spelled), choices_of(field.annotation)
+    description, choices = field.description or "not described", choices_of(field.annotation)
+    text = in_words(description, {name: spelling for name, spelling in spelled.items() if name not in choices})
     if not all(f"`{each}`" in description for each in choices):
         text += f" One of: {', '.join(choices)}."
     if choices and isinstance(field.default, str):

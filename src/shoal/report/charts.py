@@ -18,11 +18,13 @@ from shoal.kernels.standardize import Matrix
 from shoal.report.bins import size_ranges
 from shoal.report.distributions import Distribution, distribution
 from shoal.report.figures import Masked, correlation_change, group_sizes, least
+from shoal.report.home import some_home
 from shoal.text import counted
 
 try:
-    import altair as alt
-    import vl_convert
+    with some_home():  # altair asks for it, for a cache of data sets that is not used here
+        import altair as alt
+        import vl_convert
 except ImportError:
     raise MissingExtra("a report or a plot", "report") from None
 
@@ -46,7 +48,7 @@ _TITLE = 44  # characters of a title, likewise
 RISKS = {
     "risk": "measured risk: records linked or unique, the higher (%)",
     "linked": "records linked by the distance that masked (%)",
-    "unique": "records unique in all released columns (%)",
+    "unique": "records unique in released columns but sensitive ones (%)",
 }
 
 

@@ -77,11 +77,11 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
 def sweep_report(sweep: "Sweep") -> str:
     """Write the risk-utility map of a sweep as one page of HTML that needs nothing else."""
     page = _sweep_figures(sweep)
-    sizes, methods = (list(dict.fromkeys(row[what] for row in sweep.rows)) for what in ("k", "method"))
+    sizes = list(dict.fromkeys(row["k"] for row in sweep.rows))
     page |= {
         "words": wording.SWEEP_WORDS,
         "toml": plan_text(sweep.plan),
-        "command": sweep_command(sweep.plan, sizes, methods, sweep.to_dict()["limits"]),
+        "command": sweep_command(sweep.plan, sizes, sweep.methods, sweep.to_dict()["limits"]),
         "versions": software(),
     }
     return _rendered("sweep.html", page)
@@ -121,6 +121,9 @@ def _sweep_figures(sweep: "Sweep") -> dict[str, Any]:
         "marked": sweep.chosen or sweep.nearest,
         "meets": sweep.chosen is not None,
         "verdict": sweep.verdict,
+        "best": [row for row in sweep.best.values() if row["k"] > 1] if len(sweep.methods) > 1 else [],
+        "notes": sweep.notes,
+        "saved": [each.path.name for each in sweep.saved],
         "map": _drawn(map_chart(sweep)) if _can_be_drawn(sweep) else None,
     }
 

@@ -122,10 +122,12 @@ def why_chosen(plan: Plan, records: int, *, plain: bool) -> str:
     if plan.epsilon is not None:
         return f"{plan.method}, because epsilon is given: one record changes little in its groups."
     if plan.method in ("mic1d", "hybrid", "ms"):
-        return f"{plan.method}, as requested."
+        parts = "" if plan.partition is None else f", with the partition '{plan.partition}'"
+        return f"{plan.method}{parts}, as requested."
     widest = max(len(block) for block in plan.in_blocks)
     n = 0 if plan.scale is not None else records
-    choice = choose("auto", widest, n, plain=plain, budget=plan.budget is not None)
+    limited = plan.l is not None or plan.t is not None
+    choice = choose("auto", widest, n, plain=plain, limited=limited, budget=plan.budget is not None)
     if choice.method == plan.method:
         return f"{plan.method}: {choice.why}. It is what 'auto' chooses here."
     return f"{plan.method}, as requested; 'auto' would choose {choice.method} here."
@@ -143,6 +145,6 @@ def on_repeating(plan: Plan) -> str:
             "Random numbers came from a secret that is in no published file and not in this report, because anyone who "
             "has it can remove the noise; with it, the same plan and table give the same values again."
         )
-    if (plan.method == "best" or plan.refine is not False) and plan.effort.seconds is not None:
+    if (plan.grouping == "best" or plan.refine is not False) and plan.effort.seconds is not None:
         return "The search had a time budget: the same plan may find other groups. No secret seed is involved."
     return "No secret seed is involved: the same plan, table and version give the same bytes again."

@@ -39,7 +39,7 @@ def refuse_unwritable(path: Path, overwrite: bool, beside: Path | None = None) -
         raise FileError(f"the folder '{path.parent}' does not exist; create it first")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise FileError(f"the folder '{path.parent}' cannot be written to")
-    if path.exists() and not overwrite:
+    if os.path.lexists(path) and not overwrite:  # also a link that leads nowhere
         raise already_exists(path, beside)
 
 

@@ -207,7 +207,7 @@ def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level
         return Attribute(name, type_, to_floats(column, name, table.decimal), column.type)
     if type_ in ("date", "datetime"):
         return _moments(column, name, type_)
-    return _in_levels(table, column, name, type_, levels)
+    return in_levels(table, name, type_, levels)
 
 
 def moments_of(column: Array) -> Array:
@@ -292,9 +292,9 @@ def _ticking(name: str, type_: AttributeType, stored: pa.DataType, first: int, l
     return Attribute(name, type_, np.empty(0), stored, origin=first, tick=tick)
 
 
-def _in_levels(
-    table: Table, column: Array, name: str, type_: AttributeType, levels: Sequence[Level] | None
-) -> Attribute:
+def in_levels(table: Table, name: str, type_: AttributeType, levels: Sequence[Level] | None) -> Attribute:
+    """Encode a column by the places of its levels, or the numbers of its categories; an unknown level is refused."""
+    column = without_declared(table, name)
     values = plain_values(column)
     own = column.dictionary.drop_null() if isinstance(column, pa.DictionaryArray) else None
     found = values.drop_null().unique() if has_categories(values.type) else values.slice(0, 0)

@@ -11,7 +11,6 @@ from numbers import Number
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -47,6 +46,8 @@ def open_bounded(source: Any, plan: Plan) -> Table:
     FileError
         The file cannot be read; why would tell of its records, and is not said.
     """
+    import narwhals as nw
+
     table = _opened(source, plan.csv or Csv())
     if table.has_index:
         raise PlanError([("epsilon", "cannot protect the table's index; drop it with reset_index(drop=True)")])
@@ -88,6 +89,8 @@ def _within(values: NDArray[np.float64], low: float, high: float, *, whole: bool
 
 def _numbers(table: Table, name: str) -> NDArray[np.float64]:
     """Return the values of a column as floats, each by itself; NaN is what is no number."""
+    import narwhals as nw
+
     if nw.from_native(table.native, eager_only=True).schema[name] in (nw.Object, nw.Unknown):
         return _of_objects(table.objects(name), table.decimal)
     column = decoded(without_declared(table, name))

@@ -2,14 +2,13 @@
 
 import dataclasses
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from narwhals.dependencies import is_pandas_dataframe
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
@@ -18,6 +17,10 @@ from shoal.tables.dtypes import is_text
 from shoal.tables.levels import keep_in_arrow, used_in_arrow, used_in_pandas, used_in_polars
 from shoal.tables.stat.labels import labels_of, with_labels
 from shoal.tables.text_values import decoded, one_chunk
+
+# Functions load narwhals themselves: files are tables of Arrow, which do not need it.
+if TYPE_CHECKING:
+    import narwhals as nw
 
 # Arrow's types and what pandas calls its own that can miss values
 _NULLABLE = {
@@ -30,8 +33,16 @@ ROW_NAMES = "row_names"  # of a first column without a name
 _KINDS = "a pandas or Polars dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file"
 
 
+def is_pandas_dataframe(native: Any) -> bool:
+    """Whether a table is a dataframe of pandas, without loading pandas to find out."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(native, pandas.DataFrame)
+
+
 def adopt(source: Any) -> Any:
     """Check a dataframe and return it, or a PyArrow table of what it streams."""
+    import narwhals as nw
+
     if nw.dependencies.is_polars_lazyframe(source):
         raise DataError("the table is a lazy frame, which holds no records yet; call .collect() first")
     native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
@@ -65,6 +76,8 @@ def check_names(names: Sequence[Any], table: str) -> None:
 
 
 def _eager(source: Any) -> Any:
+    import narwhals as nw
+
     try:
         return nw.from_native(source, eager_only=True).to_native()
     except TypeError:
@@ -82,6 +95,8 @@ def column_of(native: Any, name: str) -> Array:
     if isinstance(native, pa.Table):
         column = one_chunk(native.column(name))
         return decoded(column) if pa.types.is_run_end_encoded(column.type) else column
+    import narwhals as nw
+
     series = nw.from_native(native, eager_only=True)[name]
     if series.dtype == nw.Object and not is_pandas_dataframe(native):
         raise DataError(f"column '{name}' holds Python objects; give it a type of its own")
@@ -107,7 +122,7 @@ def first_odd_object(native: Any, name: str) -> int | None:
     if not is_pandas_dataframe(native) or native[name].dtype != object:
         return None
     column = native[name]
-    if not nw.get_native_namespace(native).api.types.infer_dtype(column).startswith("mixed"):
+    if not sys.modules["pandas"].api.types.infer_dtype(column).startswith("mixed"):
         return None
     present = column.notna().to_numpy()
     numbers = np.array([isinstance(value, Number) and not isinstance(value, bool) for value in column])
@@ -140,6 +155,8 @@ def rebuild(
         return _rebuild_arrow(native, replace, drop, keep)
     if is_pandas_dataframe(native):
         return _rebuild_pandas(native, replace, drop, keep)
+    import narwhals as nw
+
     frame = nw.from_native(native, eager_only=True)
     if keep is not None:
         frame = frame.filter(keep.tolist())
@@ -157,11 +174,15 @@ def only_used(native: Any) -> Any:
         return used_in_arrow(native)
     if is_pandas_dataframe(native):
         return used_in_pandas(native.copy())
+    import narwhals as nw
+
     return used_in_polars(native) if nw.dependencies.is_polars_dataframe(native) else native
 
 
-def _in_own_levels(new: nw.Series[Any], old: nw.dtypes.DType) -> nw.Series[Any]:
+def _in_own_levels(new: "nw.Series[Any]", old: "nw.dtypes.DType") -> "nw.Series[Any]":
     """Cast categories to the dtype that they had: an Enum keeps the order of its levels."""
+    import narwhals as nw
+
     return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
 
 
@@ -224,7 +245,7 @@ def _rebuild_pandas(
 
 def _family(frame: Any, name: str) -> Callable[[pa.DataType], Any]:
     """Return what maps types of Arrow to dtypes of pandas in the family of a column: Arrow's, nullable or NumPy's."""
-    pd = nw.get_native_namespace(frame)
+    pd = sys.modules["pandas"]
     dtype = frame[name].dtype
     if isinstance(dtype, pd.ArrowDtype):
         return cast("Callable[[pa.DataType], Any]", pd.ArrowDtype)

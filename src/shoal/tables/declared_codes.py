@@ -6,11 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from narwhals.dependencies import is_pandas_dataframe
 
 from shoal.errors import PlanError
 from shoal.tables.arrow import Array, pc
-from shoal.tables.dataframes import rebuild
+from shoal.tables.dataframes import is_pandas_dataframe, rebuild
 from shoal.tables.dtypes import is_number, is_text
 from shoal.tables.table import Table
 from shoal.tables.text_values import decoded, one_chunk, without_views

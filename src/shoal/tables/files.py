@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
@@ -153,6 +152,8 @@ def refuse_endless(path: Path) -> None:
 
 
 def _read_parquet(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq  # in functions: slow to load, and other kinds of files do not need it
+
     with path.open("rb") as file, undamaged(path, "Parquet"):
         return _valid(pq.ParquetFile(file, page_checksum_verification=True).read())
 
@@ -197,6 +198,8 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
+    import pyarrow.parquet as pq
+
     table = plain_dictionaries(table)
     for field in table.schema:
         try:

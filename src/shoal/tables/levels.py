@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -69,7 +68,8 @@ def used_in_pandas(frame: Any) -> Any:
 
 def used_in_polars(frame: Any) -> Any:
     """Return a Polars frame in which an Enum is one of the levels in use, in their order."""
-    pl = nw.get_native_namespace(frame)
+    import polars as pl
+
     for name, dtype in frame.schema.items():
         if isinstance(dtype, pl.Enum):
             used = set(frame[name].cast(pl.String).unique())

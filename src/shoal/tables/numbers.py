@@ -1,9 +1,8 @@
 """Columns as a matrix of float64, or one sentence for each column that cannot be in one."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from shoal.errors import DataError
 from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.inference import look
 from shoal.tables.dataframes import column_of, first_odd_object
-from shoal.tables.dtypes import is_number, is_text
+from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.text_values import (
     count_numbers,
     decoded,
@@ -23,19 +22,31 @@ from shoal.tables.text_values import (
 )
 from shoal.text import counted
 
+if TYPE_CHECKING:
+    import narwhals as nw
+
 _OTHER = "Use another --type or role for it."
 _REPLACE = "Replace it by a number or leave the record out."
-# what may hold text: narwhals does not look into run lengths and objects
-_TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object, nw.Unknown)
 
 
 def numeric_names(native: Any) -> list[str]:
     """Name the columns of integers, floats and decimals, pandas' columns of such objects included."""
+    if isinstance(native, pa.Table):
+        kinds = dict(zip(native.column_names, native.schema.types, strict=True))
+        return [
+            name
+            for name, kind in kinds.items()
+            if is_number(inner(kind) if pa.types.is_run_end_encoded(kind) else kind)
+        ]
+    import narwhals as nw
+
     schema = nw.from_native(native, eager_only=True).schema
     return [name for name, dtype in schema.items() if dtype.is_numeric() or _holds_numbers(native, name, dtype)]
 
 
-def _holds_numbers(native: Any, name: str, dtype: nw.dtypes.DType) -> bool:
+def _holds_numbers(native: Any, name: str, dtype: "nw.dtypes.DType") -> bool:
+    import narwhals as nw
+
     if dtype not in (nw.Object, nw.Unknown):
         return False
     try:
@@ -50,12 +61,16 @@ def find_odd(native: Any) -> tuple[dict[str, int], list[str]]:
     Spoiled ones, at least half of whose cells are numbers, with the first record (from 1) that is text; and disguised
     ones of nothing but numbers, stored as text or as categories. Codes are no numbers.
     """
+    import narwhals as nw
+
+    # narwhals does not look into run lengths and objects
+    texts = (nw.String, nw.Categorical, nw.Enum, nw.Binary, nw.Object, nw.Unknown)
     spoiled: dict[str, int] = {}
     disguised: list[str] = []
     for name, dtype in nw.from_native(native, eager_only=True).schema.items():
         if (record := first_odd_object(native, name)) is not None:
             spoiled[name] = record
-        elif dtype in _TEXTS and (column := _column(native, name)) is not None:
+        elif dtype in texts and (column := _column(native, name)) is not None:
             if isinstance(column, pa.DictionaryArray) and is_number(column.type.value_type):
                 disguised += [name] if column.null_count < len(column) else []
             elif (text := _as_text(column)) is not None:

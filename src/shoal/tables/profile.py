@@ -350,7 +350,7 @@ def _matching(texts: Array, times: NDArray[Any], pattern: str) -> int:
 def _shapes(values: Array, times: NDArray[Any]) -> Counter[str]:
     """Count the commonest shapes of values."""
     texts = values.slice(0, _SHAPED).cast(pa.large_string())
-    for kind, character in _KINDS:
+    for kind, character in _KINDS[:1] if pa.types.is_integer(values.type) else _KINDS:  # digits and signs alone
         texts = pc.replace_substring_regex(texts, pattern=kind, replacement=character)
     found: Counter[str] = Counter()
     for text, count in zip(map(str, texts.to_pylist()), times[:_SHAPED].tolist(), strict=True):

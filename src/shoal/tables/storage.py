@@ -3,7 +3,6 @@
 from typing import Literal, get_args
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.stat.labels import labels_of
@@ -33,6 +32,8 @@ def stored_type(kind: Kind, type_: pa.DataType) -> pa.DataType:
 
 def _in_parquet(type_: pa.DataType) -> pa.DataType:
     """Ask Parquet itself, which changes some units of time."""
+    import pyarrow.parquet as pq  # in functions: slow to load, and other kinds of files do not need it
+
     buffer = pa.BufferOutputStream()
     pq.write_table(plain_dictionaries(pa.schema([("x", type_)]).empty_table()), buffer)
     found: pa.DataType = pq.read_schema(pa.BufferReader(buffer.getvalue())).field(0).type

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
@@ -61,6 +60,8 @@ class ArrowSource:
 
 def open_parquet(path: Path) -> ArrowSource:
     """Open a Parquet file, or all those in a folder, in the order of their names; hidden ones are left out."""
+    import pyarrow.parquet as pq  # in functions: slow to load, and a CSV file does not need it
+
     files = _in_folder(path) if path.is_dir() else [path]
     schemas, records = [], 0
     for file in files:
@@ -140,6 +141,8 @@ def open_source(path: Path, csv: Csv | None, codes: Codes | None = None) -> Sour
 
 
 def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+    import pyarrow.parquet as pq
+
     with undamaged(path, "Parquet"), path.open("rb") as file:
         # it would read all row groups ahead, and keep them
         opened = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER)

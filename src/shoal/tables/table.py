@@ -2,23 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from narwhals.dependencies import is_pandas_dataframe
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
-from shoal.tables.dataframes import column_of, only_used, rebuild, to_arrow
+from shoal.tables.dataframes import column_of, is_pandas_dataframe, only_used, rebuild, to_arrow
 from shoal.tables.dtypes import has_text
 from shoal.tables.equality import same_values
 from shoal.tables.numbers import numeric_names, to_matrix
 from shoal.tables.stat.labels import Labels, labels_of
 from shoal.tables.text_values import coarsest, render
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,16 +35,18 @@ class Table:
     disguised: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self._frame)
+        return len(self.native)
 
     @property
-    def _frame(self) -> nw.DataFrame[Any]:
+    def _frame(self) -> "nw.DataFrame[Any]":
+        import narwhals as nw
+
         return nw.from_native(self.native, eager_only=True)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns in order."""
-        return self._frame.columns
+        return self.native.column_names if isinstance(self.native, pa.Table) else self._frame.columns
 
     @property
     def numeric(self) -> list[str]:

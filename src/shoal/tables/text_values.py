@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import pyarrow as pa
 
-from shoal.tables.arrow import Array, ChunkedArray, pc
+from shoal.tables.arrow import Array, ChunkedArray, empty_text, pc
 from shoal.tables.dtypes import is_number, is_text
 
 _WHOLE = r"^[+-]?(?:0|[1-9][0-9]*)$"
@@ -155,8 +155,15 @@ def looks_infinite(cell: str) -> bool:
     return re.match(_INFINITE, cell.strip()) is not None
 
 
+def may_be_value(name: str) -> bool:
+    """Whether a name could be taken for a value: all other names, in a moment, could not."""
+    return any(map(str.isdigit, name)) or "true" in name.lower() or "false" in name.lower()
+
+
 def is_like_name(values: Array, name: str, decimal: str) -> bool:
     """Whether a column holds what its name looks like, so that a header could be taken for a record or be one."""
+    if not may_be_value(name):
+        return False
     head = pa.array([name], pa.large_string())
     if pc.match_substring_regex(_without_blanks(head), _FIGURE)[0].as_py():
         if is_text(values.type):
@@ -181,7 +188,7 @@ def count_figures(cells: Array, *, codes: bool = False) -> int:
 
 def count_present(cells: Array) -> int:
     """Count the cells of a text column that are not blank."""
-    return int(pc.sum(pc.not_equal(pc.utf8_trim_whitespace(cells), "")).as_py() or 0)
+    return int(pc.sum(pc.not_equal(pc.utf8_trim_whitespace(cells), empty_text())).as_py() or 0)
 
 
 def count_numbers(cells: Array, decimal: str) -> int:
@@ -278,7 +285,7 @@ def one_chunk(column: Array | ChunkedArray) -> Array:
 
 def _without_blanks(cells: Array) -> Array:
     plain = pc.utf8_trim_whitespace(cells)
-    present: Array = pc.if_else(pc.equal(plain, ""), pa.scalar(None, plain.type), plain)
+    present: Array = pc.if_else(pc.equal(plain, empty_text()), pa.scalar(None, plain.type), plain)
     return present
 
 
@@ -291,20 +298,19 @@ def _pointed(plain: Array, decimal: str) -> Array:
 
 
 def _all_match(plain: Array, pattern: str) -> bool:
-    return all(pc.all(pc.match_substring_regex(some, pattern)).as_py() for some in (_sample(plain), plain))
+    return all(pc.all(pc.match_substring_regex(some, pattern)).as_py() for some in _some_and_all(plain))
 
 
 def _cast(cells: Array, kind: pa.DataType) -> Array | None:
     try:
         # Arrow goes on after the first cell that it cannot cast, at a microsecond for each
-        _sample(cells).cast(kind)
-        return cells.cast(kind)
+        return [some.cast(kind) for some in _some_and_all(cells)][-1]
     except pa.ArrowInvalid:
         return None
 
 
-def _sample(cells: Array) -> Array:
-    """Take cells from all over a column, which tell at little cost what it is not."""
-    if len(cells) <= _SAMPLE:
-        return cells
-    return cells.take(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64))
+def _some_and_all(cells: Array) -> Iterator[Array]:
+    """Yield cells from all over a long column, which tell at little cost what it is not, and then all cells."""
+    if len(cells) > 2 * _SAMPLE:
+        yield cells.take(np.linspace(0, len(cells) - 1, _SAMPLE).astype(np.int64))
+    yield cells

@@ -179,7 +179,7 @@ def _meaning(found: dict[str, Any], k: int) -> str:
     return (
         f"k = {k} loses {row['IL'] or 0:.2f} % of the information. An intruder who knows all masked attributes as they "
         f"were links {row['linked']:.1f} % of the records rightly; {row['unique']:.1f} % are unique in all released "
-        "columns."
+        "columns but the sensitive ones."
     )
 
 
@@ -250,6 +250,7 @@ _BLOCKS = {
     "": "none: all attributes together",
     "correlated": "correlated attributes",
     "uncorrelated": "uncorrelated ones",
+    "edits": "the attributes of each rule",
 }
 _SMALL = {"error": "refuse", "merge": "merge", "suppress": "leave out"}
 _BROKEN = {"fail": "refuse", "keep": "publish all the same", "exclude": "leave out"}

@@ -15,7 +15,7 @@ from shoal.errors import CheckFailed
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Task, Watch, side_by_side
 from shoal.pipeline.loss import Losses, Sums
-from shoal.pipeline.masker import BlockMasker, in_turn
+from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.records import Seen
 
 if TYPE_CHECKING:
@@ -223,7 +223,11 @@ def _watched(watch: Watch) -> Any:
     """Run the searches of a block one after the other, each of which gives up when the batch is asked to."""
 
     def run(tasks: Any, records: int) -> Any:
-        own = np.zeros(3, np.int64) if watch[1] == 0 else watch
-        return in_turn(tasks, records) if own is not watch else [task(watch=watch) for task in tasks]
+        done = int(watch[0])  # of the batch, which goes on counting after the block
+        found = [task(watch=watch) for task in tasks]
+        watch[0] = done
+        if watch[1] != 0:
+            raise KeyboardInterrupt  # what was found is not complete, and no one waits for it
+        return found
 
     return run

@@ -70,7 +70,7 @@ class WorkFolder:
 def work_folder(
     output: Path, plan: Plan, inputs: list[Path], rules: Sequence[Rule], resume: bool
 ) -> Iterator[WorkFolder]:
-    """Give the private folder of a run; it is gone afterwards, however that ends.
+    """Yield the private folder of a run; it is gone afterwards, however that ends.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def work_folder(
 
 
 def was_placing(output: Path) -> bool:
-    """Tell whether a run was killed while its output, complete and verified, got its name."""
+    """Return whether a run was killed while its output, complete and verified, got its name."""
     return bool(_state(_beside(output)).get("placing"))
 
 

@@ -31,7 +31,7 @@ Write = Callable[[pa.Table], None]
 
 
 def published_schema(source: Source, masker: BlockMasker) -> pa.Schema:
-    """Give the columns that are published: identifiers are gone, masked attributes have their types."""
+    """Return the columns that are published: identifiers are gone, masked attributes have their types."""
     masked: dict[str, Array] = {name: pa.array([], type_) for name, type_ in masker.types.items()}
     return used_in_arrow(rebuild(source.schema.empty_table(), masked, masker.plan.identifiers)).schema
 
@@ -133,7 +133,7 @@ def _in_one_dictionary(column: Array, levels: Array) -> Array:
 
 @contextmanager
 def _written(path: Path, kind: Kind, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Iterator[Write]:
-    """Give what writes pieces of a release to a private file, which is complete afterwards."""
+    """Yield what writes pieces of a release to a private file, which is complete afterwards."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         if kind == "parquet":
             schema = plain_dictionaries(schema.empty_table()).schema

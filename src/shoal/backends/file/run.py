@@ -133,7 +133,7 @@ def _output_kind(output: Path) -> Kind:
 
 @contextlib.contextmanager
 def _in_plain_words(output: Path) -> Iterator[None]:
-    """Say why the disk does not take what is written."""
+    """Explain why the disk does not take what is written."""
     try:
         yield
     except OSError as error:
@@ -214,7 +214,6 @@ class FileBackend(FileRecords):
             made = masker.hybrid_notes(masked.hybrid)
             cost = block_cost(blocked.block, masker, self.progress)
             rescaled, sums = self._restored(masking, masked, prepared)
-            blocking = None if len(masker.sizes) == 1 else Blocking.of(masker.sizes, cost)
             partial_file = self.folder.partial(self.output)
             self._write(partial_file, masking, rescaled)
         missing = masking.losses.missing(sums)
@@ -238,7 +237,7 @@ class FileBackend(FileRecords):
             hidden=masked.before if whole else None,
             own=masked.own,
             misread=masked.misread,
-            blocking=blocking,
+            blocking=Blocking.of(masker.blocks, cost),
         )
         return self.published
 

@@ -62,7 +62,7 @@ class FilePairs:
         return [name for name in self.source.schema.names if name not in self.promise.plan.identifiers]
 
     def failures(self) -> list[str]:
-        """Say what has changed that was to stay as it is."""
+        """List what has changed and must not have."""
         return list(self.changed.values())
 
     def wrong_schema(self, path: Path) -> list[str]:

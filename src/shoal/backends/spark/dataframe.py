@@ -174,7 +174,7 @@ class SparkBackend:
         scale = masker.plan.scale
         memory = None if scale is None else scale.memory_bytes
         size = block_size(masker, memory, workers=1)
-        given = scale is not None and (scale.block_size is not None or memory is not None)
+        given = scale is not None and (scale.most is not None or memory is not None)
         return size if given else min(size, max(BLOCK_SIZE, 2 * (masker.plan.k or 0)))
 
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "SparkPublished":
@@ -251,7 +251,7 @@ def _published(
         own=seen.own,
         misread=seen.misread,
         sums_of_hybrid=seen.hybrid,
-        blocking=None if masker.blocks is None else Blocking.of(masker.sizes),
+        blocking=Blocking.of(masker.blocks),
         everyone=prepared.suppressed == 0,
         _before=exposure_of(seen.classes) if masker.plan.masked and _are_whole(masker, prepared) else None,
     )
@@ -262,7 +262,7 @@ def _are_whole(masker: BlockMasker, prepared: Prepared) -> bool:
     if masker.blocks is None:
         return not prepared.suppressed
     elsewhere = masker.hybrid is not None or masker.mends_seams
-    apart = isinstance(masker.blocks, PartBlocks) or elsewhere or masker.blocks.crowded
+    apart = isinstance(masker.blocks, PartBlocks) or elsewhere or (masker.pieces > 1).any()
     return not prepared.suppressed and not apart
 
 

@@ -43,7 +43,7 @@ _DIALECT = {
 
 
 def refuse_output(spark: SparkSession, plan: Plan) -> None:
-    """Say what stands in the way, before any work is done; whether files exist is asked when they are written."""
+    """Raise an error, before any work is done, if the plan lacks a file; whether it exists is asked later."""
     problems = [(part, "is missing; name the file") for part in ("input", "output") if getattr(plan, part) is None]
     if problems:
         raise PlanError(problems)
@@ -109,7 +109,7 @@ def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
 
 
 def _options(csv: Csv | None) -> dict[str, str]:
-    """Say in Spark's words how a CSV file is written."""
+    """Return the options of Spark for a CSV file."""
     if csv is None:
         return {}
     problems = []
@@ -170,7 +170,7 @@ class _Disk:
         return self._jvm.org.apache.hadoop.fs.Path(text)
 
     def refuse(self, source: str, overwrite: bool) -> None:
-        """Say what stands in the way of writing, before any work is done."""
+        """Raise an error, before any work is done, if the output cannot be written."""
         if not self._files.exists(self._target.getParent()):
             raise FileError(f"the folder '{self._target.getParent()}' does not exist; create it first")
         if self._files.makeQualified(self._path(source)).equals(self._files.makeQualified(self._target)):
@@ -194,7 +194,7 @@ class _Disk:
 
     @contextmanager
     def private(self) -> Iterator[str]:
-        """Give a folder beside the output that only its owner can read, and that is gone at the end."""
+        """Yield a folder beside the output that only its owner can read, and that is gone at the end."""
         folder = self._path(f"{self._target.getParent()}/_temporary-shoal-{secrets.token_hex(4)}")
         only_owner = self._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
         try:

@@ -24,7 +24,7 @@ _UNREADABLE = "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|MALFORMED_RECORD|CANNOT_
 
 @contextmanager
 def session(master: str | None) -> Iterator[SparkSession]:
-    """Give the session that is active, or start one and stop it at the end.
+    """Yield the session that is active, or start one and stop it at the end.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def session(master: str | None) -> Iterator[SparkSession]:
 
 
 def refuse_without_java() -> None:
-    """Say that Spark needs Java if there is none."""
+    """Raise an error if there is no Java, which Spark needs."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
         where = "where JAVA_HOME says" if home else "on this machine"

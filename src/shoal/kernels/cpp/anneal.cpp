@@ -1,11 +1,9 @@
 #include "anneal.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <tuple>
 
+#include "changes.hpp"
 #include "partition.hpp"
-#include "refine.hpp"
 
 namespace shoal::ISA {
 
@@ -13,112 +11,28 @@ namespace {
 
 constexpr double WORTHWHILE = 1e-9; // of the squared distances involved: less may be rounding
 constexpr double NOISE = 1e-20;     // attributes are at most 1 in size: a gain below may come from rounding alone
-constexpr Index TABLE = 4096;
-enum { DISSOLVE, FORM, REGROUP, RESPLIT, KINDS };
-// How often in 1024 proposals, times k, since each weighs some k records.
-constexpr double RUINS[KINDS] = {30, 30, 50, 30};
 
-// A number below n by the upper half of random bits.
-Index share(std::uint64_t bits, Index n) {
-    return static_cast<Index>(((bits >> 32) * static_cast<std::uint64_t>(n)) >> 32);
-}
-
-struct Moves {
-    explicit Moves(Index room) : length(1, 0), record(room), origin(room) {}
-
-    operator Journal() const { return {length, record, origin}; }
-
-    Buffer<Index> length, record, origin;
-};
-
-void require_sizes(Grouping s, Neighbours near, Floats local) {
-    require(s.X.rows == near.rows && s.label.size == near.rows, "near must have a row for each record");
+Partition searched(Grouping given, Neighbours near, Floats local) {
+    Partition s = checked(given);
+    s.require_near(near);
     require(local.size == near.rows, "local must have an element for each record");
+    return s;
 }
 
-} // namespace
-
-std::uint64_t random_bits(Span<std::uint64_t> state) {
-    std::uint64_t x = state[0];
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    state[0] = x;
-    return x * 0x2545F4914F6CDD1D;
-}
-
-double ruin(Grouping s, Neighbours near, Index i, Index kind, Journal journal, double below) {
+// See `ruin` of anneal.hpp, and `improve` below.
+double ruin(const Partition &s, Neighbours near, Index i, Index kind, Journal journal, double below) {
     journal.length[0] = 0;
-    double change = kind == DISSOLVE  ? dissolve(s, near, s.label[i], journal)
-                    : kind == FORM    ? form(s, near, i, journal)
-                    : kind == REGROUP ? regroup(s, near, i, journal)
-                                      : resplit(s, near, i, journal);
+    double change = kind == DISSOLVE  ? dissolve_group(s, near, s.label[i], journal)
+                    : kind == FORM    ? form_group(s, near, i, journal)
+                    : kind == REGROUP ? regroup_around(s, near, i, journal)
+                                      : resplit_pair(s, near, i, journal);
     if (change < below)
         return change;
-    take_back(s, journal);
+    undo_moves(s, journal);
     return 0.0;
 }
 
-double anneal(Grouping given, Neighbours near, Floats local, double temperature, Index steps,
-              Span<std::uint64_t> state, Watch watch) {
-    require_sizes(given, near, local);
-    require(state.size > 0, "state must have an element");
-    Partition s{given};
-    Index n = near.rows, most = s.most(), k = s.k();
-    Moves journal(most * (k + 1));
-    double heights[TABLE];
-    for (Index at = 0; at < TABLE; at++)
-        heights[at] = -std::log((static_cast<double>(at) + 0.5) / TABLE);
-    Index bars[KINDS], bar = 0;
-    for (int kind = 0; kind < KINDS; kind++) {
-        bar += std::max(Index{2}, static_cast<Index>(std::nearbyint(RUINS[kind] / static_cast<double>(k))));
-        bars[kind] = bar;
-    }
-    double total = 0.0;
-    for (Index step = 0; step < steps; step++) {
-        if (step % 1024 == 0 && watch.stopped())
-            break;
-        std::uint64_t bits = random_bits(state);
-        Index i = share(bits, n);
-        double below = temperature * local[i] * heights[bits & (TABLE - 1)];
-        Index chance = static_cast<Index>((bits >> 12) & 1023);
-        if (chance < bar) {
-            int kind = 0;
-            while (chance >= bars[kind])
-                kind++;
-            total += ruin(s, near, i, kind, journal, below);
-            continue;
-        }
-        bits = random_bits(state);
-        Index a = s.label[i], b = s.label[near[i][share(bits, near.columns)]];
-        if (a == b)
-            continue;
-        if (s.size[a] > k && s.size[b] < most) {
-            double change = s.joining(i, b) - s.leaving(i);
-            if (change < below) {
-                s.move(i, b);
-                total += change;
-                continue;
-            }
-        }
-        double change;
-        Index other;
-        if (chance & 1) { // the best partner or any one, in turn: neither alone was clearly better for its time
-            std::tie(change, other) = s.best_swap(i, b);
-        } else {
-            other = s.members[b][share(bits << 32, s.size[b])];
-            change = s.swapping(i, other);
-        }
-        if (change < below) {
-            s.swap(i, other);
-            total += change;
-        }
-    }
-    return total;
-}
-
-double improve(Grouping given, Neighbours near, Index i, double usual, Journal journal) {
-    Partition s{given};
+double improve(const Partition &s, Neighbours near, Index i, double usual, Journal journal) {
     Index a = s.label[i], before = a;
     double left = s.leaving(i), below = -WORTHWHILE * (left + usual) - NOISE;
     for (Index j : near.row(i)) {
@@ -140,7 +54,7 @@ double improve(Grouping given, Neighbours near, Index i, double usual, Journal j
         journal.length[0] = 2;
         return change;
     }
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind : {DISSOLVE, FORM, REGROUP, RESPLIT}) {
         double change = ruin(s, near, i, kind, journal, below);
         if (change < 0.0)
             return change;
@@ -148,11 +62,49 @@ double improve(Grouping given, Neighbours near, Index i, double usual, Journal j
     return 0.0;
 }
 
-double descend(Grouping s, Neighbours near, Floats local, Span<bool> awake, Watch watch) {
-    require_sizes(s, near, local);
+} // namespace
+
+std::uint64_t random_bits(Span<std::uint64_t> state) {
+    require(state.size > 0, "state must have an element");
+    std::uint64_t x = state[0];
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    state[0] = x;
+    return x * 0x2545F4914F6CDD1D;
+}
+
+double ruin(Grouping given, Neighbours near, Index i, Index kind, Journal journal, double below) {
+    Partition s = checked(given);
+    s.require_record(i);
+    s.require_near(near);
+    s.require_room(journal);
+    return ruin(s, near, i, kind, journal, below);
+}
+
+double improve(Grouping given, Neighbours near, Index i, double usual, Journal journal) {
+    Partition s = checked(given);
+    s.require_record(i);
+    s.require_near(near);
+    s.require_room(journal);
+    return improve(s, near, i, usual, journal);
+}
+
+double anneal(Grouping given, Neighbours near, Floats local, double temperature, Index steps,
+              Span<std::uint64_t> state, Watch watch) {
+    Partition s = searched(given, near, local);
+    require(near.rows > 0 && near.columns > 0, "there must be records, and neighbours");
+    require(state.size > 0, "state must have an element");
+    Moves journal(s.longest_journal());
+    auto change = [&](Index i, Index kind, double below) { return ruin(s, near, i, kind, journal, below); };
+    const double ruins[] = {30, 30, 50, 30};
+    return propose(s, near, local, temperature, steps, state, watch, {ruins, 4}, change);
+}
+
+double descend(Grouping given, Neighbours near, Floats local, Span<bool> awake, Watch watch) {
+    Partition s = searched(given, near, local);
     require(awake.size == near.rows, "awake must have an element for each record");
-    Index most = s.members.columns;
-    Moves moves(most * (most + 1));
+    Moves moves(s.longest_journal());
     Journal journal = moves;
     double total = 0.0;
     for (int round = 0; round < 100; round++) { // among records a rounding error apart, gains need never end

@@ -87,6 +87,8 @@ struct Watch {
     Index *data;
 
     bool stopped() const { return __atomic_load_n(data + 1, __ATOMIC_RELAXED) != 0; }
+    // The same at every 1024th of many short steps, not stopped at the others.
+    bool stopped_at(Index step) const { return step % 1024 == 0 && stopped(); }
     void done(Index count) const { __atomic_store_n(data, count, __ATOMIC_RELAXED); }
 };
 
@@ -95,5 +97,39 @@ inline void require(bool holds, const char *message) {
     if (!holds)
         throw std::invalid_argument(message);
 }
+
+// Indices must lie in first .. end - 1.
+template <class T> void require_indices(Span<const T> indices, Index first, Index end, const char *message) {
+    bool inside = true;
+    for (T i : indices)
+        inside &= (first <= i) & (i < end);
+    require(inside, message);
+}
+
+template <class T> void require_indices(Matrix<const T> indices, Index first, Index end, const char *message) {
+    require_indices(Span<const T>{indices.data, indices.rows * indices.columns}, first, end, message);
+}
+
+// A permutation has every index once.
+inline void require_permutation(Integers order, const char *message) {
+    require_indices(order, 0, order.size, message);
+    Buffer<bool> seen(order.size, false);
+    for (Index i : order) {
+        require(!seen[i], message);
+        seen[i] = true;
+    }
+}
+
+// Groups that follow each other: that at g has the places starts[g] .. starts[g + 1] - 1 of so many.
+inline void require_starts(Integers starts, Index places, Index least, const char *message) {
+    require(starts.size >= 1 && starts[0] >= 0 && starts[starts.size - 1] <= places, message);
+    bool following = true;
+    for (Index g = 0; g + 1 < starts.size; g++)
+        following &= starts[g] <= starts[g + 1] && starts[g + 1] - starts[g] >= least;
+    require(following, message);
+}
+
+// The size of a group: at least 1, and so small that no product of sizes overflows.
+inline void require_k(Index k) { require(1 <= k && k <= Index{1} << 31, "k must be at least 1, and at most 2^31"); }
 
 } // namespace shoal

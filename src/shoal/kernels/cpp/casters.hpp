@@ -18,6 +18,17 @@
 
 namespace nb = nanobind;
 
+namespace shoal {
+
+// An Index as Python passes it.
+struct Whole {
+    Index value;
+
+    operator Index() const { return value; }
+};
+
+} // namespace shoal
+
 namespace nanobind::detail {
 
 template <class T> constexpr auto numpy_name() {
@@ -84,6 +95,25 @@ template <> struct type_caster<shoal::Watch> {
     type_caster<shoal::Span<shoal::Index>> array;
 };
 
+// A whole number: an int or an integer of numpy, no bool and nothing that would be rounded.
+template <> struct type_caster<shoal::Whole> {
+    NB_TYPE_CASTER(shoal::Whole, const_name("int"))
+
+    bool from_python(handle source, uint32_t, cleanup_list *) noexcept {
+        if (PyBool_Check(source.ptr()) || !PyIndex_Check(source.ptr()))
+            return false;
+        PyObject *number = PyNumber_Index(source.ptr());
+        long long found = number == nullptr ? -1 : PyLong_AsLongLong(number);
+        Py_XDECREF(number);
+        if (found == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        value = {found};
+        return true;
+    }
+};
+
 // A struct whose members come from a NamedTuple of Python, in the same order.
 template <class Struct, class... Members> struct tuple_caster {
     NB_TYPE_CASTER(Struct, const_name("tuple[") + concat(make_caster<Members>::Name...) + const_name("]"))
@@ -136,6 +166,6 @@ struct type_caster<shoal::Parts> : tuple_caster<shoal::Parts, shoal::Integers, s
                                                 shoal::Span<shoal::Index>, shoal::Span<shoal::Index>> {};
 
 template <>
-struct type_caster<shoal::LDiversity> : tuple_caster<shoal::LDiversity, double, shoal::Index, double> {};
+struct type_caster<shoal::LDiversity> : tuple_caster<shoal::LDiversity, double, shoal::Whole, double> {};
 
 } // namespace nanobind::detail

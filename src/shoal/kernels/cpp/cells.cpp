@@ -9,6 +9,19 @@ namespace {
 
 constexpr Index BITS = 30; // 2^33 records of 30 bits add up in an int64
 
+// The children of a node, -1 where there is none, come after it, and each has one parent: every way down ends.
+void require_tree(Matrix<const Index> children) {
+    require(children.columns == 2 && children.rows >= 1, "children must have two columns, and a row for each node");
+    Buffer<bool> seen(children.rows, false);
+    for (Index node = 0; node < children.rows; node++)
+        for (Index child : children.row(node)) {
+            bool fits = child == -1 || (node < child && child < children.rows && !seen[child]);
+            require(fits, "children must come after their parent, which is one");
+            if (child >= 0)
+                seen[child] = true;
+        }
+}
+
 // A tree of cells, and the place of one record after the other in it.
 class Cells {
   public:
@@ -16,8 +29,12 @@ class Cells {
         : X(X), low(low), scale(scale), children(children), depth(depth), place(X.columns) {
         require(X.columns >= 1 && low.size == X.columns && scale.size == X.columns,
                 "low and scale must have an element for each attribute");
-        require(children.columns == 2 && children.rows >= 1 && depth.size == children.rows,
-                "children must have two columns, and depth an element for each node");
+        require_tree(children);
+        require(depth.size == children.rows, "depth must have an element for each node");
+        require_indices(depth, 0, BITS * X.columns + 1, "depth must be that of cells");
+        for (Index node = 0; node < depth.size; node++)
+            require(depth[node] < BITS * X.columns || (children[node][0] < 0 && children[node][1] < 0),
+                    "the deepest cells must have no children");
     }
 
     // Find where a record lies in the box, each attribute in 0 .. 2^30 - 1, and the leaf in which that is.
@@ -55,25 +72,26 @@ class Cells {
 
 } // namespace
 
-void leaves_of(Table X, Floats low, Floats scale, Matrix<const Index> children, Integers depth, Span<Index> found) {
+void leaves_of(Table X, Floats low, Floats scale, Matrix<const Index> children, Integers depth, Watch watch,
+               Span<Index> found) {
     Cells cells(X, low, scale, children, depth);
     require(found.size == X.rows, "found must have an element for each record");
-    for (Index i = 0; i < X.rows; i++)
+    for (Index i = 0; i < X.rows && !watch.stopped_at(i); i++)
         found[i] = cells.locate(i);
 }
 
 void count_below(Table X, Floats low, Floats scale, Matrix<const Index> children, Integers depth, Integers slot,
-                 Index bits, Matrix<Index> counts, Matrix<Index> least, Matrix<Index> most) {
+                 Index bits, Watch watch, Matrix<Index> counts, Matrix<Index> least, Matrix<Index> most) {
     Cells cells(X, low, scale, children, depth);
     Index d = X.columns, open = counts.rows;
     require(slot.size == children.rows && 0 <= bits && bits < 62 && counts.columns == Index{1} << bits &&
                 least.rows == open && most.rows == open && least.columns == d && most.columns == d,
             "there must be a slot for each node, and counts and extents for each open leaf");
-    require(std::all_of(slot.begin(), slot.end(), [&](Index at) { return at < open; }), "a slot must be an open leaf's");
+    require_indices(slot, -1, open, "a slot must be an open leaf's");
     std::fill(counts.data, counts[open], 0);
     std::fill(least.data, least[open], Index{1} << BITS);
     std::fill(most.data, most[open], -1);
-    for (Index i = 0; i < X.rows; i++) {
+    for (Index i = 0; i < X.rows && !watch.stopped_at(i); i++) {
         Index leaf = cells.leaf_of(i), at = slot[leaf];
         if (at < 0)
             continue;
@@ -89,16 +107,16 @@ void count_below(Table X, Floats low, Floats scale, Matrix<const Index> children
 }
 
 void sum_in_leaves(Table X, Floats low, Floats scale, Matrix<const Index> children, Integers depth, Integers number,
-                   Span<Index> counts, Matrix<Index> sums) {
+                   Watch watch, Span<Index> counts, Matrix<Index> sums) {
     Cells cells(X, low, scale, children, depth);
     require(number.size == children.rows && sums.rows == counts.size && sums.columns == X.columns,
             "there must be a number for each node, and sums for each leaf");
-    require(std::all_of(number.begin(), number.end(), [&](Index at) { return at < counts.size; }),
-            "a number must be a leaf's");
+    require_indices(number, -1, counts.size, "a number must be a leaf's");
     std::fill(counts.begin(), counts.end(), 0);
     std::fill(sums.data, sums[sums.rows], 0);
-    for (Index i = 0; i < X.rows; i++) {
+    for (Index i = 0; i < X.rows && !watch.stopped_at(i); i++) {
         Index leaf = number[cells.leaf_of(i)];
+        require(leaf >= 0, "every leaf must have a number");
         counts[leaf]++;
         for (Index j = 0; j < X.columns; j++)
             sums[leaf][j] += cells.place[j];
@@ -106,8 +124,8 @@ void sum_in_leaves(Table X, Floats low, Floats scale, Matrix<const Index> childr
 }
 
 Index number_leaves(Matrix<const Index> children, Span<Index> number) {
-    require(children.columns == 2 && children.rows >= 1 && number.size == children.rows,
-            "children must have two columns, and number an element for each node");
+    require_tree(children);
+    require(number.size == children.rows, "number must have an element for each node");
     Buffer<Index> stack(children.rows + 1);
     std::fill(number.begin(), number.end(), -1);
     stack[0] = 0;

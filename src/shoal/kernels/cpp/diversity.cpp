@@ -6,58 +6,13 @@
 #include <cmath>
 #include <vector>
 
-#include "file_distribution.hpp"
-#include "l_diversity.hpp"
+#include "demand.hpp"
 #include "mixed_records.hpp"
 #include "tally.hpp"
 
 namespace shoal::ISA {
 
 namespace {
-
-// Groups as far from what is asked are ties, whatever rounding says: distances are compared in units of this size.
-constexpr double UNIT = 1e-12;
-
-// What is asked of groups: a diversity of every attribute, if its l is not 0, and a distance from the file of at most t,
-// if that is finite.
-class Demand {
-  public:
-    Demand(const Attributes &attributes, const LDiversity &wanted, double slack, double t)
-        : attributes(attributes), wanted(wanted), slack(slack), t(t), code(attributes.codes.columns),
-          counts(attributes.codes.columns) {
-        for (Index a = 0; a < attributes.codes.rows; a++)
-            files.emplace_back(attributes.below.from(attributes.first[a])
-                                   .first(attributes.first[a + 1] - attributes.first[a]));
-    }
-
-    // How far a group is from what is asked: by the values it lacks, then by its distance; -1 if it satisfies.
-    double severity(Integers members) {
-        double lacking = 0.0, distance = 0.0;
-        Span<Index> codes = code.first(members.size);
-        for (Index a = 0; a < attributes.codes.rows; a++) {
-            for (Index i = 0; i < members.size; i++)
-                codes[i] = attributes.codes[a][members[i]];
-            std::sort(codes.begin(), codes.end());
-            if (wanted.l > 0) {
-                Index different = count_known(codes, attributes.known[a], counts);
-                double found = diversity_of(counts.first(different), wanted.form, wanted.c);
-                lacking = std::max(lacking, wanted.l - found);
-            }
-            if (t < INFINITE)
-                distance = std::max(distance, files[static_cast<std::size_t>(a)].distance(codes, attributes.ordered[a]));
-        }
-        if (lacking <= slack && distance <= t)
-            return -1.0;
-        return std::nearbyint(lacking * 2 / UNIT) + std::nearbyint(distance / UNIT);
-    }
-
-  private:
-    Attributes attributes;
-    LDiversity wanted;
-    double slack, t;
-    std::vector<FileDistribution> files;
-    Buffer<Index> code, counts; // scratch
-};
 
 // The average records of groups, one after the other.
 class Centres {
@@ -97,9 +52,8 @@ Index worst_of(Floats severity) {
 void require_groups(const EncodedMatrix &space, Integers order, Integers start) {
     space.require_sizes();
     require(order.size == space.values.rows, "order must have an element for each record");
-    require(start.size >= 1 && start[0] >= 0 && start[start.size - 1] <= order.size &&
-                std::is_sorted(start.begin(), start.end()),
-            "groups must follow each other");
+    require_indices(order, 0, order.size, "order must be of these records");
+    require_starts(start, order.size, 0, "groups must follow each other");
 }
 
 // The nearest records of each pool, as many as a group can take.
@@ -159,9 +113,9 @@ class PoolHeaps {
     Index take(Index p) {
         Index best = -1, best_at = -1;
         for (Index share = parts.start[p]; share < parts.start[p + 1]; share++) {
-            if (parts.left[share] <= 0)
-                continue;
             Index pool = parts.shares[share], at = start[pool] + taken[pool];
+            if (parts.left[share] <= 0 || taken[pool] >= heaps[static_cast<std::size_t>(pool)].size)
+                continue;
             if (best < 0 || near[at] < near[best_at] || (near[at] == near[best_at] && nearest[at] < nearest[best_at])) {
                 best = share;
                 best_at = at;
@@ -186,12 +140,10 @@ void require_parts(const Parts &parts, Index n) {
     require(parts.pool.size == n, "pool must have an element for each record");
     require(parts.start.size == parts.extra.size + 1 && parts.shares.size == parts.left.size && parts.shares.size > 0,
             "parts must have shares");
+    require_indices(parts.shares, 0, n, "shares must be of pools");
     Index pools = 1 + *std::max_element(parts.shares.begin(), parts.shares.end());
-    require(std::all_of(parts.pool.begin(), parts.pool.end(), [&](Index pool) { return 0 <= pool && pool < pools; }),
-            "every pool must have a share");
-    require(parts.start[0] == 0 && parts.start[parts.start.size - 1] == parts.shares.size &&
-                std::is_sorted(parts.start.begin(), parts.start.end()),
-            "the shares of parts must follow each other");
+    require_indices(parts.pool, 0, pools, "every pool must have a share");
+    require_starts(parts.start, parts.shares.size, 0, "the shares of parts must follow each other");
 }
 
 } // namespace
@@ -201,9 +153,7 @@ void merge_groups(const EncodedMatrix &space, const Attributes &attributes, Inte
     require_groups(space, order, start);
     Index groups = start.size - 1, d = space.values.columns;
     require(home.size == groups, "home must have an element for each group");
-    require(attributes.codes.columns == space.values.rows && attributes.first.size == attributes.codes.rows + 1 &&
-                attributes.known.size == attributes.codes.rows && attributes.ordered.size == attributes.codes.rows,
-            "attributes must be of these records");
+    require_attributes(attributes, space.values.rows);
     Demand demand(attributes, wanted, slack, t);
     Centres centres(space);
     Buffer<double> points(groups * d), severity(groups);
@@ -212,9 +162,11 @@ void merge_groups(const EncodedMatrix &space, const Attributes &attributes, Inte
     Buffer<Index> gone(groups, -1); // the group that one was merged into, -1 if it is still there
     Buffer<Index> following(groups, -1), last(groups), gathered(order.size), place(groups);
     for (Index g = 0; g < groups; g++) {
+        home[g] = last[g] = g;
+        if (watch.stopped()) // before there is anything to merge by
+            continue;
         centres.centre(group(order, start, g), centre.row(g));
         severity[g] = demand.severity(group(order, start, g));
-        home[g] = last[g] = g;
     }
     double near[1];
     Index record[1];
@@ -232,6 +184,7 @@ void merge_groups(const EncodedMatrix &space, const Attributes &attributes, Inte
         }
         store.erase(place[worst]);
         store.scan(centre[worst], nearest);
+        nearest.require_full();
         Index low = std::min(worst, record[0]), high = std::max(worst, record[0]);
         gone[high] = low;
         severity[high] = -1.0;
@@ -251,13 +204,13 @@ void merge_groups(const EncodedMatrix &space, const Attributes &attributes, Inte
     }
 }
 
-double squared_error(const EncodedMatrix &space, Integers order, Integers start) {
+double squared_error(const EncodedMatrix &space, Integers order, Integers start, Watch watch) {
     require_groups(space, order, start);
     Table X = space.values;
     Centres centres(space);
     Buffer<double> point(X.columns);
     double total = 0.0;
-    for (Index g = 0; g < start.size - 1; g++) {
+    for (Index g = 0; g < start.size - 1 && !watch.stopped(); g++) {
         Integers members = group(order, start, g);
         centres.centre(members, point);
         for (Index i : members)
@@ -290,7 +243,9 @@ void groups_across(const EncodedMatrix &space, const Parts &parts, Watch watch, 
                 tally.average(count, average);
                 point = average.data();
             }
-            point = X[store.farthest(point)];
+            Index farthest = store.farthest(point);
+            require(farthest >= 0, "distances must be numbers");
+            point = X[farthest];
             heaps.fill(store, point);
             Index size = heaps.one_of_each(members);
             for (Index y : members.first(size)) {

@@ -10,7 +10,7 @@ void merge_groups(const EncodedMatrix &space, const Attributes &attributes, Inte
                   const LDiversity &wanted, double slack, double t, Watch watch, Span<Index> home);
 
 // The sum of the squared distances of the records to the average record of their group.
-double squared_error(const EncodedMatrix &space, Integers order, Integers start);
+double squared_error(const EncodedMatrix &space, Integers order, Integers start, Watch watch);
 
 // Write the labels of groups with one record of each part. `parts` is used up. No squared distance may overflow.
 void groups_across(const EncodedMatrix &space, const Parts &parts, Watch watch, Span<Index> labels);

@@ -19,14 +19,22 @@ struct EncodedMatrix {
     Integers levels;
 
     // The place of a level, or the number of a category; attributes without weight have their levels at 0.
+    //
+    // Looked at each time, not once at the border: another thread may change the values meanwhile.
     Index level_of(double x, Index j) const {
-        return steps[j] > 0.0 ? static_cast<Index>(std::nearbyint(x / steps[j])) : 0;
+        double level = steps[j] > 0.0 ? std::nearbyint(x / steps[j]) : 0.0;
+        require(level >= 0.0 && level < static_cast<double>(levels[j]), "values must be those of levels");
+        return static_cast<Index>(level);
     }
 
     void require_sizes() const {
         Index d = values.columns;
         require(kinds.size == d && apart.size == d && steps.size == d && levels.size == d,
                 "kinds, apart, steps and levels must have an element for each column of the values");
+        require_indices(kinds, MEAN, MODE + 1, "kinds must be those of columns");
+        require_indices(levels, 0, Index{1} << 31, "the number of levels must not be negative");
+        for (double weight : apart)
+            require(weight >= 0.0 && weight < INFINITE, "distances must not be negative or infinite");
     }
 };
 

@@ -14,6 +14,8 @@ constexpr std::uint64_t GOLDEN = 0x9E3779B97F4A7C15; // 2^64 / golden ratio: a m
 Index combine(Integers a, Integers b, Span<Index> labels) {
     Index n = a.size, width = 1, count = 0;
     require(b.size == n && labels.size == n, "a, b and labels must have an element for each record");
+    require_indices(a, 0, Index{1} << 31, "a and b must be labels");
+    require_indices(b, 0, Index{1} << 31, "a and b must be labels");
     for (Index code : b)
         width = std::max(width, code + 1);
     int bits = 1;

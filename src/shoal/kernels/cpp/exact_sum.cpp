@@ -33,7 +33,7 @@ double rounded(Span<Index> digits, Index first) {
     Index exponent = 32 * (first + top) - 1074;
     bool sticky = false;
     for (Index i = top - 1; i >= 0; i--) {
-        Index room = 62 - width < 32 ? 62 - width : 32;
+        Index room = 62 - width < 0 ? 0 : 62 - width < 32 ? 62 - width : 32;
         Index rest = 32 - room;
         window = (window << room) | (digits[i] >> rest);
         sticky |= (digits[i] & ((Index{1} << rest) - 1)) != 0;
@@ -60,6 +60,10 @@ Index bits_of(double x) {
     Index bits;
     std::memcpy(&bits, &x, sizeof bits);
     return bits;
+}
+
+void require_digits(Matrix<Index> total, Index first) {
+    require(total.columns >= 1 && 0 <= first && first < 64, "sums must have digits, from one of a double on");
 }
 
 // Add a double, given as its bits, to the digits of a sum.
@@ -103,12 +107,15 @@ std::pair<Index, Index> digit_range(Integers bits) {
 
 void add_record(Matrix<Index> total, Index first, Integers record, Index sign) {
     require(total.rows == record.size, "total must have a row for each value of the record");
+    require_digits(total, first);
+    require(sign == 1 || sign == -1, "the sign must be 1 or -1");
     for (Index j = 0; j < record.size; j++)
         add(total.row(j), first, record[j], sign);
 }
 
 void mean_of(Matrix<Index> total, Index first, Index count, Span<double> mean) {
     require(total.rows == mean.size, "total must have a row for each value of the mean");
+    require_digits(total, first);
     for (Index j = 0; j < total.rows; j++) {
         Span<Index> digits = total.row(j);
         carry(digits);
@@ -129,11 +136,11 @@ void sum_of(Matrix<const Index> bits, Index first, Matrix<Index> total) {
         add_record(total, first, bits.row(i), 1);
 }
 
-void sum_of_products(Table Z, Matrix<Index> total) {
+void sum_of_products(Table Z, Watch watch, Matrix<Index> total) {
     Index m = Z.columns;
     require(total.rows == m * (m + 1) / 2, "total must have a row for each pair of columns");
     Buffer<double> high(m);
-    for (Index r = 0; r < Z.rows; r++) {
+    for (Index r = 0; r < Z.rows && !watch.stopped_at(r); r++) {
         const double *z = Z[r];
         for (Index i = 0; i < m; i++)
             high[i] = high_half(z[i]);

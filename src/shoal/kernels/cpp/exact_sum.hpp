@@ -18,6 +18,6 @@ void mean_of(Matrix<Index> total, Index first, Index count, Span<double> mean);
 void sum_of(Matrix<const Index> bits, Index first, Matrix<Index> total);
 
 // Add the products of columns, (0, 0), (1, 0), (1, 1), (2, 0), ..., to the sums, which are zero.
-void sum_of_products(Table Z, Matrix<Index> total);
+void sum_of_products(Table Z, Watch watch, Matrix<Index> total);
 
 } // namespace shoal::ISA

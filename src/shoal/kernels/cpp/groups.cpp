@@ -25,9 +25,9 @@ double distance(const double *a, const double *b, Span<const bool> numbers, Floa
     return total;
 }
 
-void require_starts(Integers starts, Index members, Index groups) {
-    require(starts.size == groups + 1 && starts[0] >= 0 && starts[groups] <= members,
-            "starts must name the members of each group");
+void require_groups(Integers starts, Index members, Index groups) {
+    require(starts.size == groups + 1, "there must be a start for each group, and an end");
+    require_starts(starts, members, 1, "groups must follow each other, and have members");
 }
 
 } // namespace
@@ -35,10 +35,13 @@ void require_starts(Integers starts, Index members, Index groups) {
 void gathered(Floats x, Floats weights, Integers group, Integers starts, Span<double> values, Span<double> counts) {
     require(weights.size == x.size && group.size == x.size && values.size == x.size && counts.size == x.size,
             "all arrays must have an element for each member");
+    require_starts(starts, x.size, 0, "groups must follow each other");
+    require_indices(group, 0, starts.size - 1, "members must be those of groups");
     Buffer<Index> place(starts.size);
     std::copy(starts.begin(), starts.end(), place.begin());
     for (Index i = 0; i < x.size; i++) {
         Index first = starts[group[i]], j = place[group[i]]++;
+        require(j < starts[group[i] + 1], "a group must have room for its members");
         while (j > first && (values[j - 1] > x[i] || (values[j - 1] == x[i] && counts[j - 1] > weights[i]))) {
             values[j] = values[j - 1];
             counts[j] = counts[j - 1];
@@ -52,6 +55,8 @@ void gathered(Floats x, Floats weights, Integers group, Integers starts, Span<do
 void means(Floats values, Floats weights, Integers first, Integers last, Span<double> result) {
     require(first.size == result.size && last.size == result.size, "there must be a first and a last for each group");
     require(weights.size == values.size, "weights must have an element for each value");
+    require_indices(first, 0, values.size + 1, "groups must lie among the values");
+    require_indices(last, 0, values.size + 1, "groups must lie among the values");
     for (Index g = 0; g < result.size; g++) {
         // Weights of one change no bit of the plain mean.
         double total = 0.0, lost = 0.0, weight = 0.0;
@@ -72,7 +77,7 @@ void means(Floats values, Floats weights, Integers first, Integers last, Span<do
 }
 
 void middle(Floats weights, Integers starts, Span<Index> lower, Span<Index> upper) {
-    require_starts(starts, weights.size, lower.size);
+    require_groups(starts, weights.size, lower.size);
     require(upper.size == lower.size, "there must be an upper median for each group");
     for (Index g = 0; g < lower.size; g++) {
         double total = 0.0;
@@ -80,7 +85,7 @@ void middle(Floats weights, Integers starts, Span<Index> lower, Span<Index> uppe
             total += weights[i];
         Index place = starts[g];
         double running = weights[place];
-        while (running < total / 2)
+        while (running < total / 2 && place + 1 < starts[g + 1])
             running += weights[++place];
         lower[g] = place;
         upper[g] = running == total / 2 ? place + 1 : place;
@@ -88,10 +93,13 @@ void middle(Floats weights, Integers starts, Span<Index> lower, Span<Index> uppe
 }
 
 void convex_medians(Integers places, Floats weights, Integers starts, Span<Index> result) {
-    require_starts(starts, places.size, result.size);
+    require_groups(starts, places.size, result.size);
     require(weights.size == places.size, "weights must have an element for each place");
+    require_indices(places, 0, Index{1} << 31, "places must be those of levels");
     for (Index g = 0; g < result.size; g++) {
         Index low = places[starts[g]], levels = places[starts[g + 1] - 1] - low + 1;
+        Integers own = places.from(starts[g]).first(starts[g + 1] - starts[g]);
+        require_indices(own, low, low + levels, "the places of a group must be in order");
         Buffer<double> frequency(levels, 0.0), hull(levels);
         for (Index i = starts[g]; i < starts[g + 1]; i++)
             frequency[places[i] - low] += weights[i];
@@ -102,7 +110,7 @@ void convex_medians(Integers places, Floats weights, Integers starts, Span<Index
 
 void least_distant(Table values, Span<const bool> numbers, Floats column_weights, Floats weights, Integers starts,
                    Span<Index> result) {
-    require_starts(starts, values.rows, result.size);
+    require_groups(starts, values.rows, result.size);
     require(numbers.size == values.columns && column_weights.size == values.columns && weights.size == values.rows,
             "there must be a weight for each row and each column of values");
     for (Index g = 0; g < result.size; g++) {

@@ -38,13 +38,14 @@ void transpose(Span<Index> axes, Index bits) {
 
 } // namespace
 
-void hilbert_places(Matrix<const Index> cells, Index bits, Matrix<Index> places) {
+void hilbert_places(Matrix<const Index> cells, Index bits, Watch watch, Matrix<Index> places) {
     Index d = cells.columns;
     require(1 <= bits && bits <= PER_COLUMN && d >= 1, "there must be coordinates of 1 to 62 bits");
     require(places.rows == cells.rows && places.columns == (bits * d + PER_COLUMN - 1) / PER_COLUMN,
             "places must have a row for each cell, and a column for each 62 bits");
     Buffer<Index> axes(d);
-    for (Index i = 0; i < cells.rows; i++) {
+    require_indices(cells, 0, Index{1} << bits, "coordinates must have no more than these bits");
+    for (Index i = 0; i < cells.rows && !watch.stopped_at(i); i++) {
         std::copy(cells[i], cells[i] + d, axes.begin());
         transpose(axes, bits);
         Index *place = places[i];

@@ -4,6 +4,6 @@
 namespace shoal::ISA {
 
 // Write the place of each cell (a row of coordinates of so many bits) along the Hilbert curve, 62 bits to a column.
-void hilbert_places(Matrix<const Index> cells, Index bits, Matrix<Index> places);
+void hilbert_places(Matrix<const Index> cells, Index bits, Watch watch, Matrix<Index> places);
 
 } // namespace shoal::ISA

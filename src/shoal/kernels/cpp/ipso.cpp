@@ -120,17 +120,20 @@ Rows explaining(Table Y, Integers members) {
     return rows;
 }
 
-// Orthonormal rows of noise, orthogonal to (1, Y), drawn once.
+// Orthonormal rows of noise, orthogonal to (1, Y), drawn once; and to the original residuals U where these are given.
 //
 // Whatever is chosen among several draws by how unlike the original it is avoids the original's direction, which shows in
 // repeated releases; noise regressed on X avoids it altogether.
-Rows orthonormal_noise(Table noise, Integers members, Index count, const Rows &basis) {
+Rows orthonormal_noise(Table noise, Integers members, Index count, const Rows &basis, const Rows *U) {
     Rows V(count, members.size);
     for (Index v = 0; v < count; v++) {
         for (Index i = 0; i < members.size; i++)
             V[v][i] = noise[members[i]][v];
-        basis.project_out(V[v]);
-        basis.project_out(V[v]);
+        for (int twice = 0; twice < 2; twice++) {
+            basis.project_out(V[v]);
+            if (U != nullptr)
+                U->project_out(V[v]);
+        }
     }
     require(V.orthonormal() == count, "the random numbers are a combination of the data: take another seed");
     return V;
@@ -140,15 +143,14 @@ Rows orthonormal_noise(Table noise, Integers members, Index count, const Rows &b
 //
 // E = T'U with U an orthonormal basis of the residuals; U is replaced by as many orthonormal rows V of noise, which
 // leaves E E' as it was (variant C of Burridge).
-void replace_residuals(const Rows &E, Table noise, Integers members, const Rows &basis) {
-    Rows U(E.count, E.length);
-    U.copy(E);
-    Index count = U.orthonormal();
+void replace_residuals(const Rows &E, const Rows &U, Table noise, Integers members, const Rows &basis,
+                       bool orthogonal) {
+    Index count = U.rank;
     Rows T(count, E.count);
     for (Index u = 0; u < count; u++)
         for (Index j = 0; j < E.count; j++)
             T[u][j] = dot(U[u], E[j]);
-    Rows V = orthonormal_noise(noise, members, count, basis);
+    Rows V = orthonormal_noise(noise, members, count, basis, orthogonal ? &U : nullptr);
     for (Index j = 0; j < E.count; j++) {
         std::fill(E[j].begin(), E[j].end(), 0.0);
         for (Index u = 0; u < count; u++)
@@ -159,17 +161,17 @@ void replace_residuals(const Rows &E, Table noise, Integers members, const Rows 
 
 } // namespace
 
-void synthesise(Table X, Table Y, Table noise, Integers order, Integers starts, Matrix<double> values,
-                Span<double> room, Matrix<double> left) {
+void synthesise(Table X, Table Y, Table noise, Integers order, Integers starts, bool orthogonal, Watch watch,
+                Matrix<double> values, Span<double> room, Matrix<double> left) {
     Index n = X.rows, d = X.columns;
     require(Y.rows == n && noise.rows == n && noise.columns >= d && order.size == n,
             "Y, noise and order must have a row for each record, and noise the columns of X");
     require(values.rows == n && values.columns == d && room.size == n && left.rows == n && left.columns == d,
             "what is written must have the shape of X");
-    require(starts.size >= 1 && starts[0] == 0 && starts[starts.size - 1] == n, "all records must be in a group");
+    require_indices(order, 0, n, "order must be of these records");
+    require_starts(starts, n, 1, "groups must follow each other, and have records");
     Buffer<double> centre(d), length(d);
-    for (Index g = 0; g < starts.size - 1; g++) {
-        require(starts[g] < starts[g + 1], "every group must have a record");
+    for (Index g = 0; g < starts.size - 1 && !watch.stopped(); g++) {
         Integers members = order.from(starts[g]).first(starts[g + 1] - starts[g]);
         Rows basis = explaining(Y, members);
         Rows fitted(d, members.size), E(d, members.size);
@@ -184,13 +186,18 @@ void synthesise(Table X, Table Y, Table noise, Integers order, Integers starts, 
         }
         for (Index at = 0; at < fitted.numbers.size(); at++)
             fitted.numbers[at] -= E.numbers[at];
+        Rows U(d, members.size);
+        U.copy(E);
+        U.orthonormal();
         for (Index i = 0; i < members.size; i++) {
-            double space = 1.0; // less the leverage of the member in a regression on the basis
+            double space = 1.0; // less the leverage of the member in the regression of noise
             for (Index b = 0; b < basis.rank; b++)
                 space -= basis[b][i] * basis[b][i];
+            for (Index u = 0; orthogonal && u < U.rank; u++)
+                space -= U[u][i] * U[u][i];
             room[members[i]] = space;
         }
-        replace_residuals(E, noise, members, basis);
+        replace_residuals(E, U, noise, members, basis, orthogonal);
         for (Index i = 0; i < members.size; i++)
             for (Index j = 0; j < d; j++)
                 values[members[i]][j] = centre[j] + length[j] * (fitted[j][i] + E[j][i]);

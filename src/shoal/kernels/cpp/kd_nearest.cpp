@@ -9,9 +9,9 @@ namespace shoal::ISA {
 namespace {
 
 // A tree of points, and in `place` the lane of each.
-Blocks planted(Table points, Span<Index> place) {
+Blocks planted(Table points, Span<Index> place, Watch watch) {
     Buffer<Index> none(points.rows, -1);
-    return plant(remaining(points, none, points.rows), points.columns, place);
+    return plant(remaining(points, none, points.rows), points.columns, place, watch);
 }
 
 } // namespace
@@ -20,8 +20,11 @@ void nearest_points(Table points, Table asked, Integers begin, Watch watch, Matr
     Index m = found.columns;
     require(points.columns == asked.columns, "points and asked must have the same columns");
     require(begin.size == asked.rows && found.rows == asked.rows, "begin and found must have a row for each asked");
+    require_indices(begin, 0, points.rows, "searches must begin at a point");
+    if (m == 0 || asked.rows == 0)
+        return;
     Buffer<Index> place(points.rows);
-    Blocks store = planted(points, place);
+    Blocks store = planted(points, place, watch);
     Search search;
     Buffer<double> near(m);
     std::fill(found.data, found.data + found.rows * m, -1);
@@ -35,11 +38,11 @@ void nearest_points(Table points, Table asked, Integers begin, Watch watch, Matr
     }
 }
 
-void fuse_small(Table centroids, Integers counts, Index k, Span<Index> block) {
+void fuse_small(Table centroids, Integers counts, Index k, Watch watch, Span<Index> block) {
     Index leaves = centroids.rows, left = leaves;
     require(counts.size == leaves && block.size == leaves, "there must be a count and a block for each centroid");
     Buffer<Index> place(leaves), size(leaves);
-    Blocks store = planted(centroids, place);
+    Blocks store = planted(centroids, place, watch);
     Search search;
     double near[1];
     Index record[1];
@@ -47,11 +50,12 @@ void fuse_small(Table centroids, Integers counts, Index k, Span<Index> block) {
         size[i] = counts[i];
         block[i] = i;
     }
-    for (Index i = 0; i < leaves; i++) {
+    for (Index i = 0; i < leaves && !watch.stopped(); i++) {
         if (size[i] < k && left > 1) {
             remove(store, place[i]);
             Nearest nearest{{near, 1}, {record, 1}};
             nearest_in_tree(store, place[i], centroids[i], nearest, search);
+            nearest.require_full();
             block[i] = record[0];
             size[record[0]] += size[i];
             left--;

@@ -7,6 +7,6 @@ namespace shoal::ISA {
 void nearest_points(Table points, Table asked, Integers begin, Watch watch, Matrix<Index> found);
 
 // Fuse leaves of fewer than k records, in their order, with the one of the nearest centroid that is still there.
-void fuse_small(Table centroids, Integers counts, Index k, Span<Index> block);
+void fuse_small(Table centroids, Integers counts, Index k, Watch watch, Span<Index> block);
 
 } // namespace shoal::ISA

@@ -151,12 +151,12 @@ Index push(Search &search, Index size, unsigned mask, Index node, const double *
     return size;
 }
 
-void sort_compactly(Matrix<double> rows, Span<Index> record) {
+void sort_compactly(Matrix<double> rows, Span<Index> record, Watch watch) {
     Index low[128], high[128];
     low[0] = 0;
     high[0] = rows.rows;
     Index size = 1;
-    while (size > 0) {
+    while (size > 0 && !watch.stopped()) {
         size--;
         Index start = low[size], stop = high[size];
         if (stop - start <= LANES)
@@ -180,9 +180,9 @@ void sort_compactly(Matrix<double> rows, Span<Index> record) {
     }
 }
 
-Blocks plant(Rows rows, Index d, Span<Index> place) {
+Blocks plant(Rows rows, Index d, Span<Index> place, Watch watch) {
     Matrix<double> values = rows.values.matrix(rows.record.size(), d);
-    sort_compactly(values, rows.record);
+    sort_compactly(values, rows.record, watch);
     Blocks store = pack(values, rows.record, place, true);
     fit_boxes(store);
     return store;
@@ -203,6 +203,23 @@ void nearest_in_tree(const Blocks &store, Index lane, const double *point, Neare
     search.bound[0] = 0.0;
     search.node[0] = home;
     Index size = 1;
+    // A block is measured when the next one is met, so that memory has the time to fetch it: 4 to 15 % of MDAV at ten
+    // attributes.
+    Index waiting = -1;
+    auto measure = [&] {
+        if (waiting < 0)
+            return;
+        Lanes distances = squared_distances(store.block(waiting), point, store.d);
+        distances.store(distance);
+        unsigned mask = lanes_at_most(distances, limit);
+        while (mask != 0) {
+            int at = next_lane(mask);
+            nearest.offer(distance[at], store.record[waiting * LANES + at]);
+            if (nearest.full())
+                limit = nearest.near[0];
+        }
+        waiting = -1;
+    };
     while (true) {
         while (size > 0) {
             size--;
@@ -217,16 +234,12 @@ void nearest_in_tree(const Blocks &store, Index lane, const double *point, Neare
                 continue;
             }
             Index block = node - store.inner;
-            Lanes distances = squared_distances(store.block(block), point, store.d);
-            distances.store(distance);
-            unsigned mask = lanes_at_most(distances, limit);
-            while (mask != 0) {
-                int at = next_lane(mask);
-                nearest.offer(distance[at], store.record[block * LANES + at]);
-                if (nearest.full())
-                    limit = nearest.near[0];
-            }
+            for (Index j = 0; j < store.d; j++)
+                __builtin_prefetch(store.block(block) + j * LANES);
+            measure();
+            waiting = block;
         }
+        measure();
         if (home == 0)
             return;
         Index above = (home - 1) / LANES;

@@ -23,11 +23,12 @@ Index push(Search &search, Index size, unsigned mask, Index node, const double *
 
 // Reorder records so that every aligned run of 8, 64, 512, ... of them fills a small box.
 //
-// Halve across the widest attribute, always at a multiple of the largest power of eight below the run's length.
-void sort_compactly(Matrix<double> rows, Span<Index> record);
+// Halve across the widest attribute, always at a multiple of the largest power of eight below the run's length. Once
+// stopped, runs stay as wide as they are.
+void sort_compactly(Matrix<double> rows, Span<Index> record, Watch watch);
 
 // The records in a tree, and in `place` the lane of each.
-Blocks plant(Rows rows, Index d, Span<Index> place);
+Blocks plant(Rows rows, Index d, Span<Index> place, Watch watch);
 
 // Remove the record in a lane; boxes are fitted towards the root for as long as they change.
 void remove(Blocks &store, Index lane);
@@ -38,7 +39,8 @@ void remove(Blocks &store, Index lane);
 // that just touches the ball is entered if it may have a record as far as the worst, with a lower index.
 void nearest_in_tree(const Blocks &store, Index lane, const double *point, Nearest &nearest, Search &search);
 
-// The record farthest from a point, the lowest index on ties: far boxes first, none that falls short.
+// The record farthest from a point, the lowest index on ties: far boxes first, none that falls short. -1 if no distance
+// is a number.
 //
 // `centre` and `travelled` say what the keys of the store mean (see `farthest_from_centre`), for a second bound.
 Index farthest_in_tree(const Blocks &store, const double *point, const double *centre, double travelled,

@@ -16,9 +16,7 @@ Index sum(Integers counts) {
 }
 
 void require_classes(Integers start, Integers code) {
-    require(start.size >= 1 && start[0] >= 0 && start[start.size - 1] <= code.size,
-            "classes must begin and end within the records");
-    require(std::is_sorted(start.begin(), start.end()), "classes must follow each other");
+    require_starts(start, code.size, 0, "classes must follow each other within the records");
 }
 
 } // namespace

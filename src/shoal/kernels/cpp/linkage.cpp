@@ -85,29 +85,27 @@ void agreement(const double *point, Table columns, double within, Span<Index> pa
     }
 }
 
-void require_indices(Integers indices, Index end, const char *message) {
-    require(std::all_of(indices.begin(), indices.end(), [&](Index i) { return 0 <= i && i < end; }), message);
-}
-
 void require_links(Table records, Integers labels, Integers size, Integers asked) {
     require(labels.size == records.rows, "labels must have an element for each record");
-    require_indices(labels, size.size, "labels must be those of published classes");
-    require_indices(asked, records.rows, "the records asked must be among all");
+    require_indices(labels, 0, size.size, "labels must be those of published classes");
+    require_indices(asked, 0, records.rows, "the records asked must be among all");
 }
 
 } // namespace
 
 std::pair<Index, double> link_to_nearest(Table Z, Table rows, Integers labels, Integers first, Integers size,
-                                         Integers asked) {
+                                         Integers asked, Watch watch) {
     require_links(Z, labels, size, asked);
     require(Z.columns == rows.columns && size.size == rows.rows && first.size == rows.rows,
             "classes must have values in the columns of the records, a first record and a size");
     Buffer<Index> place(rows.rows), none(rows.rows, -1);
-    Blocks store = plant(remaining(rows, none, rows.rows), rows.columns, place);
+    Blocks store = plant(remaining(rows, none, rows.rows), rows.columns, place, watch);
     Search search;
     Index linked = 0;
     double expected = 0.0;
     for (Index i : asked) {
+        if (watch.stopped())
+            break;
         Index own = labels[i];
         // Masking moves a record a little: where it went is the best place to begin.
         Tied tied = nearest_classes(store, place[own], Z[i], own, size, search);
@@ -118,13 +116,15 @@ std::pair<Index, double> link_to_nearest(Table Z, Table rows, Integers labels, I
 }
 
 double link_by_types(Table values, Table rows, Integers labels, Integers size, Integers asked, Integers kinds,
-                     Floats apart) {
+                     Floats apart, Watch watch) {
     require_links(values, labels, size, asked);
     require(values.columns == rows.columns && size.size == rows.rows && kinds.size == rows.columns &&
                 apart.size == rows.columns,
             "classes must have values in the columns of the records, and a size");
     double expected = 0.0;
     for (Index i : asked) {
+        if (watch.stopped())
+            break;
         Tied tied;
         for (Index c = 0; c < rows.rows; c++)
             tied.offer(mixed_distance(values[i], rows[c], kinds.data, apart.data, rows.columns), c, labels[i], size[c]);
@@ -133,14 +133,17 @@ double link_by_types(Table values, Table rows, Integers labels, Integers size, I
     return expected;
 }
 
-void count_patterns(Table Z, Table columns, Integers size, Integers asked, double within, Span<Index> counts) {
+void count_patterns(Table Z, Table columns, Integers size, Integers asked, double within, Watch watch,
+                    Span<Index> counts) {
     require(Z.columns == columns.rows && size.size == columns.columns && columns.rows < 62 &&
                 counts.size == Index{1} << columns.rows,
             "there must be a count for each pattern, and a size for each class");
-    require_indices(asked, Z.rows, "the records asked must be among all");
+    require_indices(asked, 0, Z.rows, "the records asked must be among all");
     Buffer<Index> pattern(columns.columns);
     std::fill(counts.begin(), counts.end(), 0);
     for (Index i : asked) {
+        if (watch.stopped())
+            break;
         agreement(Z[i], columns, within, pattern);
         for (Index c = 0; c < pattern.size(); c++)
             counts[pattern[c]] += size[c];
@@ -148,7 +151,7 @@ void count_patterns(Table Z, Table columns, Integers size, Integers asked, doubl
 }
 
 double link_by_weight(Table Z, Table columns, Integers labels, Integers size, Integers asked, double within,
-                      Floats weight) {
+                      Floats weight, Watch watch) {
     require_links(Z, labels, size, asked);
     require(Z.columns == columns.rows && size.size == columns.columns && columns.rows < 62 &&
                 weight.size == Index{1} << columns.rows,
@@ -156,6 +159,8 @@ double link_by_weight(Table Z, Table columns, Integers labels, Integers size, In
     Buffer<Index> pattern(columns.columns);
     double expected = 0.0;
     for (Index i : asked) {
+        if (watch.stopped())
+            break;
         agreement(Z[i], columns, within, pattern);
         double best = -INFINITE;
         Index tied = 0;

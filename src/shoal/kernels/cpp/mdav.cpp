@@ -1,4 +1,4 @@
-// MDAV-generic by three searches for the same groups; see shoal.kernels.mdav.
+// MDAV-generic by three searches for the same groups, and CBFS by one of them; see shoal.kernels.mdav.
 #include "mdav.hpp"
 
 #include <algorithm>
@@ -75,7 +75,67 @@ void label_rest(Span<Index> labels, Index formed) {
 
 void require_sizes(Table X, Index k, Span<Index> labels) {
     require(labels.size == X.rows, "labels must have an element for each row of X");
-    require(k >= 1, "k must be at least 1");
+    require(X.columns >= 1, "records must have at least one column");
+    require_k(k);
+}
+
+// The farthest record, which there is unless distances are no numbers.
+Index found(Index record) {
+    require(record >= 0, "distances must be numbers");
+    return record;
+}
+
+// Form groups of k around the record farthest from the mean of those left, while k are left; with `pairs`, while 2k are,
+// and as long as there are 3k, also one around the record farthest from it. Return how many groups were formed; -1 if
+// stopped.
+Index fixed_size_groups(Table X, Index k, bool pairs, Watch watch, Span<Index> labels) {
+    require_sizes(X, k, labels);
+    Index n = X.rows, d = X.columns, count = n, formed = 0, least = pairs ? 2 * k : k;
+    RemainingMean mean(X);
+    MovingMean moving(d);
+    Buffer<Index> place(n), records(k - 1);
+    Buffer<double> near(k - 1);
+    Nearest nearest{near, records};
+    Search search;
+    std::fill(labels.begin(), labels.end(), -1);
+    while (count >= least) {
+        // A tree serves until half of its records are gone; then the rest is packed into a new one.
+        Blocks store = plant(remaining(X, labels, count), d, place, watch);
+        moving.restart(store, mean.of(count));
+        Index enough = std::max(least, count / 2);
+        Index x = -1;
+        bool pair = false; // x_s is next, the record farthest from x_r = x
+        while (count >= enough || pair) {
+            if (watch.stopped())
+                return -1;
+            if (pair) {
+                x = found(farthest_in_tree(store, X[x], moving.centre.data(), moving.travelled, search));
+                pair = false;
+            } else {
+                x = store.record[found(moving.farthest(store, mean.of(count)))];
+                pair = pairs && count >= 3 * k;
+            }
+            remove(store, place[x]);
+            labels[x] = formed;
+            mean.take_away(x);
+            if (k > 1)
+                nearest_in_tree(store, place[x], X[x], nearest, search);
+            nearest.require_full();
+            for (Index y : records) { // what these records need lies far apart in memory: ask for all of it at once
+                labels[y] = formed;
+                __builtin_prefetch(X[y]);
+                __builtin_prefetch(&place[y]);
+            }
+            for (Index y : records) {
+                mean.take_away(y);
+                remove(store, place[y]);
+            }
+            formed++;
+            count -= k;
+            watch.done(n - count);
+        }
+    }
+    return formed;
 }
 
 } // namespace
@@ -102,12 +162,13 @@ void mdav_scan(Table X, Index k, Watch watch, Span<Index> labels) {
             Index x = opposite;
             bool pair = false;
             if (opposite < 0) {
-                x = store.record[moving.farthest(store, mean.of(count))];
+                x = store.record[found(moving.farthest(store, mean.of(count)))];
                 pair = count >= 3 * k;
             }
             opposite = -1;
             erase(store, place[x]);
             Index farthest = scan(store, X[x], nearest);
+            nearest.require_full();
             labels[x] = formed;
             mean.take_away(x);
             for (Index y : records) {
@@ -120,7 +181,7 @@ void mdav_scan(Table X, Index k, Watch watch, Span<Index> labels) {
             watch.done(n - count);
             // If even the farthest was taken into the group, all that are left are as far: look again without it.
             if (pair)
-                opposite = labels[farthest] < 0 ? farthest : scan(store, X[x], none);
+                opposite = found(labels[found(farthest)] < 0 ? farthest : scan(store, X[x], none));
         }
     }
     label_rest(labels, formed);
@@ -128,53 +189,16 @@ void mdav_scan(Table X, Index k, Watch watch, Span<Index> labels) {
 }
 
 void mdav_tree(Table X, Index k, Watch watch, Span<Index> labels) {
-    require_sizes(X, k, labels);
-    Index n = X.rows, d = X.columns, count = n, formed = 0;
-    RemainingMean mean(X);
-    MovingMean moving(d);
-    Buffer<Index> place(n), records(k - 1);
-    Buffer<double> near(k - 1);
-    Nearest nearest{near, records};
-    Search search;
-    std::fill(labels.begin(), labels.end(), -1);
-    while (count >= 2 * k) {
-        // A tree serves until half of its records are gone; then the rest is packed into a new one.
-        Blocks store = plant(remaining(X, labels, count), d, place);
-        moving.restart(store, mean.of(count));
-        Index enough = std::max(2 * k, count / 2);
-        Index x = -1;
-        bool pair = false; // x_s is next, the record farthest from x_r = x
-        while (count >= enough || pair) {
-            if (watch.stopped())
-                return;
-            if (pair) {
-                x = farthest_in_tree(store, X[x], moving.centre.data(), moving.travelled, search);
-                pair = false;
-            } else {
-                x = store.record[moving.farthest(store, mean.of(count))];
-                pair = count >= 3 * k;
-            }
-            remove(store, place[x]);
-            labels[x] = formed;
-            mean.take_away(x);
-            if (k > 1)
-                nearest_in_tree(store, place[x], X[x], nearest, search);
-            for (Index y : records) { // what these records need lies far apart in memory: ask for all of it at once
-                labels[y] = formed;
-                __builtin_prefetch(X[y]);
-                __builtin_prefetch(&place[y]);
-            }
-            for (Index y : records) {
-                mean.take_away(y);
-                remove(store, place[y]);
-            }
-            formed++;
-            count -= k;
-            watch.done(n - count);
-        }
-    }
+    Index formed = fixed_size_groups(X, k, true, watch, labels);
+    if (formed < 0)
+        return;
     label_rest(labels, formed);
-    watch.done(n);
+    watch.done(X.rows);
+}
+
+void cbfs_tree(Table X, Index k, Watch watch, Span<Index> labels) {
+    if (fixed_size_groups(X, k, false, watch, labels) >= 0)
+        watch.done(X.rows);
 }
 
 void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> labels) {
@@ -200,12 +224,13 @@ void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> 
             bool pair = false;
             if (opposite < 0) {
                 tally.average(count, average);
-                x = store.farthest(average.data());
+                x = found(store.farthest(average.data()));
                 pair = count >= 3 * k;
             }
             opposite = -1;
             store.erase(place[x]);
             Index farthest = store.scan(X[x], nearest);
+            nearest.require_full();
             labels[x] = formed;
             tally.count(x, -1);
             for (Index y : records) {
@@ -218,7 +243,7 @@ void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> 
             watch.done(n - count);
             // If even the farthest was taken into the group, all that are left are as far: look again without it.
             if (pair)
-                opposite = labels[farthest] < 0 ? farthest : store.farthest(X[x]);
+                opposite = found(labels[found(farthest)] < 0 ? farthest : store.farthest(X[x]));
         }
     }
     label_rest(labels, formed);

@@ -9,6 +9,9 @@ void mdav_scan(Table X, Index k, Watch watch, Span<Index> labels);
 // Write the labels of MDAV-generic, by searches in a k-d tree: in about n log n while the attributes are few.
 void mdav_tree(Table X, Index k, Watch watch, Span<Index> labels);
 
+// Write the labels of CBFS, by searches in a k-d tree; -1 for the fewer than k records that are left.
+void cbfs_tree(Table X, Index k, Watch watch, Span<Index> labels);
+
 // Write the labels of MDAV-generic on attributes of every type, by scans. No squared distance may overflow.
 void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> labels);
 

@@ -23,13 +23,15 @@ template <class Number> void convex(Span<const Number> frequency, Span<Number> h
 
 // The lower median: the first level up to which at least half of all are.
 template <class Number> Index median_level(Span<const Number> frequency) {
-    Number total = 0, below = frequency[0];
+    Number total = 0, below = 0;
     for (Number f : frequency)
         total += f;
-    Index level = 0;
-    while (2 * below < total)
-        below += frequency[++level];
-    return level;
+    for (Index level = 0; level < frequency.size; level++) {
+        below += frequency[level];
+        if (!(2 * below < total))
+            return level;
+    }
+    return 0; // there are no levels
 }
 
 } // namespace shoal::ISA

@@ -45,9 +45,11 @@ void use_instruction_set(const std::string &name) {
 
 std::string instruction_set() { return wide ? "x86-64-v3" : "base"; }
 
+template <class Given> using Passed = std::conditional_t<std::is_same_v<Given, shoal::Index>, shoal::Whole, Given>;
+
 template <auto base, auto v3> struct Chosen;
 template <class Result, class... Given, Result (*base)(Given...), Result (*v3)(Given...)> struct Chosen<base, v3> {
-    static Result call(Given... given) { return (wide ? v3 : base)(given...); }
+    static Result call(Passed<Given>... given) { return (wide ? v3 : base)(given...); }
 };
 
 } // namespace
@@ -55,7 +57,7 @@ template <class Result, class... Given, Result (*base)(Given...), Result (*v3)(G
 #ifdef HAS_V3
 #define CHOSEN(name) &Chosen<&shoal::base::name, &shoal::v3::name>::call
 #else
-#define CHOSEN(name) &shoal::base::name
+#define CHOSEN(name) &Chosen<&shoal::base::name, &shoal::base::name>::call
 #endif
 // The interpreter's lock is released while a kernel runs.
 #define KERNEL(name) m.def(#name, CHOSEN(name), nb::call_guard<nb::gil_scoped_release>())
@@ -119,9 +121,15 @@ NB_MODULE(_native, m) {
     KERNEL(link_by_weight);
     KERNEL(link_to_nearest);
 
+    KERNEL(matching_shares);
+
+    KERNEL(cbfs_tree);
     KERNEL(mdav_generic);
     KERNEL(mdav_scan);
     KERNEL(mdav_tree);
+
+    KERNEL(anneal_mixed);
+    KERNEL(group_losses);
 
     KERNEL(averages_as_they_leave);
 
@@ -138,6 +146,8 @@ NB_MODULE(_native, m) {
     KERNEL(nearest_next);
     KERNEL(savings);
     KERNEL(unrolled);
+
+    KERNEL(raise_potentials);
 
     KERNEL(group_costs);
     KERNEL(price);

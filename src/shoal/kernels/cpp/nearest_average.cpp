@@ -5,12 +5,13 @@
 
 namespace shoal::ISA {
 
-void nearest_average(Table values, Table averages, Floats centre, Integers kinds, Floats weights, Span<Index> nearest) {
+void nearest_average(Table values, Table averages, Floats centre, Integers kinds, Floats weights, Watch watch,
+                     Span<Index> nearest) {
     Index d = values.columns;
     require(nearest.size == values.rows, "nearest must have an element for each record");
     require(averages.columns == d && centre.size == d && kinds.size == d && weights.size == d,
             "averages, centre, kinds and weights must have the columns of the values");
-    for (Index i = 0; i < values.rows; i++) {
+    for (Index i = 0; i < values.rows && !watch.stopped(); i++) {
         double best = INFINITE, best_unknown = INFINITE;
         nearest[i] = 0;
         for (Index g = 0; g < averages.rows; g++) {

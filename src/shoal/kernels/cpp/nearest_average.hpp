@@ -4,6 +4,7 @@
 namespace shoal::ISA {
 
 // Write, for each record, the average record nearest to it in the values that it has.
-void nearest_average(Table values, Table averages, Floats centre, Integers kinds, Floats weights, Span<Index> nearest);
+void nearest_average(Table values, Table averages, Floats centre, Integers kinds, Floats weights, Watch watch,
+                     Span<Index> nearest);
 
 } // namespace shoal::ISA

@@ -135,14 +135,20 @@ void costs_before(Table line, Index end, Span<double> mean, Span<double> costs) 
     }
 }
 
+void require_sizes(Table line, Index k, Span<Index> sizes) {
+    require(sizes.size == line.rows, "sizes must have an element for each row of the line");
+    require(1 <= k && k <= std::max(line.rows, Index{1}), "k must be at least 1, and at most the number of records");
+}
+
 void require_ks(Integers ks) {
-    require(ks.size > 0 && *std::min_element(ks.begin(), ks.end()) >= 1, "ks must be at least 1");
+    require(ks.size > 0, "there must be a k");
+    require_indices(ks, 1, Index{1} << 24, "ks must be at least 1, and below 2^24");
 }
 
 } // namespace
 
 void cut_by_scan(Table line, Index k, Watch watch, Span<Index> sizes) {
-    require(sizes.size == line.rows && k >= 1, "sizes must have an element for each row of the line");
+    require_sizes(line, k, sizes);
     Index n = line.rows;
     Posts posts(line, k);
     Buffer<Cost> f(2 * k, {INFINITE, INFINITE}); // in the rows of `before`; infinite where there is no cut
@@ -176,7 +182,7 @@ void cut_sorted(Table line, Index k, Watch watch, Span<Index> sizes) {
     // Sorted, the SSE satisfies the quadrangle inequality: for starts q < j, SSE(q, i) - SSE(j, i) does not fall as i
     // grows. Once j is the better start it remains so, and it outlives q. So the starts that are best for some end form
     // a queue, each with the first end that it serves, and the ends move along the queue and never back.
-    require(sizes.size == line.rows && k >= 1, "sizes must have an element for each row of the line");
+    require_sizes(line, k, sizes);
     require(line.columns == 1, "the line must have one attribute");
     Index n = line.rows, head = 0, tail = 0, reach = 0;
     Posts posts(line, k);
@@ -235,6 +241,7 @@ void cut_sorted(Table line, Index k, Watch watch, Span<Index> sizes) {
                     tail++;
                 }
             }
+            require(head < tail, "the line must have numbers");
             Start best = posts.start(starts[head]);
             sizes[i - 1] = i - best.j;
             f[posts.row_of(i)] = extended(f[best.row], posts.sse(best, i));
@@ -245,6 +252,7 @@ void cut_sorted(Table line, Index k, Watch watch, Span<Index> sizes) {
 void number_groups(Integers sizes, Integers order, Span<Index> labels) {
     Index n = sizes.size, g = -1;
     require(order.size == n && labels.size == n, "order and labels must have an element for each size");
+    require_indices(order, 0, n, "order must be of these records");
     for (Index i = n; i > 0; i -= sizes[i - 1]) {
         require(0 < sizes[i - 1] && sizes[i - 1] <= i, "sizes must lead back to the start of the line");
         g++;
@@ -257,6 +265,7 @@ void number_groups(Integers sizes, Integers order, Span<Index> labels) {
 void cut_for_each(Table line, Integers ks, Integers openings, Watch watch, Matrix<Index> sizes) {
     require_ks(ks);
     require(sizes.rows == ks.size && openings.size == ks.size, "there must be an opening and sizes for each k");
+    require_indices(openings, 0, line.rows + 1, "openings must lie on the line");
     Index n = sizes.columns, most = 2 * *std::max_element(ks.begin(), ks.end());
     Buffer<double> mean(line.columns), costs(most);
     Buffer<Cost> f(ks.size * most, {INFINITE, INFINITE}); // f(i) is in row i mod 2k; infinite where there is no cut
@@ -293,6 +302,7 @@ void closing_costs(Table line, Index n, Integers ks, Watch watch, Matrix<double>
     require_ks(ks);
     Index most = 2 * *std::max_element(ks.begin(), ks.end());
     require(closing.rows == ks.size && closing.columns == most - 1, "closing must have a row for each k");
+    require(0 <= n && n <= line.rows, "the cycle must lie on the line");
     Buffer<double> mean(line.columns), costs(most);
     Buffer<double> f(ks.size * most * (most - 1), INFINITE); // f(i), opened at s, is in row i mod 2k and column s
     std::fill(closing.data, closing.data + closing.rows * closing.columns, INFINITE);
@@ -323,7 +333,8 @@ void closing_costs(Table line, Index n, Integers ks, Watch watch, Matrix<double>
 }
 
 double group_sse(Table line, Index k, Index j, Index end) {
-    require(0 <= j && end - j >= k && end - j < 2 * k && end <= line.rows, "the group must lie on the line");
+    require(0 <= j && j <= end && end <= line.rows && 1 <= k && k <= end - j && end - j < 2 * k,
+            "the group must lie on the line, and have k to 2k - 1 records");
     Posts posts(line, k);
     posts.set((j + k - 1) / k * k);
     return posts.sse(posts.start(j), end);

@@ -2,16 +2,15 @@
 
 #include <cmath>
 
+#include "distance.hpp"
+
 namespace shoal::ISA {
 
 namespace {
 
 // The distance between two points, rounded up.
 double step_length(const double *before, const double *after, Index d) {
-    double total = 0.0;
-    for (Index j = 0; j < d; j++)
-        total += (after[j] - before[j]) * (after[j] - before[j]);
-    return std::sqrt(total) * (1.0 + SLACK) + UNDERFLOW_MARGIN;
+    return std::sqrt(squared_distance(before, after, d)) * (1.0 + SLACK) + UNDERFLOW_MARGIN;
 }
 
 } // namespace

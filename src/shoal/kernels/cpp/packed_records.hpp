@@ -96,6 +96,9 @@ struct Nearest {
 
     bool full() const { return size == record.size; }
 
+    // Fewer are found than there are only where distances are no numbers.
+    void require_full() const { require(full(), "distances must be numbers"); }
+
     // Sort the records, the nearest first, which ends the heap.
     void sort();
 };

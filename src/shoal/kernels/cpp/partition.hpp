@@ -36,9 +36,92 @@ inline double squared(const double *x, const double *y, Index columns) {
     return total.sum();
 }
 
+// What the error changes by if x of a group with centroid c_a and y of one with centroid c_b change places; w is the sum
+// of one over each of their sizes.
+inline double change_of_swap(const double *x, const double *y, const double *c_a, const double *c_b, double w,
+                             Index columns) {
+    Quad total{};
+    for (Index j = 0; j < columns; j += STRIDE)
+        for (Index p = 0; p < STRIDE / WIDTH; p++) {
+            Index at = j + p * WIDTH;
+            Vector e = load(y + at) - load(x + at);
+            total.part[p] += e * (2.0 * (load(c_a + at) - load(c_b + at)) + w * e);
+        }
+    return -total.sum();
+}
+
+// Take x out of a group with centroid c_a, which has 1 / out records then, into one with centroid c_b, of 1 / into.
+inline void move_centroids(const double *x, double *c_a, double *c_b, double out, double into, Index columns) {
+    for (Index j = 0; j < columns; j += WIDTH) {
+        Vector from = load(c_a + j), to = load(c_b + j), value = load(x + j);
+        store(c_a + j, from + (from - value) * out);
+        store(c_b + j, to + (value - to) * into);
+    }
+}
+
+// Let x and y change places; w_a and w_b are one over the sizes of their groups.
+inline void swap_centroids(const double *x, const double *y, double *c_a, double *c_b, double w_a, double w_b,
+                           Index columns) {
+    for (Index j = 0; j < columns; j += WIDTH) {
+        Vector e = load(y + j) - load(x + j);
+        store(c_a + j, load(c_a + j) + e * w_a);
+        store(c_b + j, load(c_b + j) - e * w_b);
+    }
+}
+
 struct Partition : Grouping {
+    // The border: members, labels and places must agree, or a change would write outside of the arrays.
+    void require_valid() const {
+        Index n = X.rows, room = size.size;
+        require_sizes();
+        require_indices(Integers(size), 0, most() + 1, "groups must have at most 2k - 1 records");
+        require_indices(Integers(label), 0, room, "labels must be those of groups");
+        require_indices(Integers(free), 0, room + 1, "free numbers must be those of groups");
+        bool agree = true;
+        for (Index i = 0; i < n; i++) {
+            Index g = label[i], at = place[i];
+            agree &= 0 <= at && at < size[g] && members[g][at] == i;
+        }
+        Index records = 0;
+        for (Index count : size)
+            records += count;
+        Buffer<bool> seen(room, false);
+        for (Index at = 1; at <= free[0]; at++) {
+            agree &= free[at] < room && size[free[at]] == 0 && !seen[free[at]];
+            seen[free[at] < room ? free[at] : 0] = true;
+        }
+        require(agree && records == n, "labels, places, members and sizes must agree, and free groups be empty");
+    }
+
+    void require_sizes() const {
+        Index n = X.rows, room = size.size;
+        require(X.columns % STRIDE == 0 && X.columns == centroid.columns, "X must have a multiple of 4 columns");
+        require(label.size == n && place.size == n, "there must be a label and a place for each row of X");
+        require(room >= 1 && members.rows == room && members.columns >= 1 && centroid.rows == room &&
+                    free.size == room + 1,
+                "there must be room for all groups");
+    }
+
+    void require_record(Index i) const { require(0 <= i && i < X.rows, "the record must be among all"); }
+    void require_group(Index g) const { require(0 <= g && g < size.size, "the group must be among all"); }
+
+    void require_near(Neighbours near) const {
+        require(near.rows == X.rows, "near must have a row for each record");
+        require_indices(near, 0, X.rows, "neighbours must be records");
+    }
+
+    // There must be room for the moves of the largest change: regrouping moves k records, and dissolves k groups.
+    void require_room(Journal journal) const {
+        require(journal.length.size >= 1 && journal.record.size >= longest_journal() &&
+                    journal.origin.size >= longest_journal(),
+                "the journal must have room for its moves");
+    }
+
+    Index longest_journal() const { return most() * (k() + 1); }
+
     Index most() const { return members.columns; } // 2k - 1 members
     Index k() const { return (members.columns + 1) / 2; }
+    bool allowed(Index) const { return true; } // nothing else is asked of a group
 
     // What the error rises by if record i joins group b.
     double joining(Index i, Index b) const {
@@ -61,14 +144,7 @@ struct Partition : Grouping {
         Index a = label[i], b = label[m];
         const double *x = X[i], *y = X[m], *c_a = centroid[a], *c_b = centroid[b];
         double w = 1.0 / static_cast<double>(size[a]) + 1.0 / static_cast<double>(size[b]);
-        Quad total{};
-        for (Index j = 0; j < X.columns; j += STRIDE)
-            for (Index p = 0; p < STRIDE / WIDTH; p++) {
-                Index at = j + p * WIDTH;
-                Vector e = load(y + at) - load(x + at);
-                total.part[p] += e * (2.0 * (load(c_a + at) - load(c_b + at)) + w * e);
-            }
-        return -total.sum();
+        return change_of_swap(x, y, c_a, c_b, w, X.columns);
     }
 
     // The member of group b with which record i had best change places, and what the error changes by.
@@ -96,13 +172,7 @@ struct Partition : Grouping {
         size[b]++;
         label[i] = b;
         double out = 1.0 / static_cast<double>(size[a] > 1 ? size[a] : 1), into = 1.0 / static_cast<double>(size[b]);
-        const double *x = X[i];
-        double *c_a = centroid[a], *c_b = centroid[b];
-        for (Index j = 0; j < X.columns; j += WIDTH) {
-            Vector from = load(c_a + j), to = load(c_b + j), value = load(x + j);
-            store(c_a + j, from + (from - value) * out);
-            store(c_b + j, to + (value - to) * into);
-        }
+        move_centroids(X[i], centroid[a], centroid[b], out, into, X.columns);
         if (size[a] == 0)
             free[++free[0]] = a;
     }
@@ -116,14 +186,15 @@ struct Partition : Grouping {
         label[i] = b;
         label[m] = a;
         double w_a = 1.0 / static_cast<double>(size[a]), w_b = 1.0 / static_cast<double>(size[b]);
-        const double *x = X[i], *y = X[m];
-        double *c_a = centroid[a], *c_b = centroid[b];
-        for (Index j = 0; j < X.columns; j += WIDTH) {
-            Vector e = load(y + j) - load(x + j);
-            store(c_a + j, load(c_a + j) + e * w_a);
-            store(c_b + j, load(c_b + j) - e * w_b);
-        }
+        swap_centroids(X[i], X[m], centroid[a], centroid[b], w_a, w_b, X.columns);
     }
 };
+
+// A partition whose members, labels, places and sizes agree.
+inline Partition checked(Grouping given) {
+    Partition s{given};
+    s.require_valid();
+    return s;
+}
 
 } // namespace shoal::ISA

@@ -1,45 +1,45 @@
 #include "refine.hpp"
 
-#include <initializer_list>
+#include <algorithm>
 
+#include "changes.hpp"
 #include "partition.hpp"
 
 namespace shoal::ISA {
 
 namespace {
 
-// Move record i to group b and note it.
-void moved(const Partition &s, Journal journal, Index i, Index b) {
-    Index at = journal.length[0]++;
-    journal.record[at] = i;
-    journal.origin[at] = s.label[i];
-    s.move(i, b);
+Partition of_record(Grouping given, Index i) {
+    Partition s = checked(given);
+    s.require_record(i);
+    return s;
 }
 
-// Take a number for a new group; there must be one.
-Index new_group(const Partition &s) { return s.free[s.free[0]--]; }
-
-} // namespace
-
-void fill_groups(Grouping given, Index groups) {
-    Partition s{given};
-    Index n = s.X.rows, room = s.size.size;
-    require(s.X.columns % STRIDE == 0 && s.X.columns == s.centroid.columns, "X must have a multiple of 4 columns");
-    require(s.label.size == n && s.place.size == n, "there must be a label and a place for each row of X");
-    require(groups <= room && s.members.rows == room && s.centroid.rows == room && s.free.size == room + 1,
-            "there must be room for all groups");
-    for (Index i = 0; i < n; i++) {
-        Index g = s.label[i];
-        require(0 <= g && g < groups && s.size[g] < s.most(), "labels must name groups of at most 2k - 1 records");
-        s.place[i] = s.size[g];
-        s.members[g][s.size[g]++] = i;
-    }
-    for (Index g = room - 1; g >= groups; g--)
-        s.free[++s.free[0]] = g;
-    recentre(s);
+Partition of_group(Grouping given, Index i, Index g) {
+    Partition s = of_record(given, i);
+    s.require_group(g);
+    return s;
 }
 
-void recentre(Grouping s) {
+// Two records of different groups.
+Partition of_pair(Grouping given, Index i, Index m) {
+    Partition s = of_record(given, i);
+    s.require_record(m);
+    require(s.label[i] != s.label[m], "the records must be of different groups");
+    return s;
+}
+
+// A partition, with an empty journal for the moves of a change.
+Partition changing(Grouping given, Neighbours near, Journal journal) {
+    Partition s = checked(given);
+    s.require_near(near);
+    s.require_room(journal);
+    require(journal.length[0] == 0, "the journal must be empty");
+    return s;
+}
+
+// Compute all centroids afresh.
+void centre(const Partition &s) {
     for (Index g = 0; g < s.size.size; g++) {
         if (s.size[g] == 0)
             continue;
@@ -56,142 +56,77 @@ void recentre(Grouping s) {
     }
 }
 
-double joining(Grouping s, Index i, Index b) { return Partition{s}.joining(i, b); }
-double leaving(Grouping s, Index i) { return Partition{s}.leaving(i); }
-double swapping(Grouping s, Index i, Index m) { return Partition{s}.swapping(i, m); }
-std::pair<double, Index> best_swap(Grouping s, Index i, Index b) { return Partition{s}.best_swap(i, b); }
-void move(Grouping s, Index i, Index b) { Partition{s}.move(i, b); }
-void swap(Grouping s, Index i, Index m) { Partition{s}.swap(i, m); }
+} // namespace
+
+void fill_groups(Grouping given, Index groups) {
+    Partition s{given};
+    Index n = s.X.rows, room = s.size.size;
+    s.require_sizes();
+    require(0 <= groups && groups <= room, "there must be room for all groups");
+    std::fill(s.size.begin(), s.size.end(), 0);
+    s.free[0] = 0;
+    for (Index i = 0; i < n; i++) {
+        Index g = s.label[i];
+        require(0 <= g && g < groups && s.size[g] < s.most(), "labels must name groups of at most 2k - 1 records");
+        s.place[i] = s.size[g];
+        s.members[g][s.size[g]++] = i;
+    }
+    for (Index g = room - 1; g >= groups; g--)
+        s.free[++s.free[0]] = g;
+    centre(s);
+}
+
+void recentre(Grouping given) { centre(checked(given)); }
+
+double joining(Grouping given, Index i, Index b) { return of_group(given, i, b).joining(i, b); }
+double leaving(Grouping given, Index i) { return of_record(given, i).leaving(i); }
+double swapping(Grouping given, Index i, Index m) { return of_pair(given, i, m).swapping(i, m); }
+std::pair<double, Index> best_swap(Grouping given, Index i, Index b) { return of_group(given, i, b).best_swap(i, b); }
+void swap(Grouping given, Index i, Index m) { of_pair(given, i, m).swap(i, m); }
+
+void move(Grouping given, Index i, Index b) {
+    Partition s = of_group(given, i, b);
+    require(s.size[b] < s.most() && s.label[i] != b, "the other group must have room");
+    s.move(i, b);
+}
 
 void take_back(Grouping given, Journal journal) {
-    Partition s{given};
-    for (Index at = journal.length[0] - 1; at >= 0; at--) {
-        Index b = journal.origin[at];
-        if (s.size[b] == 0)
-            s.free[0]--; // emptied in this journal, and so the last that was put there
-        s.move(journal.record[at], b);
+    Partition s = checked(given);
+    require(journal.length.size >= 1 && 0 <= journal.length[0] && journal.length[0] <= journal.record.size &&
+                journal.length[0] <= journal.origin.size,
+            "the journal must have its moves");
+    while (journal.length[0] > 0) {
+        Index i = journal.record[journal.length[0] - 1], b = journal.origin[journal.length[0] - 1];
+        s.require_record(i);
+        s.require_group(b);
+        bool last = s.size[b] > 0 || (s.free[0] > 0 && s.free[s.free[0]] == b);
+        require(s.label[i] != b && s.size[b] < s.most() && last, "the journal must be of this partition");
+        undo_last(s, journal);
     }
-    journal.length[0] = 0;
 }
 
 double dissolve(Grouping given, Neighbours near, Index g, Journal journal) {
-    Partition s{given};
-    double change = 0.0;
-    while (s.size[g] > 0) {
-        Index i = s.members[g][s.size[g] - 1], target = -1, before = g;
-        double best = INFINITE;
-        for (Index j : near.row(i)) {
-            Index b = s.label[j];
-            if (b == before || b == g || s.size[b] == s.most())
-                continue;
-            before = b;
-            double cost = s.joining(i, b);
-            if (cost < best) {
-                best = cost;
-                target = b;
-            }
-        }
-        if (target < 0)
-            return INFINITE;
-        if (s.size[g] > 1)
-            change -= s.leaving(i);
-        change += best;
-        moved(s, journal, i, target);
-    }
-    return change;
+    Partition s = changing(given, near, journal);
+    s.require_group(g);
+    return dissolve_group(s, near, g, journal);
 }
 
 double form(Grouping given, Neighbours near, Index i, Journal journal) {
-    Partition s{given};
-    Index k = s.k();
-    if (s.free[0] == 0 || s.size[s.label[i]] == k)
-        return INFINITE;
-    Index g = new_group(s);
-    double change = -s.leaving(i);
-    moved(s, journal, i, g);
-    for (Index j : near.row(i)) {
-        Index b = s.label[j];
-        if (b == g || s.size[b] == k)
-            continue;
-        change += s.joining(j, g) - s.leaving(j);
-        moved(s, journal, j, g);
-        if (s.size[g] == k)
-            return change;
-    }
-    return INFINITE;
+    Partition s = changing(given, near, journal);
+    s.require_record(i);
+    return form_group(s, near, i, journal);
 }
 
 double regroup(Grouping given, Neighbours near, Index i, Journal journal) {
-    Partition s{given};
-    Index k = s.k();
-    if (s.free[0] == 0)
-        return INFINITE;
-    Index g = new_group(s);
-    double change = -s.leaving(i);
-    moved(s, journal, i, g);
-    for (Index j : near.row(i)) {
-        if (s.label[j] == g)
-            continue;
-        if (s.size[s.label[j]] > 1)
-            change -= s.leaving(j);
-        change += s.joining(j, g);
-        moved(s, journal, j, g);
-        if (s.size[g] == k)
-            break;
-    }
-    Index taken = journal.length[0];
-    while (s.size[g] >= k) {
-        Index least = k, short_group = -1;
-        for (Index at = 0; at < taken; at++) {
-            Index b = journal.origin[at];
-            if (0 < s.size[b] && s.size[b] < least) {
-                least = s.size[b];
-                short_group = b;
-            }
-        }
-        if (short_group < 0)
-            return change;
-        change += dissolve(s, near, short_group, journal);
-        if (s.size[short_group] > 0)
-            break;
-    }
-    return INFINITE;
+    Partition s = changing(given, near, journal);
+    s.require_record(i);
+    return regroup_around(s, near, i, journal);
 }
 
 double resplit(Grouping given, Neighbours near, Index i, Journal journal) {
-    Partition s{given};
-    Index a = s.label[i], b = -1;
-    for (Index j : near.row(i)) {
-        if (s.label[j] != a) {
-            b = s.label[j];
-            break;
-        }
-    }
-    if (b < 0 || s.free[0] == 0)
-        return INFINITE;
-    Index size = s.size[a], g = new_group(s);
-    double change = -s.leaving(i);
-    moved(s, journal, i, g);
-    while (s.size[g] < size) {
-        double best = INFINITE;
-        Index nearest = -1;
-        for (Index group : {a, b})
-            for (Index p = 0; p < s.size[group]; p++) {
-                double cost = s.joining(s.members[group][p], g);
-                if (cost < best) {
-                    best = cost;
-                    nearest = s.members[group][p];
-                }
-            }
-        change += best - s.leaving_or_alone(nearest);
-        moved(s, journal, nearest, g);
-    }
-    while (s.size[a] > 0 && s.size[b] > 0) {
-        Index j = s.members[a][s.size[a] - 1];
-        change += s.joining(j, b) - s.leaving_or_alone(j);
-        moved(s, journal, j, b);
-    }
-    return change;
+    Partition s = changing(given, near, journal);
+    s.require_record(i);
+    return resplit_pair(s, near, i, journal);
 }
 
 } // namespace shoal::ISA

@@ -3,18 +3,13 @@
 
 #include <algorithm>
 
+#include "distance.hpp"
+
 namespace shoal::ISA {
 
 namespace {
 
 constexpr double WORTHWHILE = 1e-9; // of the squared distances involved: less may be rounding
-
-double squared(const double *a, const double *b, Index d) {
-    double total = 0.0;
-    for (Index j = 0; j < d; j++)
-        total += (a[j] - b[j]) * (a[j] - b[j]);
-    return total;
-}
 
 struct Groups {
     Table X;
@@ -24,11 +19,14 @@ struct Groups {
 
     double count(Index g) const { return static_cast<double>(size[g]); }
 
-    void require_sizes() const {
+    void require_sizes(Integers chosen, Matrix<const Index> near) const {
         require(members.rows == size.size && centroids.rows == size.size && centroids.columns == X.columns,
                 "members, size and centroids must have a row for each group");
-        require(std::all_of(size.begin(), size.end(), [&](Index s) { return 0 <= s && s <= members.columns; }),
-                "a group must have room for its members");
+        require_indices(Integers(size), 0, members.columns + 1, "a group must have room for its members");
+        for (Index g = 0; g < size.size; g++)
+            require_indices(Integers(members.row(g).first(size[g])), 0, X.rows, "members must be records");
+        require_indices(chosen, 0, size.size, "groups must be among all");
+        require_indices(near, -1, size.size, "groups that are near must be among all");
     }
 
     // Compute the centroid of a group afresh.
@@ -43,10 +41,10 @@ struct Groups {
 
     // What a record in a group costs it less if it goes, and more if it comes.
     double leaving(const double *x, Index g) const {
-        return squared(x, centroids[g], X.columns) * count(g) / (count(g) - 1.0);
+        return squared_distance(x, centroids[g], X.columns) * count(g) / (count(g) - 1.0);
     }
     double joining(const double *x, Index g) const {
-        return squared(x, centroids[g], X.columns) * count(g) / (count(g) + 1.0);
+        return squared_distance(x, centroids[g], X.columns) * count(g) / (count(g) + 1.0);
     }
 
     // Make the best swap between groups a and b, or move from a to b; return whether there was one.
@@ -96,12 +94,13 @@ struct Groups {
 } // namespace
 
 Index improve_pairs(Table X, Matrix<Index> members, Span<Index> size, Matrix<double> centroids, Index k,
-                    Integers groups, Matrix<const Index> near) {
+                    Integers groups, Matrix<const Index> near, Watch watch) {
     Groups all{X, members, size, centroids};
-    all.require_sizes();
+    all.require_sizes(groups, near);
     require(near.rows == groups.size, "near must have a row for each of the groups");
+    require_k(k);
     Index changes = 0;
-    for (Index at = 0; at < groups.size; at++) {
+    for (Index at = 0; at < groups.size && !watch.stopped(); at++) {
         Index a = groups[at];
         for (Index b : near.row(at)) {
             if (b < 0 || b == a || size[a] == 0 || size[b] == 0)
@@ -115,13 +114,13 @@ Index improve_pairs(Table X, Matrix<Index> members, Span<Index> size, Matrix<dou
 }
 
 Index dissolve_groups(Table X, Matrix<Index> members, Span<Index> size, Matrix<double> centroids, Integers groups,
-                      Matrix<const Index> near) {
+                      Matrix<const Index> near, Watch watch) {
     Groups all{X, members, size, centroids};
     Index most = members.columns, dissolved = 0;
-    all.require_sizes();
+    all.require_sizes(groups, near);
     require(near.rows == groups.size * most, "near must have a row for each member that the groups can have");
     Buffer<Index> target(most);
-    for (Index at = 0; at < groups.size; at++) {
+    for (Index at = 0; at < groups.size && !watch.stopped(); at++) {
         Index g = groups[at];
         double gain = 0.0;
         for (Index p = 0; p < size[g]; p++) {
@@ -139,7 +138,7 @@ Index dissolve_groups(Table X, Matrix<Index> members, Span<Index> size, Matrix<d
                     target[p] = b;
                 }
             }
-            gain += squared(x, centroids[g], X.columns) - best;
+            gain += squared_distance(x, centroids[g], X.columns) - best;
         }
         if (!(gain > 0.0))
             continue;

@@ -21,7 +21,7 @@ double FileDistribution::ordered_distance(Integers code) const {
         if (until <= at)
             continue;
         // The values at .. until have i records of the class below them.
-        double level = static_cast<double>(i * n) / static_cast<double>(code.size);
+        double level = static_cast<double>(i) * static_cast<double>(n) / static_cast<double>(code.size);
         Index middle = std::lower_bound(below.begin() + at, below.begin() + until, level,
                                         [](Index records, double reached) { return static_cast<double>(records) < reached; }) -
                        below.begin();
@@ -57,13 +57,11 @@ namespace {
 template <class Distance>
 void of_each_class(Integers start, Integers code, Integers below, Span<double> distances, Distance distance) {
     require(distances.size == start.size - 1, "distances must have an element for each class");
-    require(below.size > 0 && std::all_of(code.begin(), code.end(), [&](Index v) { return 0 <= v && v < below.size; }),
-            "codes must be ranks of values in the file");
-    for (Index c = 0; c < distances.size; c++) {
-        require(0 <= start[c] && start[c] < start[c + 1] && start[c + 1] <= code.size,
-                "classes must follow each other, and have records");
+    require(below.size > 0, "the file must have values");
+    require_indices(code, 0, below.size, "codes must be ranks of values in the file");
+    require_starts(start, code.size, 1, "classes must follow each other, and have records");
+    for (Index c = 0; c < distances.size; c++)
         distances[c] = distance(code.from(start[c]).first(start[c + 1] - start[c]));
-    }
 }
 
 } // namespace

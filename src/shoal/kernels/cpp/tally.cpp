@@ -95,7 +95,7 @@ void Tally::average(Index count, Span<double> record) {
         else if (space.kinds[j] == MEAN)
             mean_of({&total[j * digits], 1, digits}, first, present[j], {&record[j], 1});
         else if (space.kinds[j] == MODE)
-            record[j] = static_cast<double>(winner[2 * starts[j] + 1]);
+            record[j] = space.levels[j] > 0 ? static_cast<double>(winner[2 * starts[j] + 1]) : NOT_A_NUMBER;
         else {
             Integers often{&frequency[starts[j]], space.levels[j]};
             if (space.kinds[j] == CONVEX_MEDIAN) {

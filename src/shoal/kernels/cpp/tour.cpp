@@ -118,6 +118,39 @@ void best_or_opt(Table X, Matrix<const Index> near, const Tour &tour, Index a, I
     }
 }
 
+// Reverse a stretch of the tour.
+void turn(const Tour &tour, Index start, Index length) {
+    Index n = tour.order.size, i = start, j = wrapped(start + length - 1, n);
+    Index *made = tour.turns[tour.made[0]++];
+    made[0] = start;
+    made[1] = length;
+    for (Index pair = 0; pair < length / 2; pair++) {
+        Index a = tour.order[i], b = tour.order[j];
+        tour.order[i] = b;
+        tour.order[j] = a;
+        tour.position[b] = i;
+        tour.position[a] = j;
+        i = wrapped(i + 1, n);
+        j = wrapped(j - 1, n);
+    }
+}
+
+// Take back all turns that are remembered: each is its own inverse.
+void take_back(const Tour &tour) {
+    while (tour.made[0] > 0) {
+        const Index *last = tour.turns[--tour.made[0]];
+        turn(tour, last[0], last[1]);
+        tour.made[0]--; // which this turn has added
+    }
+}
+
+// Exchange two stretches that lie one after the other.
+void swap(const Tour &tour, Index start, Index first, Index second) {
+    turn(tour, start, first + second);
+    turn(tour, start, second);
+    turn(tour, wrapped(start + second, tour.order.size), first);
+}
+
 // Make a move, and look again at the records whose edges it changes.
 void make(const Move &move, const Tour &tour, const Queue &queue) {
     Index n = tour.order.size, length = move.segment, at = tour.position[move.a], step = move.ahead ? 1 : -1;
@@ -130,7 +163,7 @@ void make(const Move &move, const Tour &tour, const Queue &queue) {
             start = wrapped(start + between, n);
             between = n - between;
         }
-        turn_round(tour, start, between);
+        turn(tour, start, between);
         return;
     }
     look_at(queue, record_at(tour, at - step));
@@ -138,15 +171,15 @@ void make(const Move &move, const Tour &tour, const Queue &queue) {
     Index first = move.ahead ? at : wrapped(at - length + 1, n);
     Index gap = wrapped(tour.position[move.after ? f : move.c] - first, n) - length; // up to where the segment must go
     if (2 * gap <= n - length) {
-        exchange(tour, first, length, gap);
+        swap(tour, first, length, gap);
         first = wrapped(first + gap, n);
     } else {
         gap = n - length - gap;
         first = wrapped(first - gap, n);
-        exchange(tour, first, gap, length);
+        swap(tour, first, gap, length);
     }
     if (move.ahead != move.after)
-        turn_round(tour, first, length);
+        turn(tour, first, length);
 }
 
 // The next number of a linear congruential generator (Knuth's MMIX), from 0 to below - 1.
@@ -155,40 +188,8 @@ Index drawn(std::uint64_t &state, Index below) {
     return static_cast<Index>(state >> 33) % below;
 }
 
-} // namespace
-
-void turn_round(Tour tour, Index start, Index length) {
-    Index n = tour.order.size, i = start, j = wrapped(start + length - 1, n);
-    Index *turn = tour.turns[tour.made[0]++];
-    turn[0] = start;
-    turn[1] = length;
-    for (Index pair = 0; pair < length / 2; pair++) {
-        Index a = tour.order[i], b = tour.order[j];
-        tour.order[i] = b;
-        tour.order[j] = a;
-        tour.position[b] = i;
-        tour.position[a] = j;
-        i = wrapped(i + 1, n);
-        j = wrapped(j - 1, n);
-    }
-}
-
-void undo(Tour tour) {
-    while (tour.made[0] > 0) {
-        const Index *turn = tour.turns[tour.made[0] - 1];
-        tour.made[0]--;
-        turn_round(tour, turn[0], turn[1]);
-        tour.made[0]--; // which this turn has added
-    }
-}
-
-void exchange(Tour tour, Index start, Index first, Index second) {
-    turn_round(tour, start, first + second);
-    turn_round(tour, start, second);
-    turn_round(tour, wrapped(start + second, tour.order.size), first);
-}
-
-double shorten(Table X, Matrix<const Index> near, Tour tour, Queue queue, Index reach) {
+// See `shorten` and `kick` of tour.hpp.
+double improve(Table X, Matrix<const Index> near, const Tour &tour, const Queue &queue, Index reach) {
     Index a = next_of(queue);
     Move move;
     best_two_opt(X, near, tour, a, reach, move);
@@ -198,11 +199,11 @@ double shorten(Table X, Matrix<const Index> near, Tour tour, Queue queue, Index 
     return move.gain;
 }
 
-std::pair<double, double> kick(Table X, Tour tour, Queue queue, Index start, Index first, Index second) {
+std::pair<double, double> disturb(Table X, const Tour &tour, const Queue &queue, Index start, Index first, Index second) {
     double before = 0.0, length = 0.0;
     for (Index at : {start, start + first, start + first + second})
         before += edge(X, record_at(tour, at - 1), record_at(tour, at));
-    exchange(tour, start, first, second);
+    swap(tour, start, first, second);
     for (Index at : {start, start + second, start + first + second}) {
         Index a = record_at(tour, at - 1), b = record_at(tour, at);
         length += edge(X, a, b);
@@ -212,10 +213,106 @@ std::pair<double, double> kick(Table X, Tour tour, Queue queue, Index start, Ind
     return {before - length, length};
 }
 
+// The border: the order and the positions of a tour must be each other's inverse, and there must be room for more turns.
+void require_tour(const Tour &tour, Index turns) {
+    Index n = tour.order.size;
+    require(n >= 1 && tour.position.size == n && tour.turns.columns == 2 && tour.made.size >= 1,
+            "a tour must have a position for each record, and turns");
+    require_indices(Integers(tour.order), 0, n, "a tour must have every record once");
+    for (Index at = 0; at < n; at++)
+        require(tour.position[tour.order[at]] == at, "a tour must have every record once");
+    require(0 <= tour.made[0] && tour.made[0] <= tour.turns.rows - turns, "there must be room for the turns of a tour");
+}
+
+void require_stretch(const Tour &tour, Index start, Index length) {
+    Index n = tour.order.size;
+    require(0 <= start && start < n && 0 <= length && length <= n, "a stretch must lie on the tour");
+}
+
+// Two stretches that lie one after the other.
+void require_stretches(const Tour &tour, Index start, Index first, Index second) {
+    require_stretch(tour, start, first);
+    require_stretch(tour, start, second);
+    require_stretch(tour, start, first + second);
+}
+
+// The records that wait must be in the queue, each once.
+void require_queue(const Queue &queue, Index n) {
+    require(queue.record.size == n && queue.waiting.size == n && queue.span.size >= 2,
+            "a queue must have room for every record");
+    require(0 <= queue.span[0] && queue.span[0] < n && 0 <= queue.span[1] && queue.span[1] <= n,
+            "a queue must lie in its ring");
+    Buffer<bool> seen(n, false);
+    Index waiting = 0;
+    for (Index flag : queue.waiting)
+        waiting += flag != 0;
+    for (Index at = 0; at < queue.span[1]; at++) {
+        Index x = queue.record[wrapped(queue.span[0] + at, n)];
+        require(0 <= x && x < n && !seen[x] && queue.waiting[x] != 0, "a queue must have records that wait, once");
+        seen[x] = true;
+    }
+    require(waiting == queue.span[1], "records that wait must be in the queue");
+}
+
+// No record may be its own neighbour: joining it to itself would seem to shorten the tour for ever.
+void require_neighbours(Matrix<const Index> near) {
+    require_indices(near, 0, near.rows, "neighbours must be records");
+    for (Index i = 0; i < near.rows; i++)
+        for (Index c : near.row(i))
+            require(c != i, "no record may be its own neighbour");
+}
+
+void require_records(Table X, const Tour &tour) {
+    require(X.rows == tour.order.size, "X must have a row for each record of the tour");
+}
+
+} // namespace
+
+void turn_round(Tour tour, Index start, Index length) {
+    require_tour(tour, 1);
+    require_stretch(tour, start, length);
+    turn(tour, start, length);
+}
+
+void undo(Tour tour) {
+    require_tour(tour, 0);
+    for (Index at = 0; at < tour.made[0]; at++)
+        require_stretch(tour, tour.turns[at][0], tour.turns[at][1]);
+    take_back(tour);
+}
+
+void exchange(Tour tour, Index start, Index first, Index second) {
+    require_tour(tour, 3);
+    require_stretches(tour, start, first, second);
+    swap(tour, start, first, second);
+}
+
+double shorten(Table X, Matrix<const Index> near, Tour tour, Queue queue, Index reach) {
+    Index n = tour.order.size;
+    require_tour(tour, 4);
+    require_records(X, tour);
+    require_queue(queue, n);
+    require(near.rows == n && near.columns >= 1, "near must have a row for each record of the tour");
+    require_neighbours(near);
+    require(queue.span[1] > 0, "a record must be waiting");
+    return improve(X, near, tour, queue, reach);
+}
+
+std::pair<double, double> kick(Table X, Tour tour, Queue queue, Index start, Index first, Index second) {
+    require_tour(tour, 3);
+    require_records(X, tour);
+    require_queue(queue, tour.order.size);
+    require_stretches(tour, start, first, second);
+    return disturb(X, tour, queue, start, first, second);
+}
+
 void shortened(Table X, Matrix<const Index> near, Index reach, Index kicks, Watch watch, Span<Index> order) {
     Index n = order.size;
     require(X.rows == n && near.rows == n, "X and near must have a row for each record of the tour");
     require(n >= 4 || kicks == 0, "a tour of fewer than 4 records cannot be kicked");
+    require(near.columns >= 1, "there must be neighbours");
+    require_neighbours(near);
+    require_permutation(order, "the tour must have every record once");
     Buffer<Index> position(n), turns((MOST_TURNS + 4) * 2), made(1, 0), record(n), waiting(n, 1), span(2);
     Tour tour{order, position, turns.matrix(MOST_TURNS + 4, 2), made};
     Queue queue{record, waiting, span};
@@ -227,7 +324,7 @@ void shortened(Table X, Matrix<const Index> near, Index reach, Index kicks, Watc
     span[1] = n;
     while (span[1] > 0 && !watch.stopped()) {
         watch.done(n - span[1]);
-        shorten(X, near, tour, queue, reach);
+        improve(X, near, tour, queue, reach);
         made[0] = 0;
     }
     // A kick exchanges two short stretches anywhere, drawn by a generator with a fixed seed; if the moves that follow do
@@ -239,15 +336,15 @@ void shortened(Table X, Matrix<const Index> near, Index reach, Index kicks, Watc
             break;
         watch.done(at * n / kicks);
         Index start = drawn(state, n), first = 1 + drawn(state, most), second = 1 + drawn(state, most);
-        auto [gain, length] = kick(X, tour, queue, start, first, second);
+        auto [gain, length] = disturb(X, tour, queue, start, first, second);
         while (span[1] > 0 && made[0] < MOST_TURNS)
-            gain += shorten(X, near, tour, queue, std::min(reach, KICK_REACH));
+            gain += improve(X, near, tour, queue, std::min(reach, KICK_REACH));
         while (span[1] > 0)
             next_of(queue);
         if (gain > WORTH * length)
             made[0] = 0;
         else
-            undo(tour);
+            take_back(tour);
     }
 }
 

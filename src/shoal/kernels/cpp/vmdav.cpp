@@ -103,7 +103,8 @@ void attach(Table X, Span<Index> labels, Integers order, Index first, Index digi
 void vmdav_tree(Table X, Index k, double gain, Watch watch, Span<Index> labels) {
     Index n = X.rows, d = X.columns, assigned = 0, formed = 0;
     require(labels.size == n, "labels must have an element for each row of X");
-    require(k >= 1, "k must be at least 1");
+    require(d >= 1, "records must have at least one column");
+    require_k(k);
     Matrix<const Index> bits{reinterpret_cast<const Index *>(X.data), n, d};
     auto [first, digits] = digit_range({bits.data, n * d});
     Buffer<Index> place(n), order(n), records(k - 1), total(d * digits, 0);
@@ -115,7 +116,7 @@ void vmdav_tree(Table X, Index k, double gain, Watch watch, Span<Index> labels) 
     Search search;
     std::fill(labels.begin(), labels.end(), -1);
     while (n - assigned >= k) {
-        Blocks store = plant(remaining(X, labels, n - assigned), d, place);
+        Blocks store = plant(remaining(X, labels, n - assigned), d, place, watch);
         measure_from(store, centroid.data());
         Index enough = std::max(k, (n - assigned) / 2);
         while (n - assigned >= enough) {
@@ -123,11 +124,13 @@ void vmdav_tree(Table X, Index k, double gain, Watch watch, Span<Index> labels) 
                 return;
             Index start = assigned;
             Index lane = farthest_from_centre(store, centroid.data(), 0.0).lane;
+            require(lane >= 0, "distances must be numbers");
             Index x = store.record[lane];
             remove(store, lane);
             order[assigned] = x;
             if (k > 1)
                 nearest_in_tree(store, lane, X[x], nearest, search);
+            nearest.require_full();
             for (Index at = 0; at < k - 1; at++) {
                 order[assigned + 1 + at] = records[at];
                 remove(store, place[records[at]]);
@@ -138,6 +141,7 @@ void vmdav_tree(Table X, Index k, double gain, Watch watch, Span<Index> labels) 
             while (assigned - start < 2 * k - 1 && assigned < n) {
                 Neighbour inside = around.nearest_outside(assigned - start);
                 x = inside.record;
+                require(x >= 0, "distances must be numbers");
                 Neighbour outside = around.nearest_to_other(store, x);
                 if (!(std::sqrt(inside.distance) < gain * std::sqrt(outside.distance)))
                     break;

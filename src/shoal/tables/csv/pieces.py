@@ -33,7 +33,7 @@ from shoal.tables.declared_codes import Codes, blank, is_code
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
 from shoal.tables.table import Table
-from shoal.tables.text_values import as_type, find_decimal, infer, one_chunk, without_words
+from shoal.tables.text_values import as_type, find_decimal, one_chunk, without_words
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
 _PIECE = 1 << 18  # bytes that are parsed at a time; Arrow reads up to 32 times as many ahead
@@ -148,8 +148,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     if csv.decimal is None and dialect.delimiter != "," and any(b"," in block for block in blocks()):
         decimal = find_decimal(source.pieces(names, _ROWS))
     cells = (without_words(one_chunk(column), csv.missing) for column in first.columns)
-    values = (infer(column, decimal) for column in cells)
-    refuse_record_as_header(zip(names, values, strict=True), decimal, path)
+    refuse_record_as_header(zip(names, cells, strict=True), decimal, path)
     return replace(source, dialect=replace(dialect, decimal=decimal))
 
 

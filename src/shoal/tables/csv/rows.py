@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.quoting import in_records
-from shoal.tables.text_values import is_like_name
+from shoal.tables.text_values import infer, is_like_name, may_be_value
 from shoal.text import counted
 
 HINT = "set --delimiter and --quote"
@@ -90,8 +90,8 @@ def refuse_ragged(ragged: list[pacsv.InvalidRow], path: Path, width: int) -> Non
 
 def refuse_record_as_header(columns: Iterable[tuple[str, Array]], decimal: str, path: Path) -> None:
     """Refuse a first row that names columns by what looks like a value among the values of that column."""
-    for position, (name, values) in enumerate(columns, start=1):
-        if is_like_name(values, name, decimal):
+    for position, (name, cells) in enumerate(columns, start=1):
+        if may_be_value(name) and is_like_name(infer(cells, decimal), name, decimal):
             raise DataError(
                 f"'{path}': the first row looks like a record, in column {position} at least; the first row must name "
                 "the columns, and a year or another number needs a letter in such a name, as in y2019"

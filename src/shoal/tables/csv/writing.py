@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.tables.arrow import Array, pc
+from shoal.tables.arrow import Array, empty_text, pc
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.dataframes import column_of
 from shoal.tables.dtypes import has_text, inner, is_text
@@ -41,7 +41,7 @@ def write_csv(table: Table, path: Path) -> None:
         refuse_misread(column, name, dialect.decimal)
         columns.append(table.spelling[name] if name in table.spelling else with_word(column, name, dialect))
     with path.open("wb") as file:
-        file.write(csv_lines([pa.array([name]) for name in arrow.column_names], dialect))
+        file.write(csv_lines([pa.array([name], pa.string()) for name in arrow.column_names], dialect))
         for start in range(0, arrow.num_rows, _BATCH):
             file.write(csv_lines([column.slice(start, _BATCH) for column in columns], dialect))
 
@@ -90,7 +90,7 @@ def csv_lines(columns: list[Array], dialect: Dialect) -> memoryview:
 def _quoted(text: Array, dialect: Dialect) -> Array:
     quote = dialect.quote
     special = "".join(re.escape(mark) for mark in (dialect.delimiter, quote, "\r", "\n"))
-    needed = pc.or_(pc.match_substring_regex(text, f"[{special}]"), pc.equal(text, ""))
+    needed = pc.or_(pc.match_substring_regex(text, f"[{special}]"), pc.equal(text, empty_text()))
     if pc.any(needed).as_py():
         inside = pc.replace_substring(text, quote, quote * 2)
         text = pc.if_else(needed, joined(quote, inside, quote), text)

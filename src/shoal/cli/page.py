@@ -11,7 +11,7 @@ from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
 
 
-def app(
+def app_command(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help=f"Files that the page opens without an upload ({FILES}).", show_default=False),
@@ -31,7 +31,7 @@ def app(
     ] = False,
     upload_limit: Annotated[str, typer.Option(help="Maximum size of an uploaded file.", metavar="SIZE")] = "2GB",
 ) -> None:
-    """Serve a page to protect files in a browser, on this machine, for anyone with the token that is shown."""
+    """Run `shoal app`."""
     certificate = _certificate(tls_cert, tls_key)
     _refuse_open_host(host, certificate is not None, insecure)
     limit = _bytes(upload_limit)

@@ -1,0 +1,42 @@
+// What is asked of groups: a diversity of every confidential attribute, and a distance from the file of at most t.
+#pragma once
+
+#include <vector>
+
+#include "file_distribution.hpp"
+#include "secrets.hpp"
+
+namespace shoal::ISA {
+
+// The border: attributes of so many records, or none.
+void require_attributes(const Attributes &attributes, Index records);
+
+class Demand {
+  public:
+    // Diversity is not asked for if its l is 0, a distance if t is infinite. A diversity may be `slack` below l.
+    Demand(const Attributes &attributes, const LDiversity &wanted, double slack, double t);
+
+    Index attributes() const { return given.codes.rows; }
+
+    // The rank of the value of attribute a that record i has.
+    Index code(Index a, Index i) const { return given.codes[a][i]; }
+
+    // How far a group is from what is asked: by the values it lacks, then by its distance; -1 if it satisfies.
+    double severity(Integers members);
+
+    // Whether a group satisfies what is asked of attribute a; its ranks are given in order.
+    bool satisfies(Index a, Integers codes);
+
+  private:
+    // What a group lacks of the diversity of attribute a, and its distance from the file; its ranks are in order.
+    double lacking(Index a, Integers codes);
+    double distance(Index a, Integers codes) const;
+
+    Attributes given;
+    LDiversity wanted;
+    double slack, t;
+    std::vector<FileDistribution> files;
+    Buffer<Index> ranks, counts; // scratch
+};
+
+} // namespace shoal::ISA

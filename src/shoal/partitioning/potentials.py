@@ -1,0 +1,139 @@
+"""Lower bounds from dual values of records, found without a linear program.
+
+In the set-partitioning model of microaggregation every group of k to 2k - 1 records has a variable and every record a
+dual value. Dual values of which no group has more than its SSE add up to a lower bound on the SSE of every partition.
+
+- *Shares* share the squared distance of every pair out between its two records. A subgradient method finds a division
+  at which the least that each record could take adds up to much (`matched_shares`).
+- *Potentials* p_i give the dual values p_i + min over G with i of (SSE(G) - p(G)) / |G|, whatever p is; their sum is at
+  most that of the linear relaxation, and reaches it. They are raised from the shares along a subgradient, looking at
+  groups of near neighbours only. Pricing then searches among all groups, so that the bound holds for all of them; the
+  groups that it finds to cost less than their dual values are kept, and so on (`raised`).
+
+References
+----------
+.. [1] M. Held, P. Wolfe and H. P. Crowder, "Validation of subgradient optimization", Mathematical Programming 6 (1974)
+   62-88.
+.. [2] F. Barahona and R. Anbil, "The volume algorithm: producing primal solutions with a subgradient method",
+   Mathematical Programming 87 (2000) 385-399 (subgradients in place of column generation for set partitioning).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.kernels.matching_bound import matching_shares
+from shoal.kernels.potentials import raise_potentials
+from shoal.kernels.types import Floats, Integers
+from shoal.partitioning.column_generation import MARGIN, dual_bound, nearest_sums, search
+from shoal.partitioning.neighbours import neighbours
+from shoal.partitioning.set_partitioning import Groups, joined
+
+# Shares: neighbours listed for k = 1; steps and their lengths. More neighbours or steps gain less than half a percent.
+PAIRED, PAIRED_LARGE, SMALL = 6, 4, 5_000
+MATCHING = 300, 16.0, 0.1
+PAIRS = 6_000_000  # listed at most, 40 bytes each
+
+# Potentials: steps and their lengths, at first and after every pricing; neighbours listed, and groups looked at for
+# each record in a step.
+FIRST = 120, 0.5, 0.02
+AGAIN = 40, 0.1, 0.01
+LISTED = 24
+LOOKED_AT, LOOKED_AT_LARGE = 200, 40
+
+COMPLETE_K = 6  # up to which pricing is complete at potentials; beyond, at a point between shares and potentials
+BLEND = 0.25  # how far from the shares to the potentials pricing begins for larger k
+NODES = 2_000, 2_000_000  # of the search of pricing from one record, at first and at most
+ROUNDS, IDLE = 60, 4  # of pricing at most, and at the end without a gain
+GAIN = 1e-4
+
+
+@dataclass(frozen=True)
+class DualValues:
+    """Dual values of records and the bound that they prove."""
+
+    values: Floats
+    bound: float
+    complete: bool  # whether more time could not raise the bound by much
+
+
+def matched_shares(X: Floats, k: int, watch: Integers) -> Floats | None:
+    """Return what every record adds at least to the SSE of any partition; None if stopped or too large."""
+    n = len(X)
+    listed = min((PAIRED if n <= SMALL else PAIRED_LARGE) * k, PAIRS // n, n - 1)
+    if listed < 2 * k - 2:
+        return None
+    near = neighbours(X, listed, watch)
+    if watch[1] != 0:
+        return None
+    start, other, twin, apart = paired(X, near)
+    farthest = X[near[:, -1]] - X
+    reach = np.einsum("ij,ij->i", farthest, farthest) if listed < n - 1 else np.full(n, np.inf)
+    shares = matching_shares(k, start, other, twin, apart, reach, *MATCHING, watch)
+    return shares if np.isfinite(shares[0]) else None
+
+
+def paired(X: Floats, near: Integers) -> tuple[Integers, Integers, Integers, Floats]:
+    """List the pairs of each record with its neighbours, and with those whose neighbour it is.
+
+    Returns
+    -------
+    start, other, twin, apart
+        As for `shoal.kernels.matching_bound.matching_shares`.
+    """
+    n, m = near.shape
+    record = np.repeat(np.arange(n), m)
+    low, high = np.minimum(record, near.ravel()), np.maximum(record, near.ravel())
+    low, high = np.divmod(np.unique(low * n + high), n)
+    difference = X[low] - X[high]
+    distance = np.einsum("ij,ij->i", difference, difference)
+    pairs = len(low)
+    order = np.argsort(np.concatenate([low, high]), kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(2 * pairs)
+    twin = place[(order + pairs) % (2 * pairs)]
+    start = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(low, minlength=n) + np.bincount(high, minlength=n), out=start[1:])
+    return start, np.concatenate([high, low])[order], twin, np.concatenate([distance, distance])[order]
+
+
+def raised(X: Floats, k: int, shares: Floats, stop: Integers, steps: float = np.inf) -> DualValues:
+    """Raise dual values from shares, and certify them by pricing; n >= 2k.
+
+    What is returned after ``stop[1]`` was set is valid. No further round begins once so many `steps` have been allowed:
+    limited by steps alone, the result depends on nothing but the arguments.
+    """
+    n = len(X)
+    best = DualValues(shares, float(shares.sum()) * (1 - MARGIN), complete=False)
+    near = nearest_sums(X, 2 * k - 2, stop)
+    lists = neighbours(X, max(LISTED, k - 1), stop)  # or no group of k could be found, and duals be infinite
+    scale = (shares + shares[lists].mean(axis=1)) / 2  # a record that has equals may have no share, but a potential
+    pool = Groups(np.zeros((0, 2 * k - 1), np.int64), np.zeros(0))
+    potentials, ascent = shares.copy(), FIRST
+    look, blend = (LOOKED_AT, 1.0) if k <= COMPLETE_K else (LOOKED_AT_LARGE, BLEND)
+    nodes, idle, allowed, last = NODES[0], 0, 0.0, 0.0
+    threshold = -1e-6 * best.bound / n
+    for _ in range(ROUNDS):
+        if stop[1] != 0 or idle == IDLE or (allowed > 0 and allowed >= steps):
+            break
+        duals, _ = raise_potentials(X, k, near, lists, pool.members, pool.costs, scale, potentials, *ascent, look, stop)
+        potentials = duals.copy()
+        between = shares + blend * (duals - shares)
+        found, lowest = search(X, k, between, near, threshold, nodes, stop)
+        if stop[1] != 0:
+            break
+        allowed += n * (nodes + ascent[0] * look)
+        bound, claimed = dual_bound(k, between, lowest), float(between.sum())
+        idle = 0 if bound > min(best.bound, last) * (1 + GAIN) else idle + 1
+        last = bound
+        if bound > best.bound:
+            best = DualValues(between, bound, complete=False)
+        pool, ascent = joined([pool, found]), AGAIN
+        if bound >= claimed * (1 - GAIN):  # pricing was complete, and nothing or little was found
+            blend = min(1.5 * blend, 1.0)
+        elif not len(found) or bound < 0.97 * claimed:  # the search was given up where it mattered
+            if nodes < NODES[1]:
+                nodes, idle = 4 * nodes, 0
+            else:
+                blend *= 0.7
+    return DualValues(best.values, best.bound, complete=idle == IDLE)
