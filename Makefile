@@ -7,6 +7,9 @@ INSTALLED := $(VENV)/installed
 COMPLETE := $(VENV)/complete
 BUILD := build/kernels
 KERNELS := $(BUILD)/built
+# scikit-build-core's import hook comes before PYTHONPATH, so that sanitized kernels and other worktrees would not be
+# the ones that run: a plain path in its place.
+PLAIN_PATH = for path in $(VENV)/lib/python3*/site-packages/*shoal*.pth; do echo "$(abspath src)" >"$$path"; done
 CORE := not slow and not app and not browser and not docs and not faults and not file and not fuzz \
   and not processes and not spark
 
@@ -122,10 +125,12 @@ $(KERNELS): CMakeLists.txt $(wildcard src/shoal/kernels/cpp/*) $(CREATED)
 
 $(INSTALLED): pyproject.toml | $(KERNELS)
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[demo,report]"
+	@$(PLAIN_PATH)
 	@touch $@
 
 $(COMPLETE): pyproject.toml | $(KERNELS)
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[all]" --group dev
+	@$(PLAIN_PATH)
 	@touch $(INSTALLED) $@
 
 clean:

@@ -16,5 +16,7 @@ cp -r src/shoal "$build/src/shoal"
 cp "$build"/_native.*.so "$build/src/shoal/kernels/"
 # Python itself is not instrumented: the runtime, and the library that throws, come first; what Python keeps is no leak.
 runtime="$(c++ -print-file-name="lib${sanitizers:0:1}san.so") $(c++ -print-file-name=libstdc++.so)"
+export PYTHONPATH=$build/src
+"$bin/python" -c "import shoal; assert shoal.__file__.startswith('$build'), shoal.__file__"  # not the usual kernels
 LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=report_signal_unsafe=0 \
-  PYTHONPATH=$build/src PYTHONMALLOC=malloc "$bin/python" "$@"
+  PYTHONMALLOC=malloc "$bin/python" "$@"
