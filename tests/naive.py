@@ -3,7 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -636,3 +638,40 @@ def _ordered(one, sign, two, levels, written) -> bool:
     if isinstance(one, str):
         one, two = levels.index(one), levels.index(two)
     return {"<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}[sign]
+
+
+def matches(a: list[int], b: list[int]) -> bool:
+    """Whether two keys are alike where neither misses a value, written 0."""
+    return all(x == y or x == 0 or y == 0 for x, y in zip(a, b, strict=True))
+
+
+def individual_risk(f: int, F: float) -> float:
+    """Benedetti & Franconi's risk of a record, as printed, in exact fractions but for the logarithm."""
+    if f >= F:
+        return 1 / f
+    p = Fraction(f) / Fraction(F)
+    if f > 2:
+        return float(p / (f - (1 - p)))
+    odds, log = p / (1 - p), Fraction(log_of(1 / p))
+    return float(odds * log if f == 1 else odds - odds * odds * log)
+
+
+def log_of(x: Fraction) -> Decimal:
+    """Natural logarithm to 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        return (Decimal(x.numerator) / Decimal(x.denominator)).ln()
+
+
+def minimal_sample_uniques(codes: list[list[int]]) -> list[set[tuple[int, ...]]]:
+    """For each record the sets of attributes, none of them spare, in which its values are known and nobody else's."""
+    n, d = len(codes), len(codes[0])
+    found: list[set[tuple[int, ...]]] = [set() for _ in range(n)]
+    for size in range(1, d + 1):
+        for attributes in combinations(range(d), size):
+            counts = Counter(tuple(record[j] for j in attributes) for record in codes)
+            for i, record in enumerate(codes):
+                values = tuple(record[j] for j in attributes)
+                if counts[values] == 1 and 0 not in values and not any(set(s) <= set(attributes) for s in found[i]):
+                    found[i].add(attributes)
+    return found

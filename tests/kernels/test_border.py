@@ -28,6 +28,7 @@ LABELS = np.repeat(np.arange(4), 3)
 NEAR = np.argsort(((X[:, None] - X) ** 2).sum(axis=2), axis=1)[:, 1:6]
 STARTS = np.array([0, 3, 6, 12])
 ORDER = rng.permutation(N)
+KEYS = np.column_stack([np.arange(N) % 4, np.arange(N) % 5 + 1, np.arange(N) // 2 + 1])
 BITS = np.ascontiguousarray(X).view(np.int64)
 
 
@@ -197,6 +198,13 @@ CALLS: dict[str, Callable[[], list[Any]]] = {
     "shorten": lambda: [X, NEAR, tour(), queue(), 100],
     "shortened": lambda: [X, NEAR, 100, 5, watch(), ORDER.copy()],
     "squared_distances": lambda: [numbers(D * 8), X[0].copy(), numbers(8)],
+    "matching_sums": lambda: [
+        KEYS.astype(np.int32),
+        KEYS[::-1].astype(np.int32),
+        np.ones((N, 2)),
+        watch(),
+        numbers(N, 2),
+    ],
     "matching_shares": lambda: [K, *PAIRS, np.ones(N), 5, 1.0, 0.1, watch(), numbers(N)],
     "raise_potentials": lambda: [
         X,
@@ -215,6 +223,15 @@ CALLS: dict[str, Callable[[], list[Any]]] = {
         numbers(N),
     ],
     "squared_error": lambda: [space(), ORDER, STARTS, watch()],
+    "suda2": lambda: [
+        KEYS.astype(np.int32),
+        np.ones(N, bool),
+        np.array([2.0, 1.0, 1.0]),
+        watch(),
+        numbers(N),
+        numbers(N, D),
+        whole(D),
+    ],
     "sum_in_leaves": lambda: [*CELLS, np.array([-1, 0, 1]), watch(), whole(2), whole(2, D)],
     "sum_of": lambda: [BITS, 0, whole(D, 40)],
     "sum_of_products": lambda: [X, watch(), whole(6, 40)],
@@ -269,8 +286,8 @@ INDICES = [
     ("raise_potentials", 3), ("raise_potentials", 4),
     ("regroup", 2), ("resplit", 1), ("resplit", 2), ("ruin", 1), ("ruin", 2), ("savings", 2), ("shorten", 1),
     ("shorten", 2, 0), ("shorten", 2, 1), ("shorten", 3, 0), ("shortened", 1), ("shortened", 5), ("squared_error", 1),
-    ("squared_error", 2), ("sum_in_leaves", 5), ("swap", 1), ("swap", 2), ("swapping", 1), ("swapping", 2),
-    ("synthesise", 3), ("synthesise", 4), ("turn_round", 1), ("turn_round", 2), ("unrolled", 0), ("unrolled", 1),
+    ("squared_error", 2), ("suda2", 0), ("sum_in_leaves", 5), ("swap", 1), ("swap", 2), ("swapping", 1),
+    ("swapping", 2), ("synthesise", 3), ("synthesise", 4), ("turn_round", 1), ("turn_round", 2), ("unrolled", 0), ("unrolled", 1),
     ("vmdav_tree", 1),
 ]  # fmt: skip
 

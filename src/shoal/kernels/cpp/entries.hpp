@@ -22,6 +22,8 @@
 #include "pricing.hpp"
 #include "refine.hpp"
 #include "seam_moves.hpp"
+#include "suda2.hpp"
 #include "t_closeness.hpp"
 #include "tour.hpp"
 #include "vmdav.hpp"
+#include "wildcards.hpp"

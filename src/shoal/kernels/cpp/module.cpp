@@ -169,6 +169,8 @@ NB_MODULE(_native, m) {
     KERNEL(dissolve_groups);
     KERNEL(improve_pairs);
 
+    KERNEL(suda2);
+
     KERNEL(distances_from_file);
     KERNEL(ordered_distances);
 
@@ -180,4 +182,6 @@ NB_MODULE(_native, m) {
     KERNEL(undo);
 
     KERNEL(vmdav_tree);
+
+    KERNEL(matching_sums);
 }

@@ -1,0 +1,130 @@
+// Sums over rows that match where a missing value stands for any value.
+#include "wildcards.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace shoal::ISA {
+
+namespace {
+
+using Codes = Matrix<const std::int32_t>;
+using Set = std::uint32_t; // of columns
+
+constexpr std::uint64_t GOLDEN = 0x9E3779B97F4A7C15; // 2^64 / golden ratio: a multiplication spreads neighbouring keys
+
+// Rows that have values in the same columns.
+struct Pattern {
+    Set known;
+    std::vector<Index> rows;
+};
+
+std::vector<Pattern> patterns_of(Codes codes) {
+    std::map<Set, std::vector<Index>> rows; // sorted: sums must not depend on anything but the rows
+    for (Index i = 0; i < codes.rows; i++) {
+        Set known = 0;
+        for (Index j = 0; j < codes.columns; j++)
+            known |= Set{codes[i][j] != 0} << j;
+        rows[known].push_back(i);
+    }
+    std::vector<Pattern> found;
+    for (auto &[known, those] : rows)
+        found.push_back({known, std::move(those)});
+    return found;
+}
+
+// The rows of a pattern by their values in some columns: sums for each combination.
+class Sums {
+  public:
+    Sums(Codes codes, Set columns, const std::vector<Index> &rows, Table values, Watch watch)
+        : codes(codes), values(values.columns), sums(static_cast<Index>(rows.size()) * values.columns, 0.0) {
+        for (Index j = 0; j < codes.columns; j++)
+            if (columns >> j & 1)
+                compared.push_back(j);
+        while (Index{1} << bits < 2 * static_cast<Index>(rows.size()))
+            bits++;
+        places = Buffer<Index>(Index{1} << bits, -1);
+        row_of.reserve(rows.size());
+        for (Index row : rows) {
+            if (watch.stopped_at(row))
+                return;
+            Index &place = places[probe(codes[row])];
+            if (place < 0) {
+                place = static_cast<Index>(row_of.size());
+                row_of.push_back(row);
+            }
+            for (Index v = 0; v < this->values; v++)
+                sums[place * this->values + v] += values[row][v];
+        }
+    }
+
+    // Add what rows with the values of this one have.
+    void add(const std::int32_t *asked, double *into) const {
+        Index place = places[probe(asked)];
+        for (Index v = 0; place >= 0 && v < values; v++)
+            into[v] += sums[place * values + v];
+    }
+
+  private:
+    // The place of a combination in the table, or the free one where it would be.
+    Index probe(const std::int32_t *row) const {
+        std::uint64_t hash = 0;
+        for (Index j : compared)
+            hash = (hash ^ static_cast<std::uint32_t>(row[j])) * GOLDEN, hash ^= hash >> 29;
+        Index last = (Index{1} << bits) - 1;
+        Index at = static_cast<Index>((hash * GOLDEN) >> (64 - bits));
+        while (places[at] >= 0 && !alike(codes[row_of[static_cast<std::size_t>(places[at])]], row))
+            at = (at + 1) & last;
+        return at;
+    }
+
+    bool alike(const std::int32_t *a, const std::int32_t *b) const {
+        for (Index j : compared)
+            if (a[j] != b[j])
+                return false;
+        return true;
+    }
+
+    Codes codes;
+    Index values;
+    std::vector<Index> compared; // columns
+    int bits = 1;
+    Buffer<Index> places{0};    // where in `row_of` and `sums` a combination is
+    std::vector<Index> row_of; // a row with each combination
+    Buffer<double> sums;
+};
+
+} // namespace
+
+void matching_sums(Codes asked, Codes rows, Table values, Watch watch, Matrix<double> sums) {
+    require(asked.columns == rows.columns && 1 <= rows.columns && rows.columns <= 32,
+            "asked and rows must have the same number of columns, 1 to 32");
+    require(values.rows == rows.rows && sums.rows == asked.rows && sums.columns == values.columns,
+            "values must have a row for each row, and sums one for each row asked");
+    std::fill(sums.data, sums.data + sums.rows * sums.columns, 0.0);
+    std::vector<Pattern> asking = patterns_of(asked), answering = patterns_of(rows);
+    for (const Pattern &there : answering) {
+        // What both know is the same for many patterns that ask: each table is made once.
+        std::vector<Set> common;
+        for (const Pattern &here : asking)
+            common.push_back(here.known & there.known);
+        std::sort(common.begin(), common.end());
+        common.erase(std::unique(common.begin(), common.end()), common.end());
+        for (Set columns : common) {
+            if (watch.stopped())
+                return;
+            Sums found(rows, columns, there.rows, values, watch);
+            for (const Pattern &here : asking)
+                if ((here.known & there.known) == columns)
+                    for (Index row : here.rows) {
+                        if (watch.stopped_at(row))
+                            return;
+                        found.add(asked[row], sums[row]);
+                    }
+        }
+    }
+}
+
+} // namespace shoal::ISA
