@@ -43,6 +43,7 @@ run("sweep", "people.csv", "-k", "3-5", *roles)
 run("edits", "people.csv", "rules.txt")
 run("check", "masked-csv.csv", "-k", "3", *quasi, "--edits", "rules.txt")
 run("assess", "people.csv", "masked-csv.csv", *quasi)
+run("risk", "people.csv", "--keys", "region,age", "--weights", "wages")
 run("demo")
 large = {"input": "masked-parquet.parquet", "output": "large.parquet", "scale": {"block_size": 20}}
 protect_file(Plan(k=3, quasi=["age"], publish="rest", **large))

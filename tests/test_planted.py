@@ -26,6 +26,8 @@ COMMANDS = {
     "sweep": ["sweep", "data.csv", "-k", "3-6", *ROLES, "--report", "sweep.html"],
     "sweep, files": ["sweep", "data.csv", "-k", "5-6", "--methods", "tour", *ROLES, "-o", "masked-{k}.csv"],
     "assess": ["assess", "data.csv", "other.csv", "--quasi", "age,income", "--confidential", "illness,debt"],
+    "risk": ["risk", "data.csv", "--keys", "name,age,income,illness,debt", "--records", "--by-level", "--json"],
+    "risk, refused": ["risk", "data.csv", "--keys", "age", "--weights", "name"],
     "check": ["check", "data.csv", "-k", "5", "--quasi", "age,income"],
     "check rules": ["check", "data.csv", "-k", "2", "--quasi", "name", "--edit", "debt <= 1000"],
     "no numbers": [

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.evidence.assess import assess
     from shoal.evidence.check import check
     from shoal.evidence.edits import rules
+    from shoal.evidence.risk import Risk, risk
     from shoal.evidence.roles import Roles, roles
     from shoal.evidence.sweep import Sweep, sweep
     from shoal.partitioning import partition
@@ -39,6 +40,8 @@ _HOMES = {
     "Release": "release",
     "protect": "release",
     "protect_file": "release",
+    "Risk": "evidence.risk",
+    "risk": "evidence.risk",
     "Roles": "evidence.roles",
     "roles": "evidence.roles",
     "rules": "evidence.edits",
@@ -55,6 +58,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Release",
+    "Risk",
     "Roles",
     "ShoalError",
     "Sweep",
@@ -64,6 +68,7 @@ __all__ = [
     "partition",
     "protect",
     "protect_file",
+    "risk",
     "roles",
     "rules",
     "sweep",

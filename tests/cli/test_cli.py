@@ -182,7 +182,7 @@ def test_what_nobody_thought_of_is_no_traceback_and_no_value(run, people, monkey
     assert "4711" not in err
 
 
-@pytest.mark.parametrize("command", ["protect", "roles", "sweep", "edits", "check", "assess", "demo"])
+@pytest.mark.parametrize("command", ["protect", "roles", "risk", "sweep", "edits", "check", "assess", "demo"])
 def test_every_command_has_an_example_in_its_help(run, command):
     code, out, _ = run(command, "--help")
     assert code == 0

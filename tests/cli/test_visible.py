@@ -46,6 +46,7 @@ def test_no_name_writes_to_the_screen_on_any_command_and_files_keep_the_true_one
         ["protect", "odd.parquet", "-k", 5, "--quasi", odd, "--type", f"{odd}=continuous", "-o", "again.parquet"],
         ["check", "masked.parquet", *options],
         ["assess", "odd.parquet", "masked.parquet", "--quasi", "age,inc"],
+        ["risk", "odd.parquet", "--keys", f"age,{odd}", "--by-level", "--records"],
         ["sweep", "odd.parquet", "-k", "3", "--quasi", "age,inc"],
         ["check", f"{odd}.csv", *options],
         ["edits", "odd.parquet", odd],

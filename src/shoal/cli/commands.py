@@ -32,6 +32,13 @@ SUMMARIES = {
         "Propose a role, a type and missing-value codes for every column, with reasons; no value is shown.",
         "data.csv -o plan.toml",
     ),
+    "risk": Summary(
+        "risk:risk_command",
+        "Measure the risk of a file before masking: how rare combinations of key variables are in the sample and, by "
+        "its weights, in the population.\n\n"
+        "Individual and household risk, SUDA2 and DIS, k-map; no value is shown. After masking use assess.",
+        "data.csv --keys age,sex,region --weights w --household hid",
+    ),
     "sweep": Summary(
         "sweep:sweep_command",
         "Show loss and measured risk for every k, and name the k that meets limits (exit 1 if none does).\n\n"

@@ -1,6 +1,7 @@
 """Risk in the population, before masking, from how often keys occur in the sample and, by its weights, out there.
 
-A key is a combination of values of the key variables. Values of keys are numbered from 1; 0 is a missing value, which stands for any value.
+A key is a combination of values of the key variables. Values are numbered from 1; 0 is a missing value, which stands
+for any value.
 """
 
 from collections.abc import Sequence

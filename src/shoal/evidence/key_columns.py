@@ -1,0 +1,104 @@
+"""Columns as numbers of their values, for counting combinations: keys of a sample and a population, households."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.tables import Table
+from shoal.tables.arrow import Array, pc
+from shoal.tables.attributes import has_categories, plain_values, without_declared
+from shoal.tables.dtypes import inner, is_number, is_text
+from shoal.text import counted
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class KeyColumn:
+    """A key variable: its values in order, and the number of each record's value."""
+
+    name: str
+    levels: Array
+    codes: Integers  # (n,) from 1; 0 where the value is missing
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values are numbers, codes among them."""
+        return is_number(self.levels.type)
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which records miss the value."""
+        return np.equal(self.codes, 0)
+
+    def codes_in(self, other: Table, what: str) -> Integers:
+        """Return the numbers of these values in a column of the same name of another table.
+
+        Values that do not occur here share one number.
+        """
+        values = _values(other, self.name, what)
+        ours, theirs = self.levels, values
+        if _kind(ours.type) != _kind(theirs.type):
+            raise DataError(
+                f"column '{self.name}' holds {_kind(ours.type)} in the data and {_kind(theirs.type)} in {what}. Store "
+                "it as the same type in both."
+            )
+        if ours.type != theirs.type:
+            common = pa.float64() if self.is_number else ours.type
+            try:
+                ours, theirs = ours.cast(common, safe=False), theirs.cast(common, safe=False)
+            except pa.ArrowInvalid:
+                raise DataError(
+                    f"column '{self.name}' of {what} cannot be compared with the data. Store it as {common} in both."
+                ) from None
+        places = pc.index_in(theirs, value_set=ours).fill_null(len(ours)).to_numpy(zero_copy_only=False)
+        missing = theirs.is_null().to_numpy(zero_copy_only=False)
+        return np.where(missing, 0, places.astype(np.int64) + 1)
+
+
+def key_column(table: Table, name: str) -> KeyColumn:
+    """Return the values of a column numbered in their order; NaN and declared missing codes are missing values."""
+    encoded = _values(table, name, "the data").dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    rank = np.empty(len(order), np.int64)
+    rank[order.to_numpy(zero_copy_only=False)] = np.arange(1, len(order) + 1)
+    places = encoded.indices.fill_null(len(order)).to_numpy(zero_copy_only=False)
+    return KeyColumn(name, encoded.dictionary.take(order), np.append(rank, 0)[places])
+
+
+def household_codes(table: Table, name: str) -> Integers:
+    """Return the number of each record's household, from 0; a record without one is refused."""
+    found = key_column(table, name)
+    if (count := int(found.missing.sum())) > 0:
+        first = int(np.argmax(found.missing)) + 1
+        raise DataError(
+            f"column '{name}' has no household in {counted(count, 'record')} (first: record {first}). Fill it in, or "
+            "leave out --household."
+        )
+    return found.codes - 1
+
+
+def _values(table: Table, name: str, what: str) -> Array:
+    column = without_declared(table, name)
+    kind = inner(column.type)
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if not has_categories(kind):
+        raise DataError(
+            f"column '{name}' of {what} is of type {column.type}, whose values cannot be counted. Use text, numbers or "
+            "dates."
+        )
+    values = plain_values(column)
+    return cast("Array", values.cast(pa.large_string()) if is_text(values.type) else values)
+
+
+def _kind(kind: pa.DataType) -> str:
+    if is_text(kind):
+        return "text"
+    if is_number(kind):
+        return "numbers"
+    return "true or false" if pa.types.is_boolean(kind) else "dates or times"
