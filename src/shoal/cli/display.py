@@ -82,6 +82,8 @@ def release(summary: dict[str, Any]) -> RenderableType:
         parts += [_unchanged(summary["risk"]["file"]), ""]
     if "loss" in summary:
         parts += [loss(summary["loss"], summary["plan"].get("weights")), ""]
+    if "certificate" in summary:
+        parts.append(Text(certified(summary["certificate"])))
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
@@ -100,6 +102,17 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if "edits" in summary:
         parts.append(Text(_obeyed(len(summary["edits"]), summary["plan"])))
     return Group(*parts, *said[warnings:])
+
+
+def certified(certificate: dict[str, Any]) -> str:
+    """Say how far above the lowest possible loss a release is at most."""
+    error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
+    said = f"SSE {error:.6g}"
+    if bound is None:
+        return f"{said}; lower bound: {certificate['how']}."
+    if gap is None:
+        return f"{said}; no lower bound above 0 was found by {certificate['how']}."
+    return f"{said}; no groups of at least k lose less than {bound:.6g} ({certificate['how']}): {gap:.3g} % above it."
 
 
 def headline(file: dict[str, Any]) -> Text:
