@@ -248,7 +248,6 @@ def test_auto_says_what_it_chose_and_why():
         ({"refine": 0.0, "method": "mdav"}, "refine: must be true, false or a number of seconds"),
         ({"refine": True, "method": "best"}, "refine: does not apply to method 'best'"),
         ({"refine": 5, "budget": 10, "method": "mdav"}, "budget: is given twice"),
-        ({"bound": True, "scale": {"block_size": 10}}, "bound: does not apply to record blocks"),
         ({"bound": True, "method": "mic1d"}, "bound: does not apply to method 'mic1d'"),
     ],
 )
