@@ -83,7 +83,7 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if "loss" in summary:
         parts += [loss(summary["loss"], summary["plan"].get("weights")), ""]
     if "certificate" in summary:
-        parts.append(Text(certified(summary["certificate"])))
+        parts.append(Text(certified(summary["certificate"], summary["plan"]["k"])))
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
@@ -104,15 +104,13 @@ def release(summary: dict[str, Any]) -> RenderableType:
     return Group(*parts, *said[warnings:])
 
 
-def certified(certificate: dict[str, Any]) -> str:
+def certified(certificate: dict[str, Any], k: int) -> str:
     """Say how far above the lowest possible loss a release is at most."""
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
-    said = f"SSE {error:.6g}"
     if bound is None:
-        return f"{said}; lower bound: {certificate['how']}."
-    if gap is None:
-        return f"{said}; no lower bound above 0 was found by {certificate['how']}."
-    return f"{said}; no groups of at least k lose less than {bound:.6g} ({certificate['how']}): {gap:.3g} % above it."
+        return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
+    said = f"SSE {error:.6g}. Any groups of at least {_number(k)} lose {bound:.6g} or more ({certificate['how']})"
+    return f"{said}." if gap is None else f"{said}, so this is at most {gap:.3g} % above the lowest possible."
 
 
 def headline(file: dict[str, Any]) -> Text:
