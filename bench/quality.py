@@ -7,7 +7,7 @@
     python -m bench.quality --only auto --tables randhie.csv fair.csv # not part of everything: ten minutes
 
 losses: mdav, vmdav (gain 0.2; 1.1 for EIA), tour, and best with each budget, on the reference sets. `known` is the
-lowest SSE known before, from a minute or two of annealing and of set partitioning by other code.
+lowest SSE known, whose labels are in bench/records; `python -m bench.records --keep` takes lower ones.
 certificates: `shoal.protect` with bound=True; its budget goes to the search, and as much again to the proof at most.
 sweep: `shoal.sweep` over k = 3..10 with tour on EIA against k = 3 alone, and the same of the partitions without what is
 measured of them; eight files written by a sweep against one by `shoal.protect`, in Python and as commands. Processor
@@ -38,6 +38,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from bench.records import key, listed
 from bench.samples import DATA, distributed, reference_set
 
 import shoal
@@ -49,11 +50,6 @@ AUTO_K = [3, 10, 31, 50, 100, 200]
 AUTO_RECORDS = [5_000, 50_000, 200_000]  # skewed, of four attributes
 SETS = ["census", "tarragona", "eia"]
 GAIN = {"census": 0.2, "tarragona": 0.2, "eia": 1.1}
-KNOWN = {
-    "census": {3: 655.445, 4: 847.231, 5: 1028.717, 6: 1166.596, 10: 1603.095},
-    "tarragona": {3: 1568.564, 4: 1853.585, 5: 2186.739, 6: 2547.752, 10: 3264.973},
-    "eia": {3: 157.048, 4: 217.417, 5: 329.569, 6: 413.220, 10: 876.784},
-}
 # Seconds of the search, and of the proof at most.
 CERTIFIED = {("census", 3): 60, ("census", 4): 60, ("tarragona", 4): 60, ("tarragona", 5): 150, ("eia", 4): 60}
 # kind, n, d, seconds
@@ -116,7 +112,7 @@ def losses(options: argparse.Namespace) -> None:
         }
         table: dict[int, list[str]] = {}
         for k in options.k:
-            known = KNOWN[name].get(k)
+            known = listed().get(key(name, k), {}).get("SSE")
             for method, how in methods.items():
                 got = run(Z, k, **how)
                 loss = 100 * got.sse / Z.size
@@ -128,7 +124,7 @@ def losses(options: argparse.Namespace) -> None:
                 if "seed" in how:
                     keep(got.labels, f"{name}-{k}-{method.replace(' ', '')}-{options.seed}", options.labels)
             table[k].append(f"{100 * known / Z.size:.{4 if name == 'eia' else 3}f}" if known else "")
-        print(f"\n| {name}, k | " + " | ".join([*methods, "known before"]) + " |")
+        print(f"\n| {name}, k | " + " | ".join([*methods, "record"]) + " |")
         print("|" + "---|" * (len(methods) + 2))
         for k, cells in table.items():
             print(f"| {k} | " + " | ".join(cells) + " |", flush=True)
@@ -151,7 +147,7 @@ def certificates(options: argparse.Namespace) -> None:
         keep(labels, f"{name}-{k}-bound-{options.seed}", options.labels)
         proof = release.certificate
         error = counted(standardize(numbers(table)), labels)
-        if proof is None:
+        if proof is None or proof.bound is None:
             print(f"{name:9} {k:2} | {error:9.3f}, no bound | {wall:6.1f} {processor:6.1f}", flush=True)
             continue
         gap = 100 * (error / proof.bound - 1)

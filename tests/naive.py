@@ -461,6 +461,32 @@ def published_loss(space: EncodedMatrix, k: int, labels: np.ndarray) -> float:
     return total
 
 
+def least_loss(codes: np.ndarray, types: list[str], unit: list[float], apart: list[float], k: int, w: list[float]):
+    """The least weighted loss of any partition into groups of at least k, whatever each group publishes.
+
+    A group publishes any value of an attribute, the mean of a number, or nothing if one of its records has nothing.
+    """
+
+    def lost(values: list[float], weights: list[float], j: int) -> float:
+        known = [(x, v) for x, v in zip(values, weights, strict=True) if x == x]
+        missing = sum(v for x, v in zip(values, weights, strict=True) if x != x)
+        options = [apart[j] * sum(v for _, v in known)] if len(known) < len(values) else []
+        total = sum(v for _, v in known)
+        if types[j] == "continuous" and total > 0:
+            mean = sum(x * v for x, v in known) / total
+            options.append(unit[j] * sum(v * (x - mean) ** 2 for x, v in known) + apart[j] * missing)
+        elif known and types[j] != "continuous":
+            for y in {x for x, _ in known}:
+                each = [apart[j] * (x != y) if types[j] == "nominal" else unit[j] * (x - y) ** 2 for x, _ in known]
+                options.append(sum(v * e for (_, v), e in zip(known, each, strict=True)) + apart[j] * missing)
+        return min(options, default=0.0)  # of no weight at all
+
+    def of_group(group: list[int]) -> float:
+        return sum(lost([codes[i, j] for i in group], [w[i] for i in group], j) for j in range(codes.shape[1]))
+
+    return min(sum(of_group(group) for group in partition) for partition in all_partitions(len(codes), k))
+
+
 def mdav_mixed(space: EncodedMatrix, k: int) -> np.ndarray:
     """MDAV-generic with distances and averages by the type of each attribute, groups in the order they are formed."""
     rows = space.values.tolist()

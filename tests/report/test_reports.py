@@ -132,7 +132,7 @@ def test_rules_record_blocks_and_strata_are_told(reports):
 def test_a_certificate_is_told():
     pytest.importorskip("highspy")
     release = shoal.protect(people(40), k=3, quasi=["age", "income"], publish="rest", method="mdav", bound=True)
-    assert "above the optimum: its SSE is" in release_report(release)
+    assert "above the lowest possible: its SSE is" in release_report(release)
 
 
 def test_records_at_most_risk_are_named_only_if_asked_for(reports):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from shoal.errors import CheckFailed
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Task, quiet, side_by_side
 from shoal.pipeline.block_cost import block_cost
-from shoal.pipeline.certify import Certificate, certified
+from shoal.pipeline.certify import Certificate, certified, is_bounded
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
@@ -218,8 +218,10 @@ class MemoryPublished:
         What it costs.
     promise
         What it claims.
-    notes, own, misread, blocking, certificate, privacy
+    notes, own, misread, blocking, privacy
         See `shoal.backends.Published`.
+    closer
+        The certificate that was asked for; without one, a quick one is made when it is looked at.
     sums_of_hybrid
         What is known of hybrid data; None where there are none.
     determined
@@ -241,7 +243,7 @@ class MemoryPublished:
     own: int = 0
     misread: int = 0
     blocking: Blocking | None = None
-    certificate: Certificate | None = None
+    closer: Certificate | None = None
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
     determined: Sequence[dict[str, Any]] | None = None
@@ -276,6 +278,13 @@ class MemoryPublished:
             return self.alike
         together = np.unique(np.stack(self.partitions, axis=1), axis=0, return_inverse=True)[1]
         return np.asarray(together, dtype=np.int64).ravel()
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """How far above the lowest possible loss the release is at most; None where groups are not what loses."""
+        if self.closer is not None or not is_bounded(self.masker):
+            return self.closer
+        return certified(self.masker, self.rows, self.losses, self.sums)
 
     def before(self) -> dict[str, float]:
         """Describe how well the original records hide: by their values, however a CSV file spells them."""
@@ -337,13 +346,14 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     original = _only(records.outline, masked.keep)
     slack = dict(zip(plan.changed, masked.slack.tolist(), strict=True))
     promise = promise_of(masker, prepared, records.outline, rescaled, slack)
-    certificate: Certificate | None = None
-    proof: list[str] = []
     made = masker.hybrid_notes(masked.hybrid)
     masker = masker.without_secret()
-    if plan.bound and masked.blocking is None:
-        certificate, proof = certified(masker, masked.rows, masked.partitions, records.progress, keep=records.keep_best)
-    published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise, proof)
+    published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise)
+    closer: Certificate | None = None
+    if plan.bound:
+        closer = certified(
+            masker, masked.rows, published.losses, published.sums, progress=records.progress, keep=records.keep_best
+        )
     return replace(
         published,
         notes=[*made, *published.notes],
@@ -351,7 +361,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         own=masked.own,
         misread=masked.misread,
         blocking=masked.blocking,
-        certificate=certificate,
+        closer=closer,
     )
 
 

@@ -82,6 +82,8 @@ def release(summary: dict[str, Any]) -> RenderableType:
         parts += [_unchanged(summary["risk"]["file"]), ""]
     if "loss" in summary:
         parts += [loss(summary["loss"], summary["plan"].get("weights")), ""]
+    if "certificate" in summary:
+        parts.append(Text(certified(summary["certificate"], summary["plan"]["k"])))
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
@@ -100,6 +102,15 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if "edits" in summary:
         parts.append(Text(_obeyed(len(summary["edits"]), summary["plan"])))
     return Group(*parts, *said[warnings:])
+
+
+def certified(certificate: dict[str, Any], k: int) -> str:
+    """Say how far above the lowest possible loss a release is at most."""
+    error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
+    if bound is None:
+        return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
+    said = f"SSE {error:.6g}. Any groups of at least {_number(k)} lose {bound:.6g} or more ({certificate['how']})"
+    return f"{said}." if gap is None else f"{said}, so this is at most {gap:.3g} % above the lowest possible."
 
 
 def headline(file: dict[str, Any]) -> Text:

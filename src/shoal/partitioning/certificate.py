@@ -1,5 +1,6 @@
 """Lower bounds: no partition into groups of at least k has a lower sum of squared errors."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,13 +9,18 @@ import numpy as np
 from shoal.kernels.standardize import matrix_near_one
 from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.column_generation import MARGIN, nearest_sums
-from shoal.partitioning.methods import group_errors
+from shoal.partitioning.methods import group_errors, order_of_rows
+from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.optimal_cut import univariate
-from shoal.partitioning.potentials import matched_shares, raised
+from shoal.partitioning.potentials import QUICK_PAIRS, matched_shares, raised
 from shoal.partitioning.set_partitioning import stopping
 from shoal.plan import Effort
 
 PRICED = 30_000  # records up to which a round of pricing, O(n^2 d), takes seconds
+# Up to so many columns a tree finds neighbours in seconds, whatever the number of records; with more, every record may
+# be compared with all others, and so many numbers take seconds.
+TREE_COLUMNS, COMPARED = 6, 1e11
+RATIOS = 30  # steps towards the least weighted mean, of which a few are needed
 
 
 @dataclass(frozen=True)
@@ -39,18 +45,43 @@ def lower_bound(X: Floats, k: int, effort: Effort | None = None, watch: Integers
     where they are not too many to list, and up to `PRICED` records potentials are raised. Nearest neighbours give any
     number of records a bound.
     """
-    n = len(X)
     steps, seconds = (np.inf if limit is None else limit for limit in effort or Effort())
     rows, peak = matrix_near_one(X)
-    varying = rows[:, rows.min(axis=0) < rows.max(axis=0)]
-    if n < 2 * k or varying.shape[1] == 0:
-        best = Bound(squared_error(rows, np.zeros(n, np.int64)), "one group", complete=True)
-    elif varying.shape[1] == 1:
-        best = Bound(squared_error(varying, univariate(varying, k)), "univariate cut", complete=True)
-    else:
-        watch = np.zeros(2, np.int64) if watch is None else watch
-        best = _dual_bound(rows, k, steps, seconds, watch)
+    best = _optimum(rows, k)
+    if best is None:
+        best = _dual_bound(rows, k, steps, seconds, np.zeros(2, np.int64) if watch is None else watch)
     return Bound(float(np.ldexp(best.value, 2 * peak)), best.how, best.complete)
+
+
+def quick_bound(X: Floats, k: int) -> Bound:
+    """Bound the SSE from below at little cost, as every release does: by few steps of matching pairs, or by neighbours.
+
+    It depends on nothing but the arguments, and not on the order of the records.
+    """
+    rows, peak = matrix_near_one(X[order_of_rows(X)] if len(X) * k <= QUICK_PAIRS else X)
+    best = _optimum(rows, k)
+    if best is None:
+        best = Bound(nearest_neighbour_bound(rows, k), "nearest neighbours", complete=False)
+        shares = matched_shares(rows, k, np.zeros(2, np.int64), quick=True) if k > 1 else None
+        if shares is not None and math.fsum(shares) * (1 - MARGIN) > best.value:
+            best = Bound(math.fsum(shares) * (1 - MARGIN), "matched pairs", complete=False)
+    return Bound(float(np.ldexp(best.value, 2 * peak)), best.how, best.complete)
+
+
+def is_affordable(X: Floats) -> bool:
+    """Whether the neighbours of all records are found within seconds."""
+    n, d = X.shape
+    return bool(d <= TREE_COLUMNS or float(n) * n * d <= COMPARED)
+
+
+def _optimum(X: Floats, k: int) -> Bound | None:
+    """Return the least SSE where it is known: of one group, or of one attribute."""
+    varying = X[:, X.min(axis=0) < X.max(axis=0)]
+    if len(X) < 2 * k or varying.shape[1] == 0:
+        return Bound(squared_error(X, np.zeros(len(X), np.int64)), "one group", complete=True)
+    if varying.shape[1] == 1:
+        return Bound(squared_error(varying, univariate(varying, k)), "univariate cut", complete=True)
+    return None
 
 
 def _dual_bound(X: Floats, k: int, steps: float, seconds: float, watch: Integers) -> Bound:
@@ -87,4 +118,51 @@ def nearest_neighbour_bound(X: Floats, k: int, watch: Integers | None = None) ->
     sums = nearest_sums(X, k - 1, watch)
     if watch is not None and watch[1] != 0:
         return 0.0  # the lists of neighbours are not complete
-    return float(sums[:, k - 1].sum() / (2 * k) * (1 - MARGIN))
+    return math.fsum(sums[:, k - 1]) / (2 * k) * (1 - MARGIN)
+
+
+def weighted_bound(X: Floats, k: int, weights: Floats) -> Bound:
+    """Bound the SSE of records that count by their weights, of groups of at least k records, by nearest neighbours.
+
+    The SSE of a group of total weight W is the sum over its members i of (w_i / 2) times the mean of the squared
+    distances from i to all members, weighted by w_j / W. That mean is at least r_i, the least over all sets S of at
+    least k - 1 others. It is found by Dinkelbach's method [1]_: given r, the S that minimizes the sum over S of
+    w_j (d_ij^2 - r) has a lower weighted mean unless r is the least. Records that are not among the neighbours listed
+    are no nearer than the last of them, and may have the least weight there is.
+
+    References
+    ----------
+    .. [1] W. Dinkelbach, "On nonlinear fractional programming", Management Science 13 (1967) 492-498.
+    """
+    n = len(X)
+    rows, peak = matrix_near_one(X)
+    near = neighbours(rows, min(2 * k, n - 1))
+    apart = np.empty((n, near.shape[1] + k - 1))
+    for j, other in enumerate(near.T):
+        apart[:, j] = np.einsum("ij,ij->i", *2 * [rows[other] - rows])
+    apart[:, near.shape[1] :] = apart[:, [near.shape[1] - 1]]
+    theirs = np.hstack([weights[near], np.full((n, k - 1), weights.min())])
+    ratio = np.full(n, np.inf)
+    lower = apart[:, k - 1]  # no mean of the nearest is above it
+    for _ in range(RATIOS):
+        if not (lower < ratio).any():
+            break
+        ratio = np.minimum(lower, ratio)
+        lower, _ = _weighted_mean(apart, theirs, weights, ratio, k)
+    ratio = ratio * (1 - MARGIN)
+    _, slack = _weighted_mean(apart, theirs, weights, ratio, k)
+    value = math.fsum(np.where(slack >= 0, ratio * weights, 0.0)) / 2 * (1 - MARGIN)
+    return Bound(float(np.ldexp(value, 2 * peak)), "nearest neighbours", complete=False)
+
+
+def _weighted_mean(apart: Floats, theirs: Floats, own: Floats, ratio: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return the weighted mean over the best set of others at some ratio, and by how much the ratio is below the least.
+
+    The latter is in units of weight times squared distance; it is negative where the ratio is above.
+    """
+    gain = theirs * (apart - ratio[:, None])
+    rank = np.argsort(np.argsort(gain, axis=1, kind="stable"), axis=1, kind="stable")
+    taken = (rank < k - 1) | (gain < 0)
+    total = own + np.where(taken, theirs, 0.0).sum(axis=1)
+    mean = np.where(taken, theirs * apart, 0.0).sum(axis=1) / np.maximum(total, np.finfo(float).tiny)
+    return mean, np.where(taken, gain, 0.0).sum(axis=1) - ratio * own

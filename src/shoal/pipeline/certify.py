@@ -1,29 +1,34 @@
-"""Certificates: how far from the optimum the groups of a table are at most."""
+"""Certificates: how far above the lowest possible loss a release is at most."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.kernels.standardize import Matrix, exponent_of
-from shoal.parallel import Progress, Watch, side_by_side
+from shoal.kernels.standardize import Matrix
+from shoal.parallel import Progress, Watch, quiet, side_by_side
+from shoal.partitioning.certificate import Bound, is_affordable, lower_bound, quick_bound, weighted_bound
+from shoal.pipeline.loss import Losses, Sums
+from shoal.pipeline.loss_space import points
 from shoal.pipeline.masker import BlockMasker
 from shoal.plan import Effort
 
-Labels = NDArray[np.int64]
-T = TypeVar("T")
-
 _BOUND_SECONDS = 60.0  # where no budget is given
+_GATHERED = 10_000_000  # numbers that a backend whose records lie in pieces puts together for a bound
+_ROUNDING = 1e-6  # by which the loss may seem to be below its bound
 
 
 class Certificate(NamedTuple):
-    """How far from the optimum a partition is at most: its sum of squared errors, and a lower bound for that of any."""
+    """How far above the lowest possible loss a release is at most: its SSE, and a lower bound for that of any groups.
+
+    There is no bound where the neighbours of all records would take too long to find; `how` says so.
+    """
 
     sse: float
-    bound: float
-    gap: float  # by how many percent the partition is above the optimum at most
+    bound: float | None
+    gap: float | None  # by how many percent the SSE is above the lowest possible at most; None for any number
     how: str
 
     def summary(self) -> dict[str, Any]:
@@ -31,59 +36,132 @@ class Certificate(NamedTuple):
         return {"SSE": self.sse, "lower_bound": self.bound, "at_most_above_optimum": self.gap, "how": self.how}
 
 
+def is_bounded(masker: BlockMasker) -> bool:
+    """Whether the loss comes from groups of at least k, each of which publishes one record."""
+    plan = masker.plan
+    return plan.epsilon is None and plan.method not in ("mic1d", "ms", "hybrid") and bool(plan.masked)
+
+
 def certified(
-    masker: BlockMasker, rows: Matrix, found: Sequence[Labels], progress: Progress, *, keep: bool
-) -> tuple[Certificate | None, list[str]]:
-    """Bound the error of any such partition from below, home by home of every attribute block, where that is possible.
+    masker: BlockMasker,
+    rows: Matrix,
+    losses: Losses,
+    sums: Sums,
+    *,
+    progress: Progress = quiet,
+    keep: bool = False,
+) -> Certificate:
+    """Bound the loss of any groups of at least k from below.
+
+    Records of different strata share no group, and attribute blocks are grouped each by itself: their bounds add up.
+    Those of record blocks do not, so that all records are bounded together. Limits on groups (l, t, units, rules) only
+    raise the loss. The bound is quick, or as close as the budget allows where the plan asks for that.
 
     Parameters
     ----------
     masker, rows
-        All records, in one block.
-    found
-        Their groups, for every attribute block.
+        All records.
+    losses, sums
+        What was lost.
     progress
-        Called with the step 'bound'.
+        Called with the step 'bound', if the plan asks for it.
     keep
-        Whether an interrupt ends the search for the bound alone.
+        Whether an interrupt ends the search for a closer bound alone.
     """
-    plan, space = masker.plan, masker.space(rows)
-    from shoal.partitioning.certificate import Bound, lower_bound, squared_error
+    error = float(losses.summary(sums)["SSE"])
+    pieces = _pieces(masker, rows, losses, sums)
+    weights = masker.weights(rows)
+    if not masker.plan.bound and not all(is_affordable(each) for each, _ in pieces):
+        return Certificate(error, None, None, "not computed for so many records and attributes; add --bound")
+    quick = [_quick(each, home, masker.plan.k, weights) for each, home in pieces]
+    bounds = quick
+    if masker.plan.bound and weights is None:
+        bounds = _closer(masker, [each for each, _ in pieces], progress, keep) or quick
+    return _certificate(error, bounds)
 
-    pieces = [
-        (space.columns(columns).values[home], np.unique(labels[home], return_inverse=True)[1])
-        for columns, labels, homes in zip(masker.columns, found, masker.homes(rows), strict=True)
-        for home in homes
-    ]
-    peak = max(exponent_of(values) for values, _ in pieces)
-    pieces = [(np.ldexp(values, -peak), labels) for values, labels in pieces]
-    total = sum(len(values) for values, _ in pieces)
+
+@dataclass(frozen=True)
+class Gathered:
+    """Encoded rows, put together."""
+
+    rows: tuple[Matrix, ...]
+
+    @classmethod
+    def of(cls, rows: Matrix) -> "Gathered":
+        """Take some rows."""
+        return cls((rows,))
+
+    def __add__(self, other: "Gathered") -> "Gathered":
+        return Gathered((*self.rows, *other.rows))
+
+
+def certified_together(
+    masker: BlockMasker, gather: Callable[[], Gathered] | None, losses: Losses, sums: Sums, memory: float = np.inf
+) -> Certificate | None:
+    """Bound the loss of records that lie in pieces, if they can be put together; `gather` is None if they cannot."""
+    if not is_bounded(masker):
+        return None
+    numbers = masker.records * masker.width
+    if gather is None or numbers > _GATHERED or 64 * numbers > memory:
+        error = float(losses.summary(sums)["SSE"])
+        return Certificate(error, None, None, "not computed for so many records; use --engine memory")
+    return certified(masker, np.concatenate(gather().rows), losses, sums)
+
+
+def _pieces(masker: BlockMasker, rows: Matrix, losses: Losses, sums: Sums) -> list[tuple[Matrix, Any]]:
+    """Return the points of each stratum of each attribute block, and which rows they are of.
+
+    What rules keep apart is put together again: other groups could obey them too.
+    """
+    places = {each.name: j for j, each in enumerate(losses.attributes)}
+    whole = [[np.arange(len(rows))]] * len(masker.columns)
+    k, weighted = masker.plan.k, masker.plan.weights is not None
+    found = []
+    for block, homes in zip(masker.columns, whole if masker.edits is not None else masker.homes(rows), strict=True):
+        names = [masker.plan.used[j] for j in block]
+        which = [places[name] for name in names if name in places]
+        codes = np.empty((len(rows), len(losses.attributes)))
+        codes[:, which] = rows[:, [j for j, name in zip(block, names, strict=True) if name in places]]
+        space = points(losses, sums, codes, which, k, weighted=weighted)
+        found += [(np.ascontiguousarray(space[home]), home) for home in homes]
+    return found
+
+
+def _quick(values: Matrix, home: Any, k: int, weights: Any) -> Bound:
+    if weights is not None:
+        return weighted_bound(values, k, weights[home])
+    return quick_bound(values, k)
+
+
+def _closer(masker: BlockMasker, pieces: Sequence[Matrix], progress: Progress, keep: bool) -> list[Bound] | None:
+    """Raise bounds for as long as the plan allows; None if that was interrupted."""
+    plan = masker.plan
     effort = Effort(None, _BOUND_SECONDS) if plan.effort == Effort() else plan.effort
+    total = sum(len(values) for values in pieces)
     bounds: list[Bound] = []
-    for values, _ in pieces:
-        share = effort.of(len(values) / total)
-        task = partial(_bounded, lower_bound, values, plan.k, share)
+    for values in pieces:
+        task = partial(_bounded, lower_bound, values, plan.k, effort.of(len(values) / total))
         try:
             bounds += side_by_side([task], 1, _only("bound", progress))
         except KeyboardInterrupt:
             if not keep:
                 raise
-            return None, ["no bound: the search for it was interrupted"]
-    error = sum(squared_error(values, labels) for values, labels in pieces)
+            return None
+    return bounds
+
+
+def _certificate(error: float, bounds: Sequence[Bound]) -> Certificate:
+    """Compare what was lost with what must be lost."""
     proved = sum(bound.value for bound in bounds)
-    if not 0 < proved <= error * (1 + 1e-6):
-        if error > 0:
-            return None, ["no bound could be proved in the budget; give it more time"]
-        proved = error
     how = ", ".join(dict.fromkeys(bound.how for bound in bounds))
-    gap = 0.0 if error <= proved else 100 * (error - proved) / proved
-    with np.errstate(over="ignore", under="ignore"):
-        proof = Certificate(float(np.ldexp(error, 2 * peak)), float(np.ldexp(min(proved, error), 2 * peak)), gap, how)
-    weighted = " (of unweighted records)" if plan.weights is not None else ""
-    return proof, [f"the partition{weighted} is at most {gap:.2f} % above the optimum, as proved by {how}"]
+    if proved > error * (1 + _ROUNDING):
+        return Certificate(error, None, None, "none could be proved: numbers differ by too much to be added up")
+    proved = min(proved, error)
+    gap = None if proved <= 0 < error else 0.0 if error <= 0 else 100 * (error - proved) / proved
+    return Certificate(error, proved, gap, how)
 
 
-def _bounded(bound: Callable[..., T], values: Matrix, k: int, effort: Effort, *, watch: Watch) -> T:
+def _bounded(bound: Callable[..., Bound], values: Matrix, k: int, effort: Effort, *, watch: Watch) -> Bound:
     return bound(values, k, effort, watch)
 
 

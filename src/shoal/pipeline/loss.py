@@ -105,7 +105,7 @@ class Losses:
     def _measure(self, codes: Matrix, published: Matrix, weights: Codes | None) -> Sums:
         missing, gone = np.isnan(codes), np.isnan(published)
         absent, lost = missing | gone, missing != gone
-        X, Y = self._scaled(codes), self._scaled(published)
+        X, Y = self.scaled(codes), self.scaled(published)
         apart = X - Y
         at = self._numbers
         categories = [j for j, attribute in enumerate(self.attributes) if attribute.type in CATEGORIES]
@@ -130,13 +130,16 @@ class Losses:
         }
         return np.concatenate([np.ravel(sums[name]) for name in self._shapes]).astype(np.float64)
 
-    def _scaled(self, codes: Matrix) -> Matrix:
+    def scaled(self, codes: Matrix, which: Sequence[int] | None = None) -> Matrix:
+        """Bring the numbers among some attributes, all if none are named, near one."""
         X = codes.copy()
-        for j in self._numbers:
+        for at, j in enumerate(range(len(self.attributes)) if which is None else which):
+            if self.attributes[j].type not in NUMBERS:
+                continue
             scale = self.scales[self.attributes[j].name]
             with np.errstate(over="ignore"):
-                scaled = (np.ldexp(X[:, j], -scale.exponent) - scale.shift) / (scale.spread or 1.0)
-            X[:, j] = np.clip(scaled, -_BEYOND, _BEYOND)
+                scaled = (np.ldexp(X[:, at], -scale.exponent) - scale.shift) / (scale.spread or 1.0)
+            X[:, at] = np.clip(scaled, -_BEYOND, _BEYOND)
         return X
 
     def _histograms(self, codes: Matrix, weights: Codes) -> Sums:
@@ -249,16 +252,12 @@ class Losses:
 
     def _distances(self, named: Mapping[str, Any], rows: dict[str, Any]) -> dict[str, Any]:
         """Sum up squared distances over attributes of all types, and give each of the `rows` its IL."""
-        d = len(self.attributes)
         n, missing = named["records"][0], named["missing_before"]
-        unit, apart, spread = np.ones(d), np.ones(d), np.zeros(d)
+        unit, apart = self._units(named)
+        spread = np.zeros(len(self.attributes))
         for j, varies, variance in zip(self._numbers, *self._variances(named), strict=True):
-            counts = np.array([n - missing[j], missing[j]])
-            unit[j], apart[j] = balance(self.attributes[j].type, counts, float(varies))
-            spread[j] = (n - missing[j]) * unit[j] * varies
-            unit[j] = unit[j] / variance if varies else 0.0
+            spread[j] = (n - missing[j]) * unit[j] * variance * varies
         for j, (before, _) in self._levels(named).items():
-            unit[j], apart[j] = balance(self.attributes[j].type, np.append(before, missing[j]))
             if self.attributes[j].type in CATEGORIES:
                 spread[j] = (before.sum() - before.max(initial=0.0)) * unit[j]
             else:
@@ -267,6 +266,22 @@ class Losses:
         total = np.where(missing > n - missing, (n - missing) * apart, spread + missing * apart)
         squared = np.where(total > 0, named["squared"] * unit + named["lost"] * apart, 0.0)
         return self._by_type(squared, total, rows)
+
+    def units(self, sums: Sums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what balances each attribute: see `shoal.pipeline.encode.Balance`; numbers as `scaled` has them."""
+        return self._units(self._named(sums))
+
+    def _units(self, named: Mapping[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        d = len(self.attributes)
+        n, missing = named["records"][0], named["missing_before"]
+        unit, apart = np.ones(d), np.ones(d)
+        for j, varies, variance in zip(self._numbers, *self._variances(named), strict=True):
+            counts = np.array([n - missing[j], missing[j]])
+            unit[j], apart[j] = balance(self.attributes[j].type, counts, float(varies))
+            unit[j] = unit[j] / variance if varies else 0.0
+        for j, (before, _) in self._levels(named).items():
+            unit[j], apart[j] = balance(self.attributes[j].type, np.append(before, missing[j]))
+        return unit, apart
 
     def _by_type(self, squared: Codes, total: Codes, rows: dict[str, Any]) -> dict[str, Any]:
         """Give each of the `rows` its IL, and return the mean IL of all attributes and of those of a type."""

@@ -477,15 +477,15 @@ def _search_problems(
     plan: Plan, attributes: Sequence[Attribute], summary: Summary, method: str
 ) -> list[tuple[str, str]]:
     """Report every option of a search that would have no effect on these attributes."""
-    asked = {"scale.seams": plan.scale is not None and plan.scale.seams, "bound": plan.bound}
+    seams = plan.scale is not None and plan.scale.seams
     why = [f"'{each.name}' is {each.type}" for each in attributes if each.type not in NUMBERS]
     if plan.missing in ("group", "impute"):
         why += [f"'{name}' has missing values" for name in summary.with_gaps(plan.masked)]
-    if why and plan.missing == "impute" and is_plain(plan, attributes, summary):
-        asked = {"bound": plan.bound}  # records with missing values join the groups that a search has found
     if why:
+        # Imputed, records with missing values join the groups that a search has found.
+        seams = seams and not (plan.missing == "impute" and is_plain(plan, attributes, summary))
         reason = f"applies to numbers and dates without missing values, but {why[0]}. Leave it out."
-        return [(field, reason) for field, given in asked.items() if given]
+        return [("scale.seams", reason)] if seams else []
     if method == "univariate" and not plan.bound:
         reason = "does not apply to one attribute, whose groups are already optimal. Leave it out."
         searched = {"refine": plan.refine is not False, "budget": plan.budget is not None}

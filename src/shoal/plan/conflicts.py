@@ -75,8 +75,8 @@ def _searched(plan: "Plan") -> Iterator[Problem]:
         yield "budget", "is given twice: --refine has a number of seconds too."
     if plan.budget is not None and plan.refine is False and not plan.bound and plan.grouping not in ("auto", "best"):
         yield "budget", f"does not apply to {option} '{plan.grouping}'. Use --{option} best{ways}."
-    if plan.bound and plan.scale is not None and plan.scale.block_size is not None:
-        yield "bound", "does not apply to record blocks, whose partitions are not those of the whole file."
+    if plan.bound and plan.weights is not None:
+        yield "bound", "does not apply with --weights, for which the bound that is always printed is the only one."
     if plan.scale is not None and plan.scale.seams and plan.refine is not False:
         yield "refine", "does not go with --seams, which refines the borders of record blocks."
 

@@ -264,7 +264,7 @@ class Plan(BaseModel):
     bound: bool = option(
         False,
         "method",
-        "prove how far the groups are from the optimum at most; takes as long as the `budget`",
+        "raise the lower bound of the loss that every release has; takes as long as the `budget`",
         public=True,
     )
     mask_quasi: bool = option(

@@ -37,7 +37,7 @@ from shoal.errors import FileError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.pipeline.block_cost import block_cost
-from shoal.pipeline.certify import Certificate
+from shoal.pipeline.certify import Certificate, Gathered, certified_together
 from shoal.pipeline.counting import countable, exposure_of, sizes_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
@@ -214,6 +214,8 @@ class FileBackend(FileRecords):
             made = masker.hybrid_notes(masked.hybrid)
             cost = block_cost(blocked.block, masker, self.progress)
             rescaled, sums = self._restored(masking, masked, prepared)
+            gather = partial(masking.fold_blocks, Gathered.of, self.progress)
+            certificate = certified_together(masker, gather, masking.losses, sums, self.memory)
             partial_file = self.folder.partial(self.output)
             self._write(partial_file, masking, rescaled)
         missing = masking.losses.missing(sums)
@@ -238,6 +240,7 @@ class FileBackend(FileRecords):
             own=masked.own,
             misread=masked.misread,
             blocking=Blocking.of(masker.blocks, cost),
+            certificate=certificate,
         )
         return self.published
 

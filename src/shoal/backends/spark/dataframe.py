@@ -39,7 +39,7 @@ from shoal.edits.passes import Broken
 from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
-from shoal.pipeline.certify import Certificate
+from shoal.pipeline.certify import Certificate, Gathered, certified_together
 from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
@@ -180,6 +180,8 @@ class SparkBackend:
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "SparkPublished":
         """Mask every block where it lies."""
         self.progress("partition", 0, 1)
+        near = self._columns(masker.names)
+        gathered = None if near is None else Gathered.of(_kept(masker, near))
         self._near = self._rows = None
         most = self.block_size(masker)
         scale = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
@@ -193,6 +195,9 @@ class SparkBackend:
         )
         try:
             self.published = _published(self, masker, prepared, masked, restoring)
+            gather = None if gathered is None else lambda: gathered
+            losses, sums = self.published.losses, self.published.sums
+            self.published.certificate = certified_together(self.published.masker, gather, losses, sums)
         except BaseException:
             masked.unpersist()
             raise
