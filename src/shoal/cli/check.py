@@ -119,6 +119,18 @@ def assess_command(
             "roles", "A named scenario and a set of attributes known in it; once for each set.", metavar="NAME=A,B,..."
         ),
     ] = None,
+    analysis: Annotated[
+        list[str] | None,
+        own(
+            "utility",
+            "A regression that users run, once for each: 'income ~ age + C(educ)'; logistic for 0 and 1.",
+            metavar="FORMULA",
+        ),
+    ] = None,
+    published: Annotated[
+        str | None,
+        own("utility", "Figures published from the original: which still come out?", metavar="FILE"),
+    ] = None,
     seed: Annotated[
         str,
         own("method", "Seed of the samples that some measures take.", metavar="N"),
@@ -127,6 +139,7 @@ def assess_command(
 ) -> None:
     """Run `shoal assess`."""
     from shoal.cli.display import Bar, assessment
+    from shoal.cli.utility import utility
     from shoal.evidence.assess import assess
 
     one = None if intruder is None else names(intruder)
@@ -134,6 +147,8 @@ def assess_command(
         "blocks": None if block is None else [names([each]) for each in block],
         "known": known,
         "scenarios": _scenarios_of(scenario or []),
+        "analyses": analysis or [],
+        "published": published,
     }
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.
@@ -142,6 +157,7 @@ def assess_command(
         print_json(result)
     else:
         show(assessment, result)
+        show(utility, result)
 
 
 def _scenarios_of(given: list[str]) -> dict[str, list[list[str]]]:
