@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, own, takes_plan
+from shoal.cli.options import Json, PolicyFile, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
@@ -131,6 +131,7 @@ def assess_command(
         str | None,
         own("utility", "Figures published from the original: which still come out?", metavar="FILE"),
     ] = None,
+    policy: PolicyFile = None,
     seed: Annotated[
         str,
         own("method", "Seed of the samples that some measures take.", metavar="N"),
@@ -140,6 +141,7 @@ def assess_command(
     """Run `shoal assess`."""
     from shoal.cli.display import Bar, assessment
     from shoal.cli.utility import utility
+    from shoal.cli.verdict import leave_unless_passed, show_verdict
     from shoal.evidence.assess import assess
 
     one = None if intruder is None else names(intruder)
@@ -149,6 +151,7 @@ def assess_command(
         "scenarios": _scenarios_of(scenario or []),
         "analyses": analysis or [],
         "published": published,
+        "policy": policy,
     }
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.
@@ -158,6 +161,8 @@ def assess_command(
     else:
         show(assessment, result)
         show(utility, result)
+        show_verdict(result["verdict"])
+    leave_unless_passed(result["verdict"])
 
 
 def _scenarios_of(given: list[str]) -> dict[str, list[list[str]]]:

@@ -24,6 +24,7 @@ from shoal.evidence.composition import record_keys
 from shoal.evidence.estimates import estimates
 from shoal.evidence.published import published_figures, read_published
 from shoal.evidence.sides import Side
+from shoal.evidence.verdict import judged
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
@@ -31,6 +32,7 @@ from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.plan import AttributeType, Plan
+from shoal.plan.policy import Policy, as_policy
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
 from shoal.tables.numbers import to_floats
@@ -59,6 +61,7 @@ def assess(
     edits: str | Sequence[str] | None = None,
     analyses: Sequence[str] = (),
     published: str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -102,6 +105,8 @@ def assess(
         Regressions that users of the data run, as ``income ~ age + C(educ)`` (`shoal.evidence.formula`).
     published : path, optional
         A file of figures that were published from the original (`shoal.evidence.published`).
+    policy : Policy or path of a policy file, optional
+        The limits of an office, held against what is measured; its ``formulas`` are run beside `analyses`.
 
     Returns
     -------
@@ -116,13 +121,15 @@ def assess(
         original and of the masked table break it. What users of the data see is of all records of both tables:
         ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as in
         `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`, None
-        without such figures.
+        without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types["edits"] = edits
     plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
     rules = rules_of(plan)
-    formulas = parse_formulas([analyses] if isinstance(analyses, str) else analyses)
+    limits = as_policy(policy)
+    wanted = [*([analyses] if isinstance(analyses, str) else analyses), *(limits.formulas if limits else [])]
+    formulas = parse_formulas(list(dict.fromkeys(wanted)))
     figures = [] if published is None else read_published(published)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
@@ -174,7 +181,7 @@ def assess(
         dld, id_ = risk["DLD"]["linked"], risk["ID_rank"]["percent"]
         risk["DR"] = measures.disclosure_risk(dld, id_)
         by_pil = None if loss["PIL"]["PIL"] is None else measures.score(loss["PIL"]["PIL"], dld, id_)
-    return {
+    found = {
         "records": len(before),
         "suppressed": everybody - len(before),
         "quasi": names,
@@ -189,6 +196,7 @@ def assess(
         "analyses": compared,
         "published": still,
     }
+    return {**found, "verdict": None if limits is None else judged(limits, found).as_json()}
 
 
 def _sides(everyone: Table, before: Table, after: Table, rows: NDArray[np.int64], plan: Plan) -> tuple[Side, Side]:
