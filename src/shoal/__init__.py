@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shoal.evidence.sweep import Sweep, sweep
     from shoal.partitioning import partition
     from shoal.plan import Plan
+    from shoal.plan.policy import Policy
     from shoal.release import Release, protect, protect_file
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ _HOMES = {
     "Microaggregation": "estimator",
     "partition": "partitioning",
     "Plan": "plan",
+    "Policy": "plan.policy",
     "Release": "release",
     "protect": "release",
     "protect_file": "release",
@@ -57,6 +59,7 @@ __all__ = [
     "MissingExtra",
     "Plan",
     "PlanError",
+    "Policy",
     "Release",
     "Risk",
     "Roles",

@@ -16,6 +16,7 @@ from shoal.backends.file.checkpoint import forget, was_placing
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import explained
 from shoal.errors import FileError, MissingExtra, PlanError
+from shoal.evidence.verdict import Verdict, refuse_formulas, release_verdict
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
@@ -27,6 +28,7 @@ from shoal.pipeline.save import refuse_output
 from shoal.pipeline.verify import Verified
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
+from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
 from shoal.text import Message, by_severity, warning
 
@@ -43,6 +45,7 @@ def protect(
     progress: Progress = quiet,
     on_interrupt: Literal["stop", "keep"] = "stop",
     resume: bool = False,
+    policy: Policy | AnyPath | None = None,
     **options: Any,
 ) -> "Release":
     """Protect a table: put its records into groups of at least k, publish one representative per group.
@@ -60,6 +63,8 @@ def protect(
         Whether Ctrl-C stops a search for the best groups, or ends it early and goes on with the best so far.
     resume : bool
         Whether to go on from where a run with the same plan and input was killed, for files larger than memory.
+    policy : Policy or path of a policy file, optional
+        The limits of an office: the release has a ``verdict``, and one that fails cannot be saved.
     **options
         The fields of `Plan`: ``k``, ``quasi``, ``confidential``, ``identifiers``, ``method``, ``aggregate``, ...
 
@@ -89,14 +94,16 @@ def protect(
     if on_interrupt not in ("stop", "keep"):
         raise PlanError([("on_interrupt", "must be 'stop' or 'keep'")])
     wanted = asked(table, plan, options)
+    limits = as_policy(policy)
     with open_records(table, wanted, progress, keep=on_interrupt == "keep", resume=resume) as records:
+        refuse_formulas(limits, records.outline)
         resolved = resolve(wanted, records)  # every choice made once
         prepared = prepare(resolved, records)  # what a block must know of the whole: scales, strata, rules
         masker, sized = with_block_size(prepared.masker, records)  # where it is left to the data
         masker = with_blocks(masker, records, records.block_size(masker))
         published = records.map_blocks(masker, prepared)  # partition, aggregate, repair
         verified = published.verify()  # counted on what will be written, by SQL that knows nothing of masking
-        return release_of(records, resolved, prepared, published, verified, sized)
+        return release_of(records, resolved, prepared, published, verified, sized, limits)
 
 
 def release_of(
@@ -106,6 +113,7 @@ def release_of(
     published: Published,
     verified: Verified,
     sized: Sequence[str] = (),
+    policy: Policy | None = None,
 ) -> "Release":
     """Put together a release from what each step has found."""
     masker = published.masker
@@ -129,6 +137,7 @@ def release_of(
             ]
         ),
         edits=None if masker.edits is None else [*explained(masker.edits.kept)],
+        policy=policy,
     )
 
 
@@ -163,21 +172,29 @@ def protect_to_file(
     on_interrupt: Literal["stop", "keep"] = "stop",
     page: Path | None = None,
     progress: Progress = quiet,
+    policy: Policy | None = None,
 ) -> "Release":
-    """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs."""
+    """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs.
+
+    Of a release that fails the policy there is a report, and no file.
+    """
     if resume:  # before hours of work
         refuse_output(plan.input, target, overwrite or was_placing(target))
     forget(target, keep=resume)
-    release = protect(plan=plan, progress=progress, on_interrupt=on_interrupt, resume=resume)
+    release = protect(plan=plan, progress=progress, on_interrupt=on_interrupt, resume=resume, policy=policy)
     try:
-        progress("write", 0, 1)
-        release.save(target, overwrite)
+        if policy is not None:
+            progress("risk", 0, 1)
+        if release.may_go_out:
+            progress("write", 0, 1)
+            release.save(target, overwrite)
         if page is not None:
             try:
                 progress("report", 0, 1)
                 release.report(page, overwrite)
             except FileError as error:
-                raise FileError(f"{error}; the masked file is complete, '{target}'") from None
+                written = f"; the masked file is complete, '{target}'" if release.may_go_out else ""
+                raise FileError(f"{error}{written}") from None
     finally:
         release.published.close()
     return release
@@ -197,6 +214,8 @@ class Release:
         What a user might not expect, and what the release preserves: texts with a ``severity``, warnings first.
     edits : list of dict, optional
         The rules that the release obeys: their class, the attributes they tie together, and how they were kept.
+    policy : Policy, optional
+        The limits that the release must meet: see `verdict`.
     """
 
     plan: ResolvedPlan
@@ -205,6 +224,7 @@ class Release:
     suppressed: int
     notes: list[Message] = field(repr=False)
     edits: list[dict[str, Any]] | None = field(default=None, repr=False)
+    policy: Policy | None = field(default=None, repr=False)
     _saved: list[Path] = field(default_factory=list, repr=False)  # the files that it was written to
 
     @property
@@ -245,6 +265,20 @@ class Release:
     def privacy(self) -> dict[str, Any] | None:
         """With epsilon: the sensitivity and the noise, all public."""
         return self.published.privacy
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """Whether the release meets the policy, limit by limit; None without one.
+
+        ``verdict.result`` is passed, failed or incomplete. What the release does not measure by itself is measured as
+        `shoal.assess` does, if the table is in memory and the policy asks for it.
+        """
+        return None if self.policy is None else release_verdict(self, self.policy)
+
+    @property
+    def may_go_out(self) -> bool:
+        """Whether no limit of the policy failed."""
+        return self.verdict is None or self.verdict.result != "failed"
 
     def loss(self) -> dict[str, Any]:
         """Measure what the release costs its users: see `shoal.pipeline.loss.costs`.
@@ -302,6 +336,7 @@ class Release:
             **({} if self.certificate is None else {"certificate": self.certificate.summary()}),
             **({} if self.privacy is None else {"privacy": self.privacy}),
             **({} if hybrid is None else {"hybrid": hybrid}),
+            **({} if self.verdict is None else {"verdict": self.verdict.as_json()}),
             "notes": [message.as_json() for message in self.notes],
         }
 
@@ -310,7 +345,8 @@ class Release:
 
         The plan gives the same bytes again (not of hybrid data, nor with epsilon, nor after a budget in time). What
         was written is read back and verified before it gets its final name; a file under that name is complete or
-        does not exist. What this kind of file cannot keep is added to the notes.
+        does not exist. What this kind of file cannot keep is added to the notes. A release that fails its policy is
+        not written (`CheckFailed`).
 
         Parameters
         ----------
@@ -324,6 +360,8 @@ class Release:
         path = path if path is not None else self.plan.output
         if path is None:
             raise PlanError([("output", "is missing; name the file to write")])
+        if self.verdict is not None:
+            self.verdict.refuse()
         unkept = self.published.save(str(path), overwrite, self.verified)
         self.notes.extend(Message(note) for note in unkept if note not in self.notes)
         self._saved.append(Path(path))

@@ -21,6 +21,7 @@ from shoal.cli import main
 from shoal.cli.demo import run
 from shoal.parallel import quiet
 from shoal.plan import Plan
+from shoal.plan.policy import Policy
 from shoal.tables import open_table, write_table
 
 WIDTH = 100  # of the screen that the outputs in the pages were printed on
@@ -191,12 +192,27 @@ def test_a_command_that_prints_something_else_is_found(page_folder, capsys, monk
         run_command("shoal check data.csv -k 2 --quasi town", ["Passed: 7 records"], capsys, monkeypatch)
 
 
+def is_policy(block: Block) -> bool:
+    return block.file is not None and block.file.endswith("policy.toml")
+
+
 PLANS = [
     pytest.param(block, id=f"{name_of(path)}-{block.line}")
     for path in PAGES
     for block in blocks(path)
-    if block.language == "toml"
+    if block.language == "toml" and not is_policy(block)
 ]
+POLICIES = [
+    pytest.param(block, id=f"{name_of(path)}-{block.line}")
+    for path in PAGES
+    for block in blocks(path)
+    if is_policy(block)
+]
+
+
+@pytest.mark.parametrize("block", POLICIES)
+def test_policies_in_pages_are_policies(block):
+    assert Policy(**tomllib.loads(block.text)).limits
 
 
 @pytest.mark.parametrize("block", PLANS)

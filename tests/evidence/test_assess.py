@@ -62,6 +62,7 @@ def test_a_release_without_some_records_is_measured_as_if_they_had_never_been(ta
     found = shoal.assess(original, masked.take(order), ["a", "b"], ["ill", "cost"], key="id")
     assert found.pop("suppressed") == 60 - kept
     assert expected.pop("suppressed") == 0
+    del found["estimates"], expected["estimates"]  # users compare with all records of the original
     assert found == expected
 
 

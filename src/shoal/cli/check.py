@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, own, takes_plan
+from shoal.cli.options import Json, PolicyFile, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
@@ -119,6 +119,19 @@ def assess_command(
             "roles", "A named scenario and a set of attributes known in it; once for each set.", metavar="NAME=A,B,..."
         ),
     ] = None,
+    analysis: Annotated[
+        list[str] | None,
+        own(
+            "utility",
+            "A regression that users run, once for each: 'income ~ age + C(educ)'; logistic for 0 and 1.",
+            metavar="FORMULA",
+        ),
+    ] = None,
+    published: Annotated[
+        str | None,
+        own("utility", "Figures published from the original: which still come out?", metavar="FILE"),
+    ] = None,
+    policy: PolicyFile = None,
     seed: Annotated[
         str,
         own("method", "Seed of the samples that some measures take.", metavar="N"),
@@ -127,6 +140,8 @@ def assess_command(
 ) -> None:
     """Run `shoal assess`."""
     from shoal.cli.display import Bar, assessment
+    from shoal.cli.utility import utility
+    from shoal.cli.verdict import leave_unless_passed, show_verdict
     from shoal.evidence.assess import assess
 
     one = None if intruder is None else names(intruder)
@@ -134,6 +149,9 @@ def assess_command(
         "blocks": None if block is None else [names([each]) for each in block],
         "known": known,
         "scenarios": _scenarios_of(scenario or []),
+        "analyses": analysis or [],
+        "published": published,
+        "policy": policy,
     }
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.
@@ -142,6 +160,9 @@ def assess_command(
         print_json(result)
     else:
         show(assessment, result)
+        show(utility, result)
+        show_verdict(result["verdict"])
+    leave_unless_passed(result["verdict"])
 
 
 def _scenarios_of(given: list[str]) -> dict[str, list[list[str]]]:

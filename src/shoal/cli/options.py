@@ -28,6 +28,12 @@ Report = Annotated[
 PlanFile = Annotated[
     str | None, own("files", "A plan file; options on the command line take precedence.", metavar="FILE")
 ]
+PolicyFile = Annotated[
+    str | None,
+    own(
+        "protection", "The limits of your office in a file: passed or failed (exit 1), limit by limit.", metavar="FILE"
+    ),
+]
 Overwrite = Annotated[bool, own("files", "Replace files that already exist.", "--overwrite")]
 
 

@@ -4,11 +4,12 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
+from shoal.cli.options import Json, Overwrite, PlanFile, PolicyFile, Report, own, takes_plan
 from shoal.cli.output import print_json, show, stderr
 from shoal.cli.process import leave_pandas_out
 from shoal.errors import PlanError
 from shoal.plan import Plan
+from shoal.plan.policy import as_policy
 
 
 @takes_plan()
@@ -16,6 +17,7 @@ def protect_command(
     options: dict[str, Any],
     plan: PlanFile = None,
     report: Report = None,
+    policy: PolicyFile = None,
     overwrite: Overwrite = False,
     on_interrupt: Annotated[
         str,
@@ -29,10 +31,12 @@ def protect_command(
 ) -> None:
     """Run `shoal protect`."""
     asked = _complete(None if plan is None else Plan.load(plan), options)
+    limits = as_policy(policy)
     if asked.engine != "spark":  # whose functions are given records as pandas has them
         leave_pandas_out()
     from shoal.cli.display import Bar, files
     from shoal.cli.display import release as shown
+    from shoal.cli.verdict import leave_unless_passed, show_verdict
     from shoal.parallel import interruptible
     from shoal.pipeline.manifest import manifest_beside
     from shoal.pipeline.save import plan_beside, refuse_output
@@ -47,15 +51,20 @@ def protect_command(
 
         refuse_report(page, overwrite)
     with Bar(stderr()) as bar:
-        run = partial(protect_to_file, asked, target, overwrite, resume, on_interrupt, page)  # type: ignore[arg-type] # a word, as protect will see
-        summary = interruptible(run, bar).summary()
-    written = {"masked file": target, "plan": plan_beside(target), "manifest": manifest_beside(target), "report": page}
+        run = partial(protect_to_file, asked, target, overwrite, resume, on_interrupt, page, policy=limits)  # type: ignore[arg-type] # a word, as protect will see
+        release = interruptible(run, bar)
+        summary = release.summary()
+    saved = {"masked file": target, "plan": plan_beside(target), "manifest": manifest_beside(target)}
+    written = {**(saved if release.may_go_out else {}), "report": page}
     paths = {what: str(path) for what, path in written.items() if path is not None}
     if as_json:
         print_json({**summary, "files": paths})
     else:
         show(shown, summary)
-        show(files, paths)
+        show_verdict(summary.get("verdict"))
+        if paths:
+            show(files, paths)
+    leave_unless_passed(summary.get("verdict"), target)
 
 
 def _complete(plan: Plan | None, options: dict[str, Any]) -> Plan:

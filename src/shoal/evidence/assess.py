@@ -1,7 +1,8 @@
 """assess(): what any masked table costs and risks, whoever made it."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,8 +17,14 @@ from shoal.edits.expressions import Rule, attributes_of
 from shoal.edits.passes import domains_of, records_of
 from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError, PlanError
+from shoal.evidence.analyses import analyses as run_analyses
+from shoal.evidence.analyses import parse_formulas
 from shoal.evidence.check import CsvOptions, opened, rule_levels
 from shoal.evidence.composition import record_keys
+from shoal.evidence.estimates import estimates
+from shoal.evidence.published import published_figures, read_published
+from shoal.evidence.sides import Side
+from shoal.evidence.verdict import judged
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
@@ -25,6 +32,7 @@ from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.plan import AttributeType, Plan
+from shoal.plan.policy import Policy, as_policy
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
 from shoal.tables.numbers import to_floats
@@ -51,6 +59,9 @@ def assess(
     known: int | None = None,
     scenarios: Mapping[str, Sequence[Sequence[str]]] | None = None,
     edits: str | Sequence[str] | None = None,
+    analyses: Sequence[str] = (),
+    published: str | os.PathLike[str] | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -90,6 +101,12 @@ def assess(
         Scenarios by name: for each, the sets of attributes that an intruder may know.
     edits : path or list of str, optional
         Rules whose violations are counted in both tables: a file of them, or rules line by line.
+    analyses : list of str, optional
+        Regressions that users of the data run, as ``income ~ age + C(educ)`` (`shoal.evidence.formula`).
+    published : path, optional
+        A file of figures that were published from the original (`shoal.evidence.published`).
+    policy : Policy or path of a policy file, optional
+        The limits of an office, held against what is measured; its ``formulas`` are run beside `analyses`.
 
     Returns
     -------
@@ -101,15 +118,22 @@ def assess(
         are any (`_scenarios`); and the ``score`` of both together (`shoal.measures.score`; None where the original is
         all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and ``score_PIL`` the mean
         of PIL and DR (Torra, Cano & Navarro-Arribas 2009). With `edits`, for every rule how many records of the
-        original and of the masked table break it.
+        original and of the masked table break it. What users of the data see is of all records of both tables:
+        ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as in
+        `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`, None
+        without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types["edits"] = edits
     plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
     rules = rules_of(plan)
+    limits = as_policy(policy)
+    wanted = [*([analyses] if isinstance(analyses, str) else analyses), *(limits.formulas if limits else [])]
+    formulas = parse_formulas(list(dict.fromkeys(wanted)))
+    figures = [] if published is None else read_published(published)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
-    everybody = len(before)
+    everyone, everybody = before, len(before)
     broken = _broken(rules, before, after, plan)
     before, rows = _matched(before, after, key)
     pairs, left_out = _attributes(before, after, rows, plan, key)
@@ -120,6 +144,10 @@ def assess(
     if len(plain) < len(pairs):
         left_out[_NO_NUMBERS] = [pair.attribute.name for pair in pairs if not pair.plain]
     X, Y = _matrix([pair.attribute.codes for pair in plain]), _matrix([pair.masked for pair in plain])
+    sides = _sides(everyone, before, after, rows, plan)
+    with np.errstate(over="ignore", invalid="ignore"):
+        compared = measures.in_bounds(run_analyses(formulas, *sides))
+        still = measures.in_bounds(published_figures(figures, *sides, plan)) if figures else None
     progress("risk", 0, 1)
     labels = classes(after, names)[rows]
     risk = {
@@ -141,6 +169,9 @@ def assess(
         **(measures.loss_book(X, Y, [pair.attribute.name for pair in plain], _alike(Y)) if plain else {}),
         **_costs(pairs, _weights(before, plan)),
     }
+    equal = [pair.attribute.name for pair in pairs if pair.equal]
+    with np.errstate(over="ignore", invalid="ignore"):
+        seen = measures.in_bounds(estimates(_types(pairs, before, plan), equal, *sides))
     if plain and risk["real_k"]["real_k"] == 1:
         loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
     il = loss["IL_variations"]["IL"] if plain else None
@@ -150,7 +181,7 @@ def assess(
         dld, id_ = risk["DLD"]["linked"], risk["ID_rank"]["percent"]
         risk["DR"] = measures.disclosure_risk(dld, id_)
         by_pil = None if loss["PIL"]["PIL"] is None else measures.score(loss["PIL"]["PIL"], dld, id_)
-    return {
+    found = {
         "records": len(before),
         "suppressed": everybody - len(before),
         "quasi": names,
@@ -161,7 +192,33 @@ def assess(
         "score": score,
         "score_PIL": by_pil,
         "edits": broken,
+        "estimates": seen,
+        "analyses": compared,
+        "published": still,
     }
+    return {**found, "verdict": None if limits is None else judged(limits, found).as_json()}
+
+
+def _sides(everyone: Table, before: Table, after: Table, rows: NDArray[np.int64], plan: Plan) -> tuple[Side, Side]:
+    """Return both tables as their users see them; a masked one without weights has those of the original's records."""
+    masked = _in_order(after, rows)
+    weights = _weights(masked if plan.weights in masked.names else before, plan)
+    return Side(everyone, _weights(everyone, plan)), Side(masked, weights)
+
+
+def _in_order(after: Table, rows: NDArray[np.int64]) -> Table:
+    """Return the masked records in the order of the original ones."""
+    in_place = np.array_equal(rows, np.arange(len(after)))
+    return after if in_place else Table(after.to_arrow().take(rows), after.dialect)
+
+
+def _types(pairs: list["_Pair"], before: Table, plan: Plan) -> dict[str, str]:
+    """Return the types of the attributes that are compared, and of the confidential ones."""
+    found: dict[str, str] = {pair.attribute.name: pair.attribute.type for pair in pairs}
+    for name in plan.confidential:
+        with suppress(DataError):  # of no type that has means or categories
+            found.setdefault(name, plan.types.get(name) or infer_type(before, name))
+    return found
 
 
 def _broken(rules: Sequence[Rule], before: Table, after: Table, plan: Plan) -> list[dict[str, Any]]:
@@ -195,7 +252,7 @@ def _whole_file(
         originals[pair.attribute.name][rows] = pair.attribute.codes
     masked = list(originals)
     others = [name for name in after.names if name in before.names and name not in masked]
-    ordered = after if np.array_equal(rows, np.arange(len(rows))) else Table(after.to_arrow().take(rows))
+    ordered = _in_order(after, rows)
     masked += [name for name in others if not ordered.same_column(before, name)]
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]

@@ -22,9 +22,9 @@ def loss_book(
     """Measure a masked matrix by every measure of loss there is here; seconds for a million records.
 
     Returns what `loss` returns, and ``own_range_SSE`` (`own_range_sse`), ``IL_variations`` (`variations`), ``PIL``
-    (`pil`), ``IL1s`` (`il1s`), ``eigenvalue`` (`eigenvalue_loss`), ``pMSE`` (`pmse`), ``subdomains``
-    (`subdomain_loss`) and, if classes are given, ``GCP`` (`gcp`). All are 0 for an unchanged file (``GCP`` if no two
-    different records are published alike), and more is worse. None is what has no meaning, never NaN.
+    (`pil`), ``IL1s`` (`il1s`), ``eigenvalue`` (`eigenvalue_loss`), ``pMSE`` (`pmse`), ``subdomains`` (`subdomain_loss`)
+    and, if classes are given, ``GCP`` (`gcp`). All are 0 for an unchanged file (``GCP`` if no two different records are
+    published alike; not what pMSE is compared with), and more is worse. None is what has no meaning, never NaN.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         book = _book(original, masked, names)
@@ -38,6 +38,8 @@ def in_bounds(value: Any) -> Any:
     """Put the largest double where a measure overflowed: it is beyond all bounds, but a number."""
     if isinstance(value, dict):
         return {key: in_bounds(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [in_bounds(item) for item in value]
     return sys.float_info.max if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,5 +1,6 @@
 """Propensity scores: can a model tell the masked records from the original ones?"""
 
+import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,9 +27,12 @@ def pmse(original: Matrix, masked: Matrix, terms: Terms = "squares") -> dict[str
     variance; products lost correlation, at a cost that grows with the fourth power of d.
 
     Returns ``pMSE``; ``ratio``, pMSE over its expectation (t - 1) (1 - c)^2 c / N for a file that was synthesised from
-    a correct model of the original, t being the number of independent terms with the intercept; and ``terms``. The
-    ratio of two independent samples of one population is 2 on average; a masked file may come below 1, for its records
-    remain tied to the original ones. ``ratio`` is None if no attribute varies in the two files.
+    a correct model of the original, t being the number of independent terms with the intercept; its null distribution,
+    that for such a file, which is (1 - c)^2 c / N times a chi-squared variable with t - 1 degrees of freedom, by its
+    mean (``expected``), its standard deviation (``sd``) and the value that it exceeds once in twenty (``upper``);
+    ``standardized``, how many such deviations pMSE is above its expectation; and ``terms``. The ratio of two
+    independent samples of one population is 2 on average; a masked file may come below 1, for its records remain tied
+    to the original ones. All of these are None if no attribute varies in the two files.
 
     Notes
     -----
@@ -61,11 +65,22 @@ def pmse(original: Matrix, masked: Matrix, terms: Terms = "squares") -> dict[str
         if last:
             break
         step, _ = _solve(fit)
-    expected = (independent - 1) / 8 / N
+    return {"pMSE": fit.squared / N, **_beside_chance(fit.squared / N, independent - 1, N), "terms": terms}
+
+
+def _beside_chance(found: float, freedom: int, N: int) -> dict[str, Any]:
+    """Compare pMSE with its null distribution, a multiple of a chi-squared one (Snoke et al. 2018)."""
+    if freedom < 1:
+        return dict.fromkeys(("ratio", "expected", "sd", "upper", "standardized"))
+    from scipy.special import chdtri  # slow to load
+
+    expected, sd = freedom / 8 / N, math.sqrt(2 * freedom) / 8 / N
     return {
-        "pMSE": fit.squared / N,
-        "ratio": fit.squared / N / expected if independent > 1 else None,
-        "terms": terms,
+        "ratio": found / expected,
+        "expected": expected,
+        "sd": sd,
+        "upper": float(chdtri(freedom, 0.05)) / 8 / N,
+        "standardized": (found - expected) / sd,
     }
 
 

@@ -10,7 +10,6 @@ import difflib
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -29,7 +28,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from shoal.errors import FileError, PlanError
+from shoal.errors import PlanError
 from shoal.plan.conflicts import Problem, contradictions
 from shoal.plan.fields import (
     FILES,
@@ -57,6 +56,7 @@ from shoal.plan.fields import (
     option,
 )
 from shoal.plan.options import fields_of_form, tables_of
+from shoal.plan.toml_file import read_toml
 
 Method = Literal[
     "auto",
@@ -609,24 +609,7 @@ class Plan(BaseModel):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a plan file. Paths in it are relative to its folder."""
         path = Path(path)
-        try:
-            with path.open(encoding="utf-8") as file:
-                text = file.read(_LARGEST + 1)
-            if len(text) > _LARGEST:
-                raise FileError(f"'{path}' is not a plan file: it has more than {_LARGEST:,} characters.")
-            options = tomllib.loads(text)
-        except FileNotFoundError:
-            raise FileError(f"There is no plan file '{path}'.") from None
-        except FileError:
-            raise
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"The plan file '{path}' cannot be read: {type(error).__name__}.") from None
-        except RecursionError:
-            raise FileError(f"'{path}' is not a plan file: its lists are nested too deeply.") from None
-        except tomllib.TOMLDecodeError as error:
-            raise FileError(f"The plan file '{path}' is not valid TOML: {error}.") from None
-        except ValueError:  # Python refuses to read it
-            raise FileError(f"The plan file '{path}' has a number of more than 4,300 digits. Shorten it.") from None
+        options = read_toml(path, "plan file")
         for field in PATHS:
             if isinstance(options.get(field), str) and "://" not in options[field]:  # an address is not in a folder
                 options[field] = os.path.normpath(path.parent / options[field])
@@ -697,5 +680,4 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
 
 
 PATHS = ("input", "output", "edits")
-_LARGEST = 10_000_000  # characters of a plan file, levels included
 _TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")

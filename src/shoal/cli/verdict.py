@@ -1,0 +1,69 @@
+"""What the command line shows of a verdict, and how a command ends that has one."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from shoal.cli.output import complain, show
+
+_STYLES = {"passed": "green", "failed": "bold red", "not measured": "yellow", "incomplete": "bold yellow"}
+
+
+def show_verdict(verdict: dict[str, Any] | None) -> None:
+    """Print a verdict, if there is one."""
+    if verdict is not None:
+        show(_drawn, verdict)
+
+
+def leave_unless_passed(verdict: dict[str, Any] | None, target: Path | None = None) -> None:
+    """End with exit code 1 if a policy was not passed, so that a script does not go on.
+
+    `target` is the file that a release would be written to. One that failed was not written.
+    """
+    if verdict is None or verdict["result"] == "passed":
+        return
+    what = "failed" if verdict["result"] == "failed" else "not measured"
+    many = sum(each["result"] == what for each in verdict["limits"])
+    named = f"policy '{verdict['policy']}'" if verdict["policy"] else "the policy"
+    sentence = f"{many} of {len(verdict['limits'])} limits of {named}."
+    if what == "not measured":
+        sentence += ' It is not passed, unless it says not_measured = "allow".'
+    elif target is not None:
+        sentence += f" '{target}' was not written."
+    complain(what, sentence)
+    raise typer.Exit(1)
+
+
+def _drawn(verdict: dict[str, Any]) -> RenderableType:
+    named = f" by policy '{verdict['policy']}'" if verdict["policy"] else ""
+    head = Text.assemble("\nVerdict", f"{named}: ", (verdict["result"], _style(verdict["result"])), style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    for header, justify in (
+        ("Limit", "left"),
+        ("what it is", "left"),
+        ("measured", "right"),
+        ("limit", "left"),
+        ("", "left"),
+    ):
+        table.add_column(header, justify=justify)  # type: ignore[arg-type]
+    for each in verdict["limits"]:
+        result = Text(each["result"], _style(each["result"]))
+        if each["needs"]:
+            result.append(f": {each['needs']}", "not bold dim")
+        bound = f"{each['must_be']} {_figure(each['bound'], each['unit'])}"
+        table.add_row(each["limit"], each["meaning"], _figure(each["figure"], each["unit"]), bound, result)
+    return Group(head, table)
+
+
+def _style(result: str) -> str:
+    return _STYLES[result]
+
+
+def _figure(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.4g} {unit}".rstrip() if isinstance(value, float) else f"{value:,} {unit}".rstrip()

@@ -1,0 +1,292 @@
+"""Regressions that users of the data run: coefficients and their intervals from the original and the masked file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import PlanError
+from shoal.evidence.formula import Formula, Term, parse_formula, spelled
+from shoal.evidence.sides import Categories, Label, Side, in_order, written
+from shoal.measures.regression import Fit, NotEstimable, independent, interval_overlap, least_squares, logistic
+from shoal.pipeline.treatment import refuse_unknown
+from shoal.text import counted, listed
+
+CONFIDENCE = 0.95
+MOST_CATEGORIES = 100  # of a term: more are numbers that were taken for categories
+
+Vector = NDArray[np.float64]
+
+
+def parse_formulas(texts: Sequence[str]) -> list[Formula]:
+    """Read formulas; all mistakes are reported together."""
+    found, problems = [], []
+    for text in texts:
+        try:
+            found.append(parse_formula(text))
+        except PlanError as error:
+            problems += error.problems
+    if problems:
+        raise PlanError(problems)
+    return found
+
+
+def analyses(formulas: Sequence[Formula], before: Side, after: Side) -> list[dict[str, Any]]:
+    """Estimate regressions from both files.
+
+    Returns for each the ``formula``, its ``kind`` (linear, or logistic if the response is 0 and 1 in the original), the
+    complete ``records`` in each file, and ``coefficients``: for each ``term`` the ``estimate``, the ends of the 95 %
+    interval (``low``, ``high``) and whether it is ``significant``, ``before`` and ``after``; the ``overlap`` of the
+    intervals (`shoal.measures.regression.interval_overlap`), how many standard errors of the original it ``moved``, and
+    whether its ``sign`` and its ``significance`` were kept. What the masked file has no coefficient for has None
+    ``after``, an overlap of 0, and keeps nothing; ``not_estimated`` says why. ``overlap`` is the mean over the
+    coefficients and ``least`` the smallest; ``signs`` and ``significances`` are the percentages kept.
+
+    Complete records only, in each file by itself, with the weights of that file. Categories are coded against the first
+    one, in order, that both files have.
+    """
+    for formula in formulas:
+        refuse_unknown(before.table, {"analysis": formula.names}, "the original")
+    return [_analysis(formula, before, after) for formula in formulas]
+
+
+@dataclass(frozen=True)
+class _Design:
+    """The matrix of a regression, with the term and the label of every column, and the response."""
+
+    X: NDArray[np.float64]
+    y: Vector
+    weights: Vector | None
+    terms: list[str]
+    labels: list[tuple[Label, ...]]
+
+
+def _analysis(formula: Formula, before: Side, after: Side) -> dict[str, Any]:
+    y = _response(formula, before)
+    kind = "logistic" if np.isin(y[~np.isnan(y)], (0, 1)).all() else "linear"
+    gone = [name for name in formula.names if name not in after.table.names]
+    own = {name: before.categories(name) for name in formula.categorical}
+    masked = {} if gone else {name: after.categories(name) for name in formula.categorical}
+    first = {name: _reference(own[name], masked[name]) for name in masked}
+    one = _design(formula, before, own, first)
+    fit = _fit_original(formula, one, kind)
+    other, fitted, used = None, None, []
+    why: str | None = None
+    try:
+        if gone:
+            raise NotEstimable(f"the masked file has no column {listed(gone)}")
+        if nothing := [name for name, label in first.items() if label is None]:
+            raise NotEstimable(f"no category of {listed(nothing)} is left in the masked file")
+        other = _design(formula, after, masked, first, masked=True)
+        if not len(other.y):
+            raise NotEstimable("the masked file has no complete record")
+        used = [int(j) for j in np.flatnonzero(independent(other.X))]
+        fitted = _fit(other, used, kind)
+    except NotEstimable as error:
+        why = _reason(error, other, used)
+    return _compared(formula, kind, one, fit, other, fitted, used, why)
+
+
+def _response(formula: Formula, side: Side) -> Vector:
+    y = side.numbers(formula.response)
+    if y is None:
+        raise _wrong(formula, f"has a response, '{formula.response}', that is neither a number nor boolean")
+    return y
+
+
+def _wrong(formula: Formula, what: str) -> PlanError:
+    return PlanError([("analysis", f"'{formula.text}' {what}.")])
+
+
+def _reference(before: Categories, after: Categories) -> Label | None:
+    """Return the category to which the others are compared: the first that both files have."""
+    return next(iter(in_order({*before.labels} & {*after.labels})), None)
+
+
+def _design(
+    formula: Formula,
+    side: Side,
+    codes: dict[str, Categories],
+    first: dict[str, Label | None],
+    masked: bool = False,
+) -> _Design:
+    """Build the matrix of a regression from the complete records of a file."""
+    y = _number(formula, formula.response, side, masked)
+    complete = ~np.isnan(y)
+    for factor in {factor for term in formula.terms for factor in term}:
+        if factor.categories:
+            complete &= codes[factor.name].codes >= 0
+        else:
+            complete &= ~np.isnan(_number(formula, factor.name, side, masked))
+    columns, terms = [np.ones(len(y))], ["Intercept"]
+    labels: list[tuple[Label, ...]] = [("Intercept",)]
+    for term in formula.terms:
+        for label, column in _columns(formula, term, side, codes, first, complete, masked):
+            columns.append(column)
+            terms.append(spelled(term))
+            labels.append((spelled(term), *label))
+    X = np.column_stack([column[complete] for column in columns])
+    kept = (X != 0).any(axis=0) | np.array([term == "Intercept" for term in terms])  # combinations that nobody has
+    weights = None if side.weights is None else side.weights[complete]
+    return _Design(
+        np.ascontiguousarray(X[:, kept]),
+        y[complete],
+        weights,
+        [term for term, keep in zip(terms, kept, strict=True) if keep],
+        [label for label, keep in zip(labels, kept, strict=True) if keep],
+    )
+
+
+def _number(formula: Formula, name: str, side: Side, masked: bool) -> Vector:
+    found = side.numbers(name)
+    if found is None and masked:
+        raise NotEstimable(f"'{name}' is not a number in the masked file")
+    if found is None:
+        raise _wrong(formula, f"takes '{name}' as a number, which it is not: write C({name})")
+    return found
+
+
+def _columns(
+    formula: Formula,
+    term: Term,
+    side: Side,
+    codes: dict[str, Categories],
+    first: dict[str, Label | None],
+    complete: NDArray[np.bool_],
+    masked: bool,
+) -> list[tuple[tuple[Label, ...], Vector]]:
+    """Return the columns of a term with the categories that they stand for; those of a product are products."""
+    found: list[tuple[tuple[Label, ...], Vector]] = [((), np.ones(len(complete)))]
+    for factor in term:
+        if not factor.categories:
+            part: list[tuple[tuple[Label, ...], Vector]] = [((), _number(formula, factor.name, side, masked))]
+        else:
+            part = _indicators(formula, factor.name, codes[factor.name], first.get(factor.name), complete, masked)
+        found = [((*a, *b), x * z) for a, x in found for b, z in part]
+    return found
+
+
+def _indicators(
+    formula: Formula,
+    name: str,
+    categories: Categories,
+    first: Label | None,
+    complete: NDArray[np.bool_],
+    masked: bool,
+) -> list[tuple[tuple[Label, ...], Vector]]:
+    """Return a column of 0 and 1 for each category in use but the first."""
+    used = {categories.labels[code] for code in np.unique(categories.codes[complete])}
+    if len(used) > MOST_CATEGORIES:
+        many = f"{len(used):,} categories of '{name}', more than {MOST_CATEGORIES}"
+        if masked:
+            raise NotEstimable(f"the masked file has {many}")
+        raise _wrong(formula, f"has {many}. Use it as a number, or put its categories together")
+    order = in_order(used)
+    reference = first if first in used else order[0] if order else None
+    place = {label: code for code, label in enumerate(categories.labels)}
+    return [((label,), (categories.codes == place[label]).astype(float)) for label in order if label != reference]
+
+
+def _fit(design: _Design, used: Sequence[int], kind: str) -> Fit:
+    estimate = logistic if kind == "logistic" else least_squares
+    return estimate(np.ascontiguousarray(design.X[:, used]), design.y, design.weights)
+
+
+def _fit_original(formula: Formula, design: _Design, kind: str) -> Fit:
+    """Estimate from the original; what cannot be estimated there is a mistake in the formula."""
+    if not len(design.y):
+        raise _wrong(formula, "has no complete record: every record misses a value of one of its columns")
+    if len(design.y) <= design.X.shape[1]:
+        many = f"{counted(len(design.y), 'complete record')} for {design.X.shape[1]:,} coefficients"
+        raise _wrong(formula, f"has only {many}. Leave terms out")
+    kept = independent(design.X)
+    if not kept.all():
+        terms = dict.fromkeys(design.terms[j] for j in np.flatnonzero(~kept))
+        raise _wrong(formula, f"has collinear terms: {listed([*terms])} follows from those before it. Leave it out")
+    try:
+        return _fit(design, range(design.X.shape[1]), kind)
+    except NotEstimable as error:
+        raise _wrong(formula, f"cannot be estimated from the original: {_reason(error, design, None)}") from None
+
+
+def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | None) -> str:
+    if error.column is None or design is None:
+        return str(error)
+    column = error.column if used is None else used[error.column]
+    return f"'{design.terms[column]}' {error}"
+
+
+def _compared(
+    formula: Formula,
+    kind: str,
+    one: _Design,
+    fit: Fit,
+    other: _Design | None,
+    fitted: Fit | None,
+    used: Sequence[int],
+    why: str | None,
+) -> dict[str, Any]:
+    """Put the coefficients of both files side by side."""
+    after = {}
+    published: set[tuple[Label, ...]] = set() if other is None else {*other.labels}
+    if other is not None and fitted is not None:
+        after = {other.labels[j]: row for j, row in zip(used, _rows(fitted), strict=True)}
+    coefficients: list[dict[str, Any]] = []
+    vanished = 0
+    for label, row, error in zip(one.labels, _rows(fit), fit.errors, strict=True):
+        known = other is None or label in published
+        vanished += not known
+        shown = _shown(label) if known and other is not None else _hidden(label, len(coefficients))
+        coefficients.append({"term": shown, "before": row, **_kept(row, after.get(label), float(error))})
+    if why is None and len(after) < len(coefficients):
+        why = f"{counted(vanished, 'term')} with categories that the masked file does not have" if vanished else None
+        if dropped := dict.fromkeys(other.terms[j] for j in range(len(other.terms)) if j not in {*used}):  # type: ignore[union-attr]
+            collinear = f"{listed([*dropped])} follows from other terms in the masked file"
+            why = collinear if why is None else f"{why}; {collinear}"
+    overlaps = [each["overlap"] for each in coefficients]
+    return {
+        "formula": formula.text,
+        "kind": kind,
+        "confidence": CONFIDENCE,
+        "records": {"before": len(one.y), "after": 0 if other is None else len(other.y)},
+        "coefficients": coefficients,
+        "overlap": float(np.mean(overlaps)),
+        "least": min(overlaps),
+        "signs": 100 * float(np.mean([each["sign"] for each in coefficients])),
+        "significances": 100 * float(np.mean([each["significance"] for each in coefficients])),
+        "not_estimated": why,
+    }
+
+
+def _rows(fit: Fit) -> list[dict[str, Any]]:
+    low, high = fit.intervals(CONFIDENCE)
+    return [
+        {"estimate": float(b), "low": float(lo), "high": float(hi), "significant": not lo <= 0 <= hi}
+        for b, lo, hi in zip(fit.estimates, low, high, strict=True)
+    ]
+
+
+def _kept(before: dict[str, Any], after: dict[str, Any] | None, error: float) -> dict[str, Any]:
+    if after is None:
+        return {"after": None, "overlap": 0.0, "moved": None, "sign": False, "significance": False}
+    return {
+        "after": after,
+        "overlap": interval_overlap(before["low"], before["high"], after["low"], after["high"]),
+        "moved": abs(after["estimate"] - before["estimate"]) / error if error > 0 else None,
+        "sign": bool(np.sign(before["estimate"]) == np.sign(after["estimate"])),
+        "significance": before["significant"] == after["significant"],
+    }
+
+
+def _shown(label: tuple[Label, ...]) -> str:
+    """Write a coefficient by its term and its categories, which the masked file has too."""
+    term, *categories = label
+    return f"{term}[{', '.join(written(each) for each in categories)}]" if categories else str(term)
+
+
+def _hidden(label: tuple[Label, ...], number: int) -> str:
+    """Write a coefficient of categories that only the original has: by its number, not by their names."""
+    term, *categories = label
+    return f"{term}[not in the masked file, {number}]" if categories else str(term)

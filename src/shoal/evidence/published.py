@@ -1,0 +1,199 @@
+"""Figures that were published from the original: which of them still come out of the masked file.
+
+A CSV file with the columns `statistic` (count, share, mean, total or median), `attribute`, `where` (a condition, as
+rules are written in plain text), `value` and `tolerance`, of which `where` and `tolerance` may be left out.
+"""
+
+import csv
+import io
+import math
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.edits.expressions import Rule, attributes_of
+from shoal.edits.passes import records_of
+from shoal.edits.plain_text import parse_rule
+from shoal.edits.verification_sql import broken_in_sql
+from shoal.errors import FileError, PlanError
+from shoal.evidence.check import rule_levels
+from shoal.evidence.sides import Side
+from shoal.pipeline.treatment import refuse_unknown
+from shoal.plan import Plan
+from shoal.tables.atomic import read_small
+
+COLUMNS = ("statistic", "attribute", "where", "value", "tolerance")
+_LARGEST = 10_000_000  # bytes
+_NUMBER = re.compile(r"[-+]?\d+(?:\.(\d+))?")
+
+Vector = NDArray[np.float64]
+
+
+def _median(values: Vector, weights: Vector) -> float:
+    """Return the least value that half of the weight does not exceed; of two in the middle their mean."""
+    order = np.argsort(values)
+    sums = np.cumsum(weights[order]) / weights.sum()
+    low = int(np.searchsorted(sums, 0.5 - 1e-12))
+    high = min(int(np.searchsorted(sums, 0.5 + 1e-12)), len(values) - 1)
+    return float(values[order][[low, high]].mean())
+
+
+STATISTICS: dict[str, Callable[[Vector, Vector], float]] = {
+    "mean": lambda values, weights: float(values @ weights / weights.sum()),
+    "total": lambda values, weights: float(values @ weights),
+    "median": _median,
+}
+COUNTS = ("count", "share")  # of records: they need no attribute
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published figure: what it is, and how far from it counts as the same."""
+
+    statistic: str
+    attribute: str
+    where: str
+    value: float
+    tolerance: float
+    condition: Rule | None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that it needs."""
+        own = [self.attribute] if self.attribute else []
+        return own + ([] if self.condition is None else [*attributes_of(self.condition.condition)])
+
+
+def read_published(path: str | os.PathLike[str]) -> list[Figure]:
+    """Read a file of published figures; all mistakes are reported together, by line."""
+    data = read_small(Path(path), "file of published figures", _LARGEST)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"'{path}' is not text in UTF-8. Save it in that encoding.") from None
+    rows = csv.DictReader(io.StringIO(text), restval="")
+    header = [name.strip() for name in rows.fieldnames or []]
+    problems = [f"has no column '{name}'" for name in ("statistic", "value") if name not in header]
+    problems += [
+        f"has a column '{name}', which is not one of {', '.join(COLUMNS)}" for name in header if name not in COLUMNS
+    ]
+    if problems:
+        raise PlanError([("published", f"'{path}' {each}.") for each in problems])
+    rows.fieldnames = header
+    found, wrong = [], []
+    for row in rows:
+        try:
+            found.append(_figure({name: (row.get(name) or "").strip() for name in COLUMNS}, f"line {rows.line_num}"))
+        except ValueError as error:
+            wrong.append(("published", f"line {rows.line_num} of '{path}' {error}"))
+        except PlanError as error:
+            wrong += [("published", f"line {rows.line_num} of '{path}': {what}") for _, what in error.problems]
+    if wrong:
+        raise PlanError(wrong)
+    if not found:
+        raise PlanError([("published", f"'{path}' has no figures.")])
+    return found
+
+
+def _figure(row: dict[str, str], line: str) -> Figure:
+    statistic, attribute = row["statistic"].lower(), row["attribute"]
+    if statistic not in (*COUNTS, *STATISTICS):
+        raise ValueError(f"has a statistic that is not one of {', '.join((*COUNTS, *STATISTICS))}.")
+    if (statistic in COUNTS) == bool(attribute):
+        raise ValueError(f"needs {'no attribute for a' if attribute else 'an attribute for a'} {statistic}.")
+    if statistic == "share" and not row["where"]:
+        raise ValueError("needs a condition in where for a share.")
+    value = _number(row["value"])
+    if value is None:
+        raise ValueError("has a value that is not a number, such as 41.3.")
+    condition = parse_rule(f"not ({row['where']})", line, shown=False) if row["where"] else None
+    return Figure(
+        statistic, attribute, row["where"], value, _tolerance(row["tolerance"], row["value"], value), condition
+    )
+
+
+def _number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _tolerance(text: str, written: str, value: float) -> float:
+    """Return how far from a figure counts as the same: as given, or half a unit of its last digit."""
+    if not text:
+        digits = _NUMBER.fullmatch(written)
+        if digits is None:
+            raise ValueError("needs a tolerance, its value being written in another form than 41.3.")
+        return 0.5 * 10.0 ** -len(digits[1] or "")
+    share = text.endswith("%")
+    number = _number(text.removesuffix("%").strip())
+    if number is None or number < 0:
+        raise ValueError("has a tolerance that is neither a number, such as 0.5, nor a percentage, such as 2%.")
+    return number / 100 * abs(value) if share else number
+
+
+def published_figures(figures: list[Figure], before: Side, after: Side, plan: Plan) -> dict[str, Any]:
+    """Compute published figures from both files.
+
+    Returns the ``figures``, each with its ``value`` and ``tolerance``, what it is ``after`` masking, and whether it
+    comes out of the original (``in_original``) and of the masked file (``kept``); how many there are that come out of
+    the original, how many of these are ``kept``, and their percentage. A figure that needs a column the masked file
+    lacks is not kept.
+    """
+    for figure in figures:
+        refuse_unknown(before.table, {"published": figure.names}, "the original")
+        if figure.attribute and before.numbers(figure.attribute) is None:
+            raise PlanError(
+                [("published", f"asks for a {figure.statistic} of '{figure.attribute}', which is no number.")]
+            )
+    rows: list[dict[str, Any]] = []
+    for figure in figures:
+        own = _computed(figure, before, before, plan)
+        missing = any(name not in after.table.names for name in figure.names)
+        masked = None if missing else _computed(figure, after, before, plan)
+        rows.append(
+            {
+                "statistic": figure.statistic,
+                "attribute": figure.attribute,
+                "where": figure.where,
+                "value": figure.value,
+                "tolerance": figure.tolerance,
+                "after": masked,
+                "in_original": _same(own, figure),
+                "kept": _same(masked, figure),
+            }
+        )
+    right = [row for row in rows if row["in_original"]]
+    kept = sum(row["kept"] for row in right)
+    percent = 100 * kept / len(right) if right else None
+    return {"figures": rows, "in_original": len(right), "kept": kept, "percent": percent}
+
+
+def _same(found: float | None, figure: Figure) -> bool:
+    slack = 1e-9 * max(abs(figure.value), figure.tolerance)  # of adding up
+    return found is not None and abs(found - figure.value) <= figure.tolerance + slack
+
+
+def _computed(figure: Figure, side: Side, original: Side, plan: Plan) -> float | None:
+    """Compute a figure from a file; None if no record is left, or the attribute is not a number."""
+    weights = np.ones(len(side.table)) if side.weights is None else side.weights
+    chosen = np.ones(len(weights), dtype=bool)
+    if figure.condition is not None:
+        levels = rule_levels(side.table, [figure.condition], original.table, plan)
+        [(_, chosen)] = broken_in_sql([figure.condition], records_of(side.table, [figure.condition], None, levels))
+    if figure.statistic in COUNTS:
+        count = float(weights[chosen].sum())
+        return count if figure.statistic == "count" else 100 * count / float(weights.sum())
+    values = side.numbers(figure.attribute)
+    if values is None:
+        return None
+    chosen = chosen & ~np.isnan(values)
+    return STATISTICS[figure.statistic](values[chosen], weights[chosen]) if chosen.any() else None

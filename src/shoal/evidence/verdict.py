@@ -1,0 +1,278 @@
+"""One verdict: the limits of an office beside the figures that were measured.
+
+`LIMITS` maps each limit of `shoal.plan.policy.Policy` to its figure. The figures come by name from what `Release` and
+`assess` return, so that a new measure is one row. A figure that is not there is not measured.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from shoal.errors import CheckFailed
+from shoal.pipeline.treatment import refuse_unknown
+from shoal.plan.policy import Policy
+from shoal.tables import Table
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+
+Evidence = Mapping[str, Any]
+Result = Literal["passed", "failed", "not measured"]
+SLACK = 1e-9  # of a limit: what rounding adds to a figure
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit: what is measured, whether the figure must be at least or at most so large, and where it comes from."""
+
+    meaning: str
+    least: bool
+    unit: str
+    figure: Callable[[Evidence], float | None]
+    needs: str = ""  # what to do if it was not measured
+    by_assess: bool = False  # whether `assess` measures it, and a release by itself does not
+
+    def met(self, figure: float, bound: float) -> bool:
+        """Whether a figure keeps to its limit."""
+        slack = SLACK * max(1.0, abs(bound))
+        return figure >= bound - slack if self.least else figure <= bound + slack
+
+
+def _at(found: Any, path: str) -> Any:
+    """Return what is at a path such as ``risk.after.smallest``; None if it is not there."""
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _least(figures: Sequence[float | None]) -> float | None:
+    return min((each for each in figures if each is not None), default=None)
+
+
+def _most(figures: Sequence[float | None]) -> float | None:
+    return max((each for each in figures if each is not None), default=None)
+
+
+def _smallest_group(found: Evidence) -> float | None:
+    """Return the fewest records alike, also with strata and the columns released unchanged that a stranger may know."""
+    return _least([_at(found, f"risk.{where}.smallest") for where in ("after", "strata", "file.with_masked")])
+
+
+def _units(found: Evidence) -> float | None:
+    return _least([each["least"] for each in _at(found, "risk.file.units") or []])
+
+
+def _sensitive(
+    what: str, worst: Callable[[Sequence[float | None]], float | None]
+) -> Callable[[Evidence], float | None]:
+    def figure(found: Evidence) -> float | None:
+        return worst([each.get(what) for each in (_at(found, "risk.diversity") or {}).values()])
+
+    return figure
+
+
+def _dominated(found: Evidence) -> float | None:
+    counts = _at(found, "risk.dominance")
+    return None if not counts else sum(int(each["failing"]) for each in counts.values())
+
+
+def _unique_columns(found: Evidence) -> float | None:
+    unchanged = _at(found, "risk.file.unchanged")
+    if unchanged is None:
+        return None
+    return sum(1 for each in unchanged.values() if each["uniques"] and each["role"] != "confidential")
+
+
+def _unique_records(found: Evidence) -> float | None:
+    uniques, records = _at(found, "risk.file.with_masked.uniques"), found.get("records")
+    return None if uniques is None or not records else 100 * uniques / records
+
+
+def _linkage(found: Evidence) -> float | None:
+    """Return the records linked by distance; not if some attributes did not take part."""
+    partial = any("numbers alone" in why and names for why, names in (found.get("left_out") or {}).items())
+    return None if partial else _at(found, "risk.DLD.linked")
+
+
+def _inference(found: Evidence) -> float | None:
+    attacks = _at(found, "risk.inference")
+    return _most([each.get("gain") for each in attacks.values() if isinstance(each, Mapping)]) if attacks else None
+
+
+def _overlap(found: Evidence) -> float | None:
+    return _least([each["overlap"] for each in found.get("analyses") or []])
+
+
+_SENSITIVE = "name sensitive attributes with --confidential"
+_ASSESS = "shoal assess measures it"
+_NO_FIGURE = "there is no such figure for these attributes"
+LIMITS: dict[str, Limit] = {
+    "k": Limit("records alike in what strangers may know", True, "", _smallest_group),
+    "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
+    "l": Limit("distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True),
+    "t": Limit("distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True),
+    "dominance": Limit("groups that one contributor dominates", False, "", _dominated, "ask for dominance in the plan"),
+    "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
+    "unique_records": Limit("records unlike any other", False, " %", _unique_records),
+    "linkage": Limit("records linked by distance", False, " %", _linkage, _ASSESS, True),
+    "assignment": Limit(
+        "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
+    ),
+    "inference": Limit("gain of guessing a sensitive value", False, " %", _inference, _ASSESS, True),
+    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL")),
+    "analyses": Limit(
+        "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True
+    ),
+    "published": Limit(
+        "published figures that come out", True, " %", lambda e: _at(e, "published.percent"), "add --published"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One limit with its figure."""
+
+    limit: str
+    bound: float
+    figure: float | None
+    needs: str = ""  # what to do if it was not measured
+
+    @property
+    def result(self) -> Result:
+        """Whether the figure keeps to the limit."""
+        if self.figure is None:
+            return "not measured"
+        return "passed" if LIMITS[self.limit].met(self.figure, self.bound) else "failed"
+
+    def __str__(self) -> str:
+        about = LIMITS[self.limit]
+        word = "at least" if about.least else "at most"
+        bound = f"{word} {_written(self.bound)}{about.unit}"
+        if self.figure is None:
+            why = f": {self.needs}" if self.needs else ""
+            return f"{self.limit} ({about.meaning}) was not measured; the limit is {bound}{why}"
+        return f"{self.limit} ({about.meaning}) is {_written(self.figure)}{about.unit}, where the limit is {bound}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        about = LIMITS[self.limit]
+        return {
+            "limit": self.limit,
+            "meaning": about.meaning,
+            "must_be": "at least" if about.least else "at most",
+            "bound": self.bound,
+            "figure": self.figure,
+            "unit": about.unit.strip(),
+            "result": self.result,
+            "needs": self.needs,
+        }
+
+
+def _written(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a release meets a policy: ``passed``, ``failed``, or ``incomplete`` if a limit was not measured."""
+
+    policy: Policy
+    limits: list[Judged]
+
+    @property
+    def result(self) -> Literal["passed", "failed", "incomplete"]:
+        """The verdict: a limit that was not measured is not passed, unless the policy allows that."""
+        found = {each.result for each in self.limits}
+        if "failed" in found:
+            return "failed"
+        return "incomplete" if "not measured" in found and self.policy.not_measured == "refuse" else "passed"
+
+    @property
+    def failures(self) -> list[str]:
+        """A sentence for every limit that failed."""
+        return [str(each) for each in self.limits if each.result == "failed"]
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """A sentence for every limit that was not measured."""
+        return [str(each) for each in self.limits if each.result == "not measured"]
+
+    def refuse(self) -> None:
+        """Raise an error if a limit failed: such a file must not go out."""
+        if self.result == "failed":
+            raise CheckFailed(self.failures, {"verdict": self.as_json()})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it ready for JSON."""
+        return {
+            "result": self.result,
+            "policy": self.policy.name,
+            "limits": [each.as_json() for each in self.limits],
+        }
+
+
+def refuse_formulas(policy: Policy | None, table: Table) -> None:
+    """Refuse formulas of a policy that the columns of a table cannot answer, before any work is done."""
+    if policy is None or not policy.formulas:
+        return
+    from shoal.evidence.analyses import parse_formulas
+
+    for formula in parse_formulas(policy.formulas):
+        refuse_unknown(table, {"policy.formulas": formula.names})
+
+
+def release_verdict(release: "Release", policy: Policy) -> Verdict:
+    """Judge a release; what it does not measure by itself is measured as `assess` does, on tables in memory."""
+    evidence = _evidence(release)
+    first = judged(policy, evidence)
+    missing = [each.limit for each in first.limits if each.figure is None and LIMITS[each.limit].by_assess]
+    more = _assessed(release, policy) if missing else None
+    if more is None:
+        return first
+    return judged(policy, {**more, **evidence, "risk": {**more["risk"], **evidence["risk"]}})
+
+
+def _evidence(release: "Release") -> dict[str, Any]:
+    """Gather what a release measures by itself, under the names of `assess`."""
+    found = release.verified
+    diversity = {name: {**each, "t": found.closeness[name]} for name, each in found.diversity.items()}
+    private = release.plan.epsilon is not None  # whose loss nobody may know
+    return {
+        "records": release.records,
+        "risk": {**release.risk(), **({"diversity": diversity} if diversity else {})},
+        **({} if private else {"loss": release.loss()}),
+    }
+
+
+def _assessed(release: "Release", policy: Policy) -> dict[str, Any] | None:
+    """Measure a release in memory as `assess` does; None if it is elsewhere, or its records have no order."""
+    plan, original = release.plan, getattr(release.published, "original", None)
+    if original is None or plan.epsilon is not None:
+        return None
+    from shoal.evidence.assess import assess
+
+    quasi = plan.changed
+    return assess(
+        original.native,
+        release.table,
+        quasi=quasi,
+        confidential=[name for name in plan.confidential if name not in quasi],
+        types={name: plan.types[name] for name in quasi if name in plan.types},
+        levels={name: plan.levels[name] for name in quasi if name in plan.levels},
+        weights=plan.weights,
+        seed=plan.seed or 0,
+        analyses=policy.formulas,
+    )
+
+
+def judged(policy: Policy, evidence: Evidence) -> Verdict:
+    """Judge evidence, by the names of `assess` and `Release.summary`, by a policy."""
+    assessed = "left_out" in evidence
+    found = []
+    for name, bound in policy.limits.items():
+        about = LIMITS[name]
+        figure = about.figure(evidence)
+        needs = _NO_FIGURE if assessed and about.needs == _ASSESS else about.needs
+        found.append(Judged(name, bound, figure, needs if figure is None else ""))
+    return Verdict(policy, found)

@@ -1,0 +1,296 @@
+"""What users of the data keep: regressions, estimates and published figures from both files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shoal
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
+from shoal.evidence.formula import Factor, parse_formula
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(7)
+    n = 300
+    age, educ = rng.integers(20, 60, n), rng.choice(["basic", "middle", "tertiary"], n)
+    income = 100 + 3 * age + 40 * (educ == "tertiary") + rng.normal(0, 30, n)
+    job = rng.random(n) < 1 / (1 + np.exp(-(age - 40) / 10))
+    return pd.DataFrame(
+        {
+            "age": age,
+            "educ": educ,
+            "income": income,
+            "job": job,
+            "w": rng.lognormal(0, 0.5, n),
+            "sex": rng.choice([1, 2], n),
+        }
+    )
+
+
+def assess(before, after, *formulas, **more):
+    return shoal.assess(before, after, ["age", "income"], analyses=formulas, **more)
+
+
+def one(before, after, formula, **more):
+    return assess(before, after, formula, **more)["analyses"][0]
+
+
+def test_a_formula_is_read_with_categories_products_and_odd_names():
+    formula = parse_formula(" income ~ 1 + age*C(educ) + `year of birth` ")
+    assert formula.names == ["income", "age", "educ", "year of birth"]
+    assert formula.terms == [
+        (Factor("age", False),),
+        (Factor("educ", True),),
+        (Factor("year of birth", False),),
+        (Factor("age", False), Factor("educ", True)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("income", "has no ~"),
+        ("income ~", "ends too early"),
+        ("income ~ log(age)", r"uses a function other than C\(\)"),
+        ("income ~ age - 1", "has '-', which is not supported"),
+        ("income ~ 0 + age", "has '0' where a column is expected"),
+        ("income ~ a:b:c", "more than two factors"),
+        ("income ~ age:C(educ)", r"without both of its factors: write age\*C\(educ\)"),
+        ("income ~ income + age", "has its response among its terms"),
+        ("C(educ) ~ age", "has categories as its response"),
+        ("income ~ C(age", r"needs one column in C\(\)"),
+        ("", "ends too early"),
+    ],
+)
+def test_what_a_formula_does_not_support_is_said(text, why):
+    with pytest.raises(shoal.PlanError, match=why):
+        parse_formula(text)
+
+
+def test_an_unchanged_file_keeps_every_coefficient(people):
+    for formula, kind in (("income ~ age + C(educ)", "linear"), ("job ~ age + C(educ)", "logistic")):
+        found = one(people, people, formula)
+        assert (found["kind"], found["overlap"], found["signs"], found["significances"]) == (kind, 1, 100, 100)
+        assert [each["term"] for each in found["coefficients"]] == [
+            "Intercept",
+            "age",
+            "C(educ)[middle]",
+            "C(educ)[tertiary]",
+        ]
+        assert all(each["moved"] == 0 for each in found["coefficients"])
+
+
+@pytest.mark.parametrize("formula", ["affairs ~ age + yrs_married + C(educ)", "rate_marriage ~ children*C(religious)"])
+def test_coefficients_of_the_survey_are_those_of_statsmodels(formula):
+    smf = pytest.importorskip("statsmodels.formula.api")
+    table = survey()
+    found = one_of_survey(table, table, formula)
+    model = smf.ols(formula, table.to_pandas()).fit()
+    expected = {name.replace("[T.", "[").replace(".0]", "]"): name for name in model.params.index}
+    for row in found["coefficients"]:
+        name = expected[row["term"]]
+        theirs = [model.params[name], *model.conf_int().loc[name]]
+        np.testing.assert_allclose([row["before"][each] for each in ("estimate", "low", "high")], theirs, rtol=1e-8)
+        assert row["before"]["significant"] == (model.pvalues[name] < 0.05)
+
+
+def one_of_survey(before, after, formula):
+    return shoal.assess(before, after, ["age", "children"], analyses=[formula])["analyses"][0]
+
+
+def test_weights_count_in_both_files(people):
+    smf = pytest.importorskip("statsmodels.formula.api")
+    other = people.assign(w=people["w"][::-1].to_numpy())
+    found = one(people, other, "income ~ age", weights="w")
+    for side, frame in (("before", people), ("after", other)):
+        model = smf.wls("income ~ age", frame, weights=frame["w"]).fit()
+        assert found["coefficients"][1][side]["estimate"] == pytest.approx(model.params["age"])
+    without = one(people, people.drop(columns="w"), "income ~ age", weights="w")
+    assert without["overlap"] == 1  # the original's, record by record
+    estimates = assess(people, other, weights="w")["estimates"]
+    assert estimates["means"]["age"]["before"]["value"] == pytest.approx(np.average(people["age"], weights=people["w"]))
+    assert estimates["totals"]["age"]["before"]["value"] == pytest.approx((people["age"] * people["w"]).sum())
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("income ~ agee", "'agee' is not a column of the original; did you mean 'age'"),
+        ("income ~ educ", r"takes 'educ' as a number, which it is not: write C\(educ\)"),
+        ("educ ~ age", "neither a number nor boolean"),
+        ("income ~ age + twice", "collinear terms: 'twice' follows from those before it"),
+        ("income ~ C(educ) + C(school)", r"collinear terms: 'C\(school\)'"),
+        ("same ~ age", "the response is constant"),
+        ("old ~ age", "'age' separates records in which the response is 0"),
+        ("income ~ C(number)", "has 300 categories of 'number', more than 100"),
+        ("empty ~ age", "has no complete record"),
+        ("few ~ age + sex + w", "has only 4 complete records for 4 coefficients"),
+    ],
+)
+def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, why):
+    odd = people.assign(
+        twice=2 * people["age"],
+        school=people["educ"].str.upper(),
+        same=1,
+        old=people["age"] > 40,
+        number=np.arange(300) / 7,
+        empty=np.nan,
+        few=np.where(np.arange(300) < 4, np.arange(300), np.nan),
+    )
+    with pytest.raises(shoal.PlanError, match=why) as error:
+        one(odd, odd, formula)
+    assert "analysis: " in str(error.value)
+
+
+def test_all_wrong_formulas_are_named_at_once(people):
+    with pytest.raises(shoal.PlanError) as error:
+        assess(people, people, "income", "age ~ log(income)")
+    assert len(error.value.problems) == 2
+
+
+def test_categories_that_vanished_have_no_coefficient_and_no_name(people):
+    masked = people.assign(educ=people["educ"].replace("middle", "basic"))
+    found = one(people, masked, "income ~ age + C(educ)")
+    gone = [each for each in found["coefficients"] if each["after"] is None]
+    assert len(gone) == 1
+    assert (gone[0]["overlap"], gone[0]["sign"]) == (0, False)
+    assert "middle" not in json.dumps(found)
+    assert found["not_estimated"] == "1 term with categories that the masked file does not have"
+    # the first category in order goes: the others are compared to the first that both have
+    masked = people.assign(educ=people["educ"].replace("basic", "middle"))
+    found = one(people, masked, "income ~ age + C(educ)")
+    assert "basic" not in json.dumps(found)
+    assert [each["after"] is None for each in found["coefficients"]] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"age": 40}, "'age' follows from other terms in the masked file"),
+        ({"income": 1.0}, "the response is constant"),
+        ({"educ": "other"}, "no category of 'educ' is left in the masked file"),
+        ({"age": "young"}, "'age' is not a number in the masked file"),
+        ({"age": np.nan}, "the masked file has no complete record"),
+    ],
+)
+def test_what_the_masked_file_cannot_answer_is_a_loss_with_its_reason(people, change, why):
+    found = shoal.assess(people, people.assign(**change), ["sex"], analyses=["income ~ age + C(educ)"])["analyses"][0]
+    assert why in found["not_estimated"]
+    assert found["overlap"] < 1
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_a_masked_file_without_a_column_cannot_answer(people):
+    found = one(people, people.drop(columns="educ"), "income ~ age + C(educ)")
+    assert (found["overlap"], found["signs"]) == (0, 0)
+    assert found["not_estimated"] == "the masked file has no column 'educ'"
+    assert "basic" not in json.dumps(found)
+
+
+def test_records_that_were_left_out_are_in_the_original_of_users(people):
+    numbered = people.assign(id=range(300))
+    found = shoal.assess(numbered, numbered[50:], ["age"], key="id", analyses=["income ~ age"])
+    assert found["analyses"][0]["records"] == {"before": 300, "after": 250}
+    assert found["estimates"]["means"]["age"]["before"]["value"] == pytest.approx(people["age"].mean())
+
+
+def test_estimates_and_tables_of_the_survey_have_intervals():
+    table = survey()
+    release = shoal.protect(table, k=5, quasi=QUASI, confidential=CONFIDENTIAL, types=TYPES, method="mdav")
+    found = shoal.assess(table, release.table, QUASI, CONFIDENTIAL, types=TYPES)
+    estimates, distances = found["estimates"], found["estimates"]["distances"]
+    assert {*estimates["means"]} == {"age", "yrs_married", "children", *CONFIDENTIAL}
+    assert estimates["means"]["affairs"]["overlap"] == 1
+    assert {*distances["educ"]} == {"hellinger"}
+    assert 0 < distances["age"]["wasserstein"] < 0.5
+    single = {each["attributes"][0]: each for each in estimates["tables"] if len(each["attributes"]) == 1}
+    pairs = [each for each in estimates["tables"] if len(each["attributes"]) == 2]
+    assert len(pairs) == 6
+    frame, masked = table.to_pandas(), release.table.to_pandas()
+    for each in pairs:
+        before, after = (set(map(tuple, every[each["attributes"]].to_numpy())) for every in (frame, masked))
+        counts = len(before), len(before - after), len(after - before)
+        assert (each["cells"], each["vanished"], each["new"]) == counts
+    shares = {row["categories"][0]: row["after"]["value"] for row in single["educ"]["shares"] if row["categories"]}
+    assert shares == pytest.approx(
+        {f"{code:g}": share for code, share in masked["educ"].value_counts(normalize=True).items()}
+    )
+
+
+def published(tmp_path, *rows, header="statistic,attribute,where,value,tolerance"):
+    path = tmp_path / "figures.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_published_figures_come_out_within_their_tolerance(people, tmp_path):
+    path = published(
+        tmp_path,
+        f"mean,age,,{people['age'].mean():.2f},",
+        f"count,,educ == 'basic' and age >= 30,{((people['educ'] == 'basic') & (people['age'] >= 30)).sum()},0",
+        f"share,,sex == 1,{100 * (people['sex'] == 1).mean():.1f},",
+        f"median,income,sex == 2,{people.loc[people['sex'] == 2, 'income'].median():.3f},",
+        f"total,age,,{people['age'].sum() * 1.02},3%",
+        "mean,age,,0,0.1",
+    )
+    same = assess(people, people, published=path)["published"]
+    assert [row["kept"] for row in same["figures"]] == [True] * 5 + [False]
+    assert (same["in_original"], same["kept"], same["percent"]) == (5, 5, 100)
+    moved = assess(people, people.assign(age=people["age"] + 1.0), published=path)["published"]
+    assert [row["kept"] for row in moved["figures"]] == [False, False, True, True, True, False]
+
+
+def test_missing_values_are_in_no_published_count(people, tmp_path):
+    gaps = people.assign(age=people["age"].where(people["age"] >= 30))
+    path = published(tmp_path, f"count,,age > 20,{gaps['age'].notna().sum()},0")
+    assert shoal.assess(gaps, gaps, ["income"], published=path)["published"]["kept"] == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("variance,age,,3,", "line 2 .* has a statistic that is not one of count, share, mean, total, median"),
+        ("mean,,,3,", "needs an attribute for a mean"),
+        ("count,age,,3,", "needs no attribute for a count"),
+        ("share,,,3,", "needs a condition in where"),
+        ("mean,age,,three,", "has a value that is not a number"),
+        ("mean,age,,1e3,", "needs a tolerance"),
+        ("mean,age,,3,-1", "has a tolerance that is neither"),
+        ("mean,age,age >,3,", "line 2 of"),
+        ("mean,agee,,3,", "'agee' is not a column of the original; did you mean 'age'"),
+        ("mean,educ,,3,", "asks for a mean of 'educ', which is no number"),
+    ],
+)
+def test_published_figures_that_cannot_be_read_are_named_by_line(people, tmp_path, row, why):
+    with pytest.raises(shoal.PlanError, match=why):
+        assess(people, people, published=published(tmp_path, row))
+
+
+def test_a_file_of_published_figures_has_known_columns(people, tmp_path):
+    with pytest.raises(shoal.PlanError, match="has no column 'value'"):
+        assess(people, people, published=published(tmp_path, "mean,3", header="statistic,number"))
+    with pytest.raises(shoal.PlanError, match="has no figures"):
+        assess(people, people, published=published(tmp_path))
+    with pytest.raises(shoal.FileError, match=r"missing\.csv"):
+        assess(people, people, published=tmp_path / "missing.csv")
+
+
+def test_the_command_shows_regressions_and_published_figures(people, tmp_path, run):
+    people.to_csv(tmp_path / "original.csv", index=False)
+    people.assign(age=people["age"] + 1, educ="basic").to_csv(tmp_path / "masked.csv", index=False)
+    published(tmp_path, f"mean,age,,{people['age'].mean():.2f},")
+    command = ["assess", "original.csv", "masked.csv", "--quasi", "age,educ", "--type", "educ=nominal"]
+    command += ["--analysis", "income ~ age + C(educ)", "--analysis", "job ~ age", "--published", "figures.csv"]
+    code, out, _ = run(*command)
+    assert code == 0
+    assert "income ~ age + C(educ)   linear, 300 records" in out
+    assert "job ~ age   logistic" in out
+    assert "Warning: not estimated from the masked file: 2 terms with categories that the masked file does not" in out
+    assert "0 of 1 published figure still come" in out
+    assert json.loads(run(*command, "--json")[1])["analyses"][1]["kind"] == "logistic"
+    code, out, error = run(*command[:5], "--analysis", "income ~ size")
+    assert (code, out) == (2, "")
+    assert "error: --analysis: 'size' is not a column of the original" in error

@@ -1,0 +1,209 @@
+"""Policies: the limits of an office held against what was measured."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shoal
+from shoal.evidence.verdict import LIMITS, judged
+from shoal.plan.policy import Policy
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(11)
+    n = 120
+    age = rng.integers(20, 60, n)
+    return pd.DataFrame({"age": age, "income": 100 + age + rng.normal(0, 9, n), "ill": rng.integers(0, 4, n)})
+
+
+def protected(people, **options):
+    return shoal.protect(
+        people, **{"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "method": "mdav"} | options
+    )
+
+
+def results(verdict):
+    return {each["limit"]: each["result"] for each in verdict.as_json()["limits"]}
+
+
+def test_every_limit_of_a_policy_has_a_figure_and_a_meaning():
+    limits = [name for name in Policy.model_fields if name not in ("name", "formulas", "not_measured")]
+    assert limits == [*LIMITS]
+
+
+def test_a_release_within_all_limits_passes(people):
+    release = protected(people, policy=Policy(k=4, l=1.5, t=0.9, unique_columns=0, unique_records=0, loss=50))
+    assert release.verdict.result == "passed"
+    assert release.summary()["verdict"]["result"] == "passed"
+    figures = {each.limit: each.figure for each in release.verdict.limits}
+    assert figures["k"] == release.risk()["after"]["smallest"]
+    assert figures["loss"] == release.loss()["IL"]
+    diversity = shoal.assess(people, release.table, ["age", "income"], ["ill"])["risk"]["diversity"]["ill"]
+    assert (figures["l"], figures["t"]) == (diversity["distinct"], pytest.approx(diversity["t"]))
+
+
+def test_a_release_beyond_a_limit_fails_and_cannot_be_saved(people, tmp_path):
+    release = protected(people, policy=Policy(k=5, loss=0.001))
+    assert (release.verdict.result, release.may_go_out) == ("failed", False)
+    with pytest.raises(shoal.CheckFailed, match=r"k \(records alike .*\) is 4, where the limit is at least 5") as error:
+        release.save(tmp_path / "masked.csv")
+    assert len(error.value.failures) == 2
+    assert not [*tmp_path.iterdir()]
+
+
+def test_figures_that_only_assess_has_are_measured_for_tables_in_memory(people):
+    release = protected(people, policy=Policy(linkage=60, analyses=0.3, formulas=["income ~ age"]))
+    assert release.verdict.result == "passed"
+    assessed = shoal.assess(people, release.table, ["age", "income"], ["ill"], analyses=["income ~ age"])
+    figures = {each.limit: each.figure for each in release.verdict.limits}
+    assert figures == {"linkage": assessed["risk"]["DLD"]["linked"], "analyses": assessed["analyses"][0]["overlap"]}
+
+
+def test_what_was_not_measured_is_not_passed_unless_the_policy_says_so(people):
+    wanted = {"k": 4, "units": 3, "dominance": 0}
+    verdict = protected(people, policy=Policy(**wanted)).verdict
+    assert verdict.result == "incomplete"
+    assert results(verdict) == {"k": "passed", "units": "not measured", "dominance": "not measured"}
+    assert len(verdict.unmeasured) == 2
+    assert protected(people, policy=Policy(**wanted, not_measured="allow")).verdict.result == "passed"
+    assert protected(people, policy=Policy(k=9, units=3, not_measured="allow")).verdict.result == "failed"
+
+
+def test_k_counts_columns_released_unchanged_that_a_stranger_may_know(people):
+    numbered = people.assign(region=np.arange(120) % 50)
+    verdict = protected(numbered, publish=["region"], policy=Policy(k=4, unique_columns=0)).verdict
+    assert verdict.limits[0].figure == 1
+    assert results(verdict)["k"] == "failed"
+    unique = people.assign(number=np.arange(120))
+    verdict = protected(unique, publish=["number"], policy=Policy(unique_columns=0, unique_records=5)).verdict
+    assert [each.figure for each in verdict.limits] == [1, 100]
+
+
+def test_units_are_those_of_a_dropped_identifier(people):
+    firms = people.assign(firm=np.repeat(np.arange(40), 3))
+    verdict = protected(firms, identifiers=["firm"], policy=Policy(units=2)).verdict
+    assert verdict.limits[0].figure is not None
+
+
+def test_figures_of_other_measures_are_read_by_their_names():
+    evidence = {
+        "left_out": {},
+        "risk": {
+            "assignment": {"hits": 12.5},
+            "inference": {"ill": {"gain": 3.0}, "income": {"gain": 7.0}},
+            "dominance": {"income": {"cells": 9, "failing": 2}},
+        },
+        "published": {"percent": 80.0},
+    }
+    policy = Policy(assignment=10, inference=7, dominance=0, published=75, linkage=5)
+    verdict = judged(policy, evidence)
+    assert {each.limit: (each.figure, each.result) for each in verdict.limits} == {
+        "dominance": (2, "failed"),
+        "linkage": (None, "not measured"),
+        "assignment": (12.5, "failed"),
+        "inference": (7.0, "passed"),
+        "published": (80.0, "passed"),
+    }
+
+
+def test_linkage_of_some_attributes_is_not_the_figure_of_the_file(people):
+    mixed = people.assign(town=np.where(np.arange(120) % 3, "a", "b"))
+    options = {"quasi": ["age", "town"], "publish": ["income"], "types": {"town": "nominal"}}
+    assert results(protected(mixed, **options, policy=Policy(linkage=99)).verdict) == {"linkage": "not measured"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("kk = 3", r"policy\.kk: is not a limit\. Did you mean 'k'\?"),
+        ("linkages = 3", "Did you mean 'linkage'"),
+        ("zzz = 3", r"policy\.zzz: is not a limit\. Limits are k, units, l, t"),
+        ("k = 1", r"policy\.k: must be a whole number of at least 2"),
+        ("k = true", r"policy\.k: must be a whole number of at least 2"),
+        ("k = 'five'", r"policy\.k: must be a whole number of at least 2"),
+        ("k = 5.5", r"policy\.k: must be a whole number of at least 2"),
+        ("linkage = 120", r"policy\.linkage: must be a percentage from 0 to 100"),
+        ("loss = nan", r"policy\.loss: must be a percentage"),
+        ("t = 3", r"policy\.t: must be a number from 0 to 1"),
+        ("analyses = 80", r"policy\.analyses: must be a number from 0 to 1"),
+        ("formulas = ['a ~ b']", r"policy\.formulas: does not apply without a limit"),
+        ("k = 3\nformulas = 3", r"policy\.formulas: must be a list of formulas"),
+        ("k = 3\nnot_measured = 'yes'", r"policy\.not_measured: must be 'refuse' or 'allow'"),
+        ("", r"policy: has no limit\. Add one, for example k = 5"),
+        ("name = 'ours'", "has no limit"),
+        ("[risk]\nk = 5", r"policy\.risk: is not a limit"),
+    ],
+)
+def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path, text, why):
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(shoal.PlanError, match=why):
+        Policy.load(path)
+
+
+def test_all_mistakes_of_a_policy_are_reported_together_and_before_any_work(people, tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text("k = 0\nlinkage = 'few'\nrisk = 3\n")
+    with pytest.raises(shoal.PlanError) as error:
+        shoal.protect(people, k=5, policy=path)
+    assert len(error.value.problems) == 3
+    with pytest.raises(shoal.FileError, match=r"There is no policy file '.*none\.toml'"):
+        protected(people, policy=tmp_path / "none.toml")
+    path.write_text("k = ")
+    with pytest.raises(shoal.FileError, match=r"The policy file '.*policy\.toml' is not valid TOML"):
+        shoal.assess(people, people, policy=path)
+    with pytest.raises(shoal.PlanError, match="must be a Policy or the path of a policy file"):
+        protected(people, policy={"k": 5})
+
+
+def test_a_wrong_formula_of_a_policy_is_refused_before_any_work(people):
+    with pytest.raises(shoal.PlanError, match=r"uses a function other than C\(\)"):
+        protected(people, policy=Policy(analyses=0.5, formulas=["income ~ log(age)"]))
+    with pytest.raises(shoal.PlanError, match=r"policy\.formulas: 'agee' is not a column of the table; did you mean"):
+        protected(people, policy=Policy(analyses=0.5, formulas=["income ~ agee"]))
+
+
+def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path, run):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    roles = ["--quasi", "age,income", "--confidential", "ill"]
+    protect = ["protect", "data.csv", "-k", "4", "--method", "mdav", *roles, "-o", "masked.csv", "--policy"]
+    (tmp_path / "strict.toml").write_text("k = 10\n")
+    (tmp_path / "good.toml").write_text('name = "ours"\nk = 4\nloss = 60\n')
+    (tmp_path / "more.toml").write_text("k = 4\nassignment = 10\n")
+    code, out, error = run(*protect, "strict.toml", "--report", "report.html")
+    assert code == 1
+    assert "Verdict by policy 'strict.toml': failed" in out
+    assert error == "failed: 1 of 1 limits of policy 'strict.toml'. 'masked.csv' was not written.\n"
+    assert not [*tmp_path.glob("masked*")]
+    page = (tmp_path / "report.html").read_text()
+    assert "Verdict by policy strict.toml" in page
+    assert "at least 10" in page
+    code, out, error = run(*protect, "good.toml")
+    assert (code, error) == (0, "")
+    assert "Verdict by policy 'ours': passed" in out
+    assert (tmp_path / "masked.csv").exists()
+    code, out, _ = run(*protect, "more.toml", "--overwrite", "--json")
+    assert code == 1
+    found = json.loads(out)
+    assert found["verdict"]["result"] == "incomplete"
+    assert found["files"]["masked file"] == "masked.csv"
+    assess = ["assess", "data.csv", "masked.csv", *roles, "--policy"]
+    assert run(*assess, "good.toml")[0] == 0
+    code, out, _ = run(*assess, "strict.toml", "--json")
+    assert (code, json.loads(out)["verdict"]["limits"][0]["result"]) == (1, "failed")
+    code, out, error = run(*assess, "more.toml")
+    assert code == 1
+    assert "not measured: 1 of 2 limits of policy 'more.toml'. It is not passed, unless it says not_measured" in error
+
+
+def test_a_file_that_fails_is_not_written_by_the_engine_for_large_files(people, tmp_path, run):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "strict.toml").write_text("k = 10\nlinkage = 5\n")
+    command = ["protect", "data.csv", "-k", "4", "--quasi", "age,income", "--confidential", "ill", "--engine", "file"]
+    code, out, _ = run(*command, "-o", "masked.csv", "--policy", "strict.toml")
+    assert code == 1
+    assert "not measured: shoal assess measures it" in out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "strict.toml"]
