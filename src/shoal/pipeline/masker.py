@@ -25,6 +25,7 @@ from shoal.pipeline.encode import space_of
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.unit_codes import unit_codes
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -80,7 +81,8 @@ class BlockMasker:
     """What a block must know of the whole: the resolved plan, attributes without records, scales, parts and blocks.
 
     A record is a row of numbers: the codes of the attributes that the method looks at, its survey weight, the numbers
-    of its sensitive values, and last the number of its part (`shoal.pipeline.parts`), -1 if it is left out.
+    of its sensitive values, the number of its unit (`shoal.pipeline.unit_codes`), and last the number of its part
+    (`shoal.pipeline.parts`), -1 if it is left out.
 
     Attributes
     ----------
@@ -113,6 +115,8 @@ class BlockMasker:
         see `to_seams`. 0 where groups are not formed yet.
     known
         The partitions that were found for other k of the same table; None if it is masked once.
+    key
+        The secret of pseudonyms, drawn for this release alone; None if units get none.
     """
 
     plan: ResolvedPlan
@@ -129,10 +133,11 @@ class BlockMasker:
     hybrid: "Hybrid | None" = None
     beside: int = 0
     known: KnownPartitions | None = None
+    key: bytes | None = field(default=None, repr=False)
 
     def without_secret(self) -> "BlockMasker":
-        """Return the same for a release, which must not hold the secret of hybrid data."""
-        return self if self.hybrid is None else replace(self, hybrid=self.hybrid.without_secret())
+        """Return the same for a release, which must not hold the secret of hybrid data or of pseudonyms."""
+        return replace(self, key=None, hybrid=None if self.hybrid is None else self.hybrid.without_secret())
 
     def no_hybrid(self) -> "HybridSums | None":
         """Return what no records show of hybrid data; None if none are made."""
@@ -165,7 +170,7 @@ class BlockMasker:
         """The columns that it looks at."""
         plan = self.plan
         names = [*plan.used, *(plan.strata or []), *(each.name for each in self.sensitive)]
-        names += [] if plan.weights is None else [plan.weights]
+        names += [*plan.roles["weights"], *plan.roles["unit"]]
         if self.edits is not None:
             names += columns_of(self.edits.rules)
         return list(dict.fromkeys([*names, *self.seam_names]))
@@ -178,7 +183,8 @@ class BlockMasker:
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive) + self.beside + 1
+        own = (self.plan.weights is not None) + len(self.sensitive) + (self.plan.unit is not None)
+        return len(self.attributes) + own + self.beside + 1
 
     def encode(self, piece: pa.Table) -> Matrix:
         """Turn records into rows of numbers."""
@@ -187,6 +193,7 @@ class BlockMasker:
         if self.plan.weights is not None:
             columns.append(to_floats(without_declared(table, self.plan.weights), self.plan.weights, self.decimal))
         columns += [each.codes(table).astype(np.float64) for each in self.sensitive]
+        columns += [unit_codes(table, name).astype(np.float64) for name in self.plan.roles["unit"]]
         columns += [one_chunk(piece.column(name)).to_numpy(zero_copy_only=False) for name in self.seam_names]
         columns.append(self._part_of(piece, columns[: len(self.attributes)]).astype(np.float64))
         return np.column_stack(columns)
@@ -401,6 +408,15 @@ class BlockMasker:
     def weights(self, rows: Matrix) -> Codes | None:
         """Return the survey weights of some rows; None if none are named."""
         return None if self.plan.weights is None else rows[:, len(self.attributes)]
+
+    def units(self, rows: Matrix) -> Labels | None:
+        """Return the numbers of the units of some rows; None if no unit is named."""
+        return None if self.plan.unit is None else rows[:, -2 - self.beside].astype(np.int64)
+
+    def pseudonyms(self, table: Table) -> dict[str, Array]:
+        """Return the column of random numbers that stand for the units of some records, if they get any."""
+        name = self.plan.pseudonym
+        return {} if name is None or self.key is None else {name: pa.array(unit_codes(table, name, self.key))}
 
     def publish(self, rows: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.float64], tuple[int, int]]:
         """Aggregate and repair: what groups publish, how far outside their ranges, and two counts of `MaskedBlock`."""

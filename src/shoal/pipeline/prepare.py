@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -121,6 +122,8 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.partitioned))
     decimal = records.outline.decimal
     masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=decimal, hybrid=hybrid)
+    if plan.pseudonym is not None:  # neither in the plan nor by the seed: who has these must not find the units
+        masker = replace(masker, key=token_bytes(32))
     if resolved.strategy is not None and resolved.summary.edits is not None:
         edits = edits_of(resolved.strategy, resolved.summary.edits, resolved.levels, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)

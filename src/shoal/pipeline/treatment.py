@@ -127,7 +127,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
             raise
         told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"
         raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}")]) from None
-    if {*table.names} <= {*plan.identifiers}:
+    if {*table.names} <= {*plan.dropped}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
         )

@@ -20,7 +20,7 @@ from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.sensitive import Sensitive
-from shoal.pipeline.units import Groups, Unit, units_in_groups
+from shoal.pipeline.units import Groups, Unit, too_few_units, units_in_groups
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -68,7 +68,7 @@ class Promise:
     unchanged
         The columns that are released unchanged.
     units
-        The dropped identifiers that may tell units apart, such as patients.
+        The unit of the plan, of which every group has k, and dropped identifiers that may tell units apart.
     """
 
     plan: ResolvedPlan
@@ -247,6 +247,8 @@ def verify(
         blocks.append(sizes)
         failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
     found = _counts(database, promise, blocks)
+    units = _units(database, promise)
+    failures += too_few_units(units, promise.plan)
     diversity, closeness = _diversity(database, promise, failures)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
@@ -256,7 +258,7 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    file = file_risk(database, columns, known, _units(database, promise), determined)
+    file = file_risk(database, columns, known, units, determined)
     refuse_given_away(file, promise.plan)
     return replace(found, diversity=diversity, closeness=closeness, file=file)
 

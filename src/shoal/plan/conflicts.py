@@ -23,6 +23,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "k", "Set k, the minimum group size, for example -k 5."
     yield from _roles(plan)
     yield from _blocks(plan)
+    yield from _units(plan)
     if plan.distance == "balanced" and plan.standardize != "zscore":
         yield "distance", f"'balanced' does not go with --standardize {plan.standardize}. Leave out one of them."
     yield from _typed(plan)
@@ -57,6 +58,31 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "tour", f"does not apply to method '{plan.method}'. Use --method tour."
     if plan.strata is None and plan.edits is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata. Name them with --strata."
+
+
+# What forms no groups in which units could be counted, or would have to protect all records of a unit at once.
+_WITHOUT_UNITS = {
+    "mic1d": "which forms no groups of records",
+    "ms": "which forms no groups",
+    "hybrid": "whose noise is drawn for records and not for units",
+    "insensitive": "whose epsilon is the privacy of one record",
+}
+
+
+def _units(plan: "Plan") -> Iterator[Problem]:
+    """Units, of which every group has at least k."""
+    if plan.unit is None:
+        if plan.unit_as != "drop":
+            yield "unit_as", "does not apply without units. Name their attribute with --unit."
+        return
+    method = "insensitive" if plan.epsilon is not None else plan.method
+    if method in _WITHOUT_UNITS:
+        what = "drop the attribute with --identifiers, or use another --method"
+        if plan.epsilon is not None:
+            what = "drop the attribute with --identifiers, or leave out --epsilon"
+        yield "unit", f"does not apply to method '{method}', {_WITHOUT_UNITS[method]}; {what}."
+    if plan.scale is not None and plan.scale.seams:
+        yield "scale.seams", "would move records out of groups that need all their units. Leave it out with --unit."
 
 
 def _searched(plan: "Plan") -> Iterator[Problem]:

@@ -199,7 +199,8 @@ class Plan(BaseModel):
     k: GroupSize = option(
         None,
         "protection",
-        "minimum group size: records, not people, in every group (with `mic1d`: values in every part)",
+        "minimum group size: records in every group, or different units if there is a `unit` (with `mic1d`: values in "
+        "every part)",
         "-k",
         public=True,
     )
@@ -219,6 +220,20 @@ class Plan(BaseModel):
     )
     identifiers: Names = option(
         [], "roles", "direct identifiers, such as names: dropped", public=True, title="Dropped attributes"
+    )
+    unit: str | None = option(
+        None,
+        "roles",
+        "the attribute that tells which person, firm or other unit a record is of: `k` counts units, not records",
+        metavar="A",
+        public=True,
+        title="Unit",
+    )
+    unit_as: Literal["drop", "pseudonym"] = option(
+        "drop",
+        "roles",
+        "with `unit`: leave the attribute out (`drop`), or give every unit a new random number (`pseudonym`)",
+        public=True,
     )
     publish: NamesOrRest = option(
         [],
@@ -576,8 +591,24 @@ class Plan(BaseModel):
             "identifiers": self.identifiers,
             "strata": self.strata or [],
             "weights": [] if self.weights is None else [self.weights],
+            "unit": [] if self.unit is None else [self.unit],
             "publish": [] if isinstance(self.publish, str) else self.publish,
         }
+
+    @property
+    def dropped(self) -> list[str]:
+        """The columns that are not published."""
+        return [*self.identifiers, *([self.unit] if self.unit is not None and self.unit_as == "drop" else [])]
+
+    @property
+    def pseudonym(self) -> str | None:
+        """The column that has a random number for every unit; None if there is none."""
+        return self.unit if self.unit_as == "pseudonym" else None
+
+    @property
+    def counts(self) -> str:
+        """What k counts."""
+        return "record" if self.unit is None else "unit"
 
     @property
     def named(self) -> set[str]:
