@@ -59,6 +59,47 @@ def mdav(X: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
+def mdav_units(X: np.ndarray, k: int, unit: list[int]) -> np.ndarray:
+    """MDAV whose groups take the nearest record of each of the k - 1 nearest other units; the rest joins centroids."""
+    alive = list(range(len(X)))
+    groups: list[list[int]] = []
+
+    def enough() -> bool:
+        return len({unit[i] for i in alive}) >= k
+
+    def close_around(centre: int) -> None:
+        nonlocal alive
+        group, have = [], set()
+        for i in sorted(alive, key=lambda i: (i != centre, squared_distance(X[i], X[centre]), i)):
+            if unit[i] not in have and len(group) < k:
+                group.append(i)
+                have.add(unit[i])
+        groups.append(group)
+        alive = [i for i in alive if i not in group]
+
+    while len(alive) >= 2 * k and enough():
+        pair = len(alive) >= 3 * k
+        x_r = farthest(X, alive, mean_record(X, alive))
+        close_around(x_r)
+        if pair and enough():
+            close_around(farthest(X, alive, X[x_r]))
+    if enough():
+        groups.append(alive)
+        alive = []
+    labels = np.full(len(X), -1)
+    for label, group in enumerate(groups):
+        labels[group] = label
+    centroids = np.array(
+        [
+            [np.bincount(labels[labels >= 0], x)[g] / len(groups[g]) for x in X[labels >= 0].T]
+            for g in range(len(groups))
+        ]
+    )
+    for i in alive:
+        labels[i] = min(range(len(groups)), key=lambda g: (squared_distance(X[i], centroids[g]), g))
+    return labels
+
+
 def vmdav(X: np.ndarray, k: int, gain: float) -> np.ndarray:
     """V-MDAV (Solanas & Martínez-Ballesté 2006), groups numbered in the order they are formed."""
     alive = list(range(len(X)))

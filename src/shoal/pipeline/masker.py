@@ -18,7 +18,7 @@ from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.parallel import Task
-from shoal.partitioning.diversity import Limits, Secret
+from shoal.partitioning.diversity import Limits, Secret, Units
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
@@ -362,19 +362,21 @@ class BlockMasker:
         if self.plan.method == "ms" or self.beside:
             return []
         plan = self.plan if self.hybrid is None else self.plan.decided(method=self.plan.grouping)
-        space, secrets = self.space(rows), self._secrets(rows)
+        space, units = self.space(rows), self.units(rows)
+        limits = Limits(
+            self._secrets(rows),
+            l_diversity_of(self.plan),
+            self.plan.t,
+            [each.counts for each in self.sensitive],
+            None if units is None else Units(units, self.plan.k),
+        )
         total = self.records * len(self.columns)
         return [
             partial(
                 grouped,
                 space.columns(block).rows(home),
                 plan,
-                Limits(
-                    [each._replace(codes=each.codes[home]) for each in secrets],
-                    l_diversity_of(self.plan),
-                    self.plan.t,
-                    [each.counts for each in self.sensitive],
-                ),
+                limits.rows(home),
                 share=len(home) / total,
                 known=self.known,
             )
