@@ -677,3 +677,25 @@ def _ordered(one, sign, two, levels, written) -> bool:
     if isinstance(one, str):
         one, two = levels.index(one), levels.index(two)
     return {"<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}[sign]
+
+
+def breaks_dominance(values, units, weights, p=None, n=None, share=None) -> bool:
+    """Whether a cell breaks the p % rule or (n, k)-dominance: contributors one by one, each as often as it weighs."""
+    sums, masses = {}, {}
+    for value, unit, weight in zip(values, units, weights, strict=True):
+        if value == value:  # no gap
+            sums[unit] = sums.get(unit, 0.0) + value
+            masses[unit] = masses.get(unit, 0.0) + weight * value
+    total = sum(masses.values())
+    often = sorted(((sums[unit], max(1.0, masses[unit] / sums[unit])) for unit in sums if sums[unit] > 0), reverse=True)
+
+    def largest(count: float) -> float:
+        found = 0.0
+        for x, times in often:
+            found += x * min(times, count)
+            count -= min(times, count)
+        return found
+
+    slack = 1e-12 * total
+    by_p = p is not None and bool(often) and total - largest(2) < p / 100 * often[0][0] - slack
+    return by_p or (n is not None and largest(n) > share / 100 * total + slack)

@@ -47,6 +47,10 @@ class Published(Protocol):
         """Groups in which an equality holds, but not to every reader."""
 
     @property
+    def dominated(self) -> int:
+        """Groups that were re-formed because a contributor dominated them."""
+
+    @property
     def blocking(self) -> Blocking | None:
         """The record blocks, and what they cost; None if there is one."""
 

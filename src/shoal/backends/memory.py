@@ -117,7 +117,7 @@ class Masked:
         The published records as rows of numbers, and what is published of the changed attributes.
     partitions
         The group of each published record, for every attribute block.
-    slack, own, misread, hybrid
+    slack, own, misread, hybrid, dominated
         As in `shoal.pipeline.masker.MaskedBlock`.
     blocking
         The record blocks, and what they cost; None if there is one.
@@ -132,6 +132,7 @@ class Masked:
     misread: int
     blocking: Blocking | None
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
 
 def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bool = False) -> Masked:
@@ -164,7 +165,8 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
     shown = [each.hybrid for each in found if each.hybrid is not None]
     hybrid = reduce(add, shown) if shown else None
-    return Masked(keep, rows, published, partitions, slack, own, misread, Blocking.of(masker.blocks, cost), hybrid)
+    blocking, dominated = Blocking.of(masker.blocks, cost), sum(each.dominated for each in found)
+    return Masked(keep, rows, published, partitions, slack, own, misread, blocking, hybrid, dominated)
 
 
 def _at_seams(
@@ -218,7 +220,7 @@ class MemoryPublished:
         What it costs.
     promise
         What it claims.
-    notes, own, misread, blocking, certificate, privacy
+    notes, own, misread, dominated, blocking, certificate, privacy
         See `shoal.backends.Published`.
     sums_of_hybrid
         What is known of hybrid data; None where there are none.
@@ -240,6 +242,7 @@ class MemoryPublished:
     notes: list[str] = field(repr=False)
     own: int = 0
     misread: int = 0
+    dominated: int = 0
     blocking: Blocking | None = None
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
@@ -353,6 +356,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         sums_of_hybrid=masked.hybrid,
         own=masked.own,
         misread=masked.misread,
+        dominated=masked.dominated,
         blocking=masked.blocking,
         certificate=certificate,
     )

@@ -21,6 +21,7 @@ from shoal.evidence.composition import record_keys
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.dominance import negative_magnitude
 from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
@@ -51,6 +52,9 @@ def assess(
     known: int | None = None,
     scenarios: Mapping[str, Sequence[Sequence[str]]] | None = None,
     edits: str | Sequence[str] | None = None,
+    p_percent: float | None = None,
+    dominance: Sequence[float] | None = None,
+    magnitudes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -90,6 +94,9 @@ def assess(
         Scenarios by name: for each, the sets of attributes that an intruder may know.
     edits : path or list of str, optional
         Rules whose violations are counted in both tables: a file of them, or rules line by line.
+    p_percent, dominance, magnitudes : optional
+        As in a plan: ``risk["dominance"]`` counts the groups of records published alike that break the p % rule or
+        (n, k)-dominance, by `shoal.measures.dominance`.
 
     Returns
     -------
@@ -104,7 +111,7 @@ def assess(
         original and of the masked table break it.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
-    known_types["edits"] = edits
+    known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
     plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
     rules = rules_of(plan)
     progress("read", 0, 1)
@@ -129,6 +136,9 @@ def assess(
         **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
         "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
     }
+    if plan.p_percent is not None or plan.dominance is not None:
+        risk["dominance"], negative = _dominance(before, pairs, labels, plan)
+        left_out["negative, in what is measured of dominance"] = negative
     if one is not None:
         risk["intruder"] = {"attributes": one, "before": exposure(before, one), "after": exposure(after, one)}
         if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in one]:
@@ -182,6 +192,27 @@ def _broken(rules: Sequence[Rule], before: Table, after: Table, plan: Plan) -> l
         {"rule": rule.name, "text": rule.text, "broken_before": one, "broken_after": two}
         for rule, one, two in zip(rules, *counts, strict=True)
     ]
+
+
+def _dominance(
+    before: Table, pairs: list["_Pair"], labels: NDArray[np.int64], plan: Plan
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Count the cells that contributors dominate, among records published alike; name what is negative."""
+    numbers = {pair.attribute.name: pair.attribute for pair in pairs if pair.attribute.type == "continuous"}
+    if unknown := [name for name in plan.magnitudes or [] if name not in numbers]:
+        what = "is not among the numbers that are compared"
+        raise PlanError([("magnitudes", f"'{name}' {what}") for name in unknown])
+    negative = {name: each.codes < 0 for name, each in numbers.items() if (each.codes < 0).any()}
+    if wrong := [name for name in plan.magnitudes or [] if name in negative]:
+        raise DataError(*(negative_magnitude(name, int(negative[name].argmax()) + 1) for name in wrong))
+    weights = _weights(before, plan)
+    largest = None if plan.dominance is None else (int(plan.dominance[0]), float(plan.dominance[1]))
+    names = [name for name in plan.magnitudes or numbers if name not in negative]
+    found = {
+        name: measures.dominance(labels, numbers[name].codes, plan.p_percent, largest, weights=weights)
+        for name in names
+    }
+    return found, [] if plan.magnitudes else list(negative)
 
 
 def _whole_file(

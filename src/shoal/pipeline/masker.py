@@ -21,6 +21,7 @@ from shoal.parallel import Task
 from shoal.partitioning.diversity import Limits, Secret, Units
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
+from shoal.pipeline.dominance import re_formed
 from shoal.pipeline.encode import space_of
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
@@ -60,6 +61,8 @@ class MaskedBlock(NamedTuple):
         How many of the block's records share each original combination of quasi-identifiers.
     hybrid
         What the block shows of hybrid data; None if there are none.
+    dominated
+        Groups that were re-formed because a contributor dominated them.
     """
 
     published: Matrix
@@ -69,6 +72,7 @@ class MaskedBlock(NamedTuple):
     misread: int
     classes: NDArray[np.int64]
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
 
 def in_turn(tasks: Sequence[Task[Labels]], records: int) -> list[Labels]:
@@ -271,9 +275,10 @@ class BlockMasker:
         published = np.empty((len(rows), len(self.plan.changed)))
         labels = np.empty((len(rows), len(self.columns)), dtype=np.int64)
         slack, own, misread, hybrid = np.zeros(published.shape[1]), 0, 0, None
-        formed = np.zeros(labels.shape[1], dtype=np.int64)
+        formed, dominated = np.zeros(labels.shape[1], dtype=np.int64), 0
         for piece, part in zip(pieces, parts, strict=True):
-            found = self._labels(part, results)
+            found, failed = re_formed(self, part, self._labels(part, results), self.homes(part))
+            dominated += failed
             if self.hybrid is None:
                 values, outside, counts = self.publish(part, found)
                 slack, own, misread = np.maximum(slack, outside), own + counts[0], misread + counts[1]
@@ -282,7 +287,7 @@ class BlockMasker:
                 found, hybrid = made[:, None], shown if hybrid is None else hybrid + shown
             published[order[piece]], labels[order[piece]] = values, found + formed
             formed = formed + found.max(axis=0) + 1
-        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]), hybrid)
+        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]), hybrid, dominated)
 
     def _searched(self, rows: Matrix, run: Run) -> tuple[Labels, list[Labels], list[Matrix], Iterator[Labels]]:
         """Put the records of a block in the order of their values, cut it if need be, and search for groups."""

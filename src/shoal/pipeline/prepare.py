@@ -22,6 +22,7 @@ from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.partitioning.diversity import refuse_impossible
+from shoal.pipeline.dominance import refuse_dominated
 from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
@@ -142,6 +143,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
             refuse_impossible(each.name, each.counts[: len(each.values)], wanted)
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
+    refuse_dominated(masker, records)
     if plan.method == "ms":
         masker = replace(masker, hybrid=_regressed(masker, records))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)

@@ -26,6 +26,7 @@ from shoal.edits.strategy import Strategy
 from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
+from shoal.pipeline.dominance import refuse_negative, with_magnitudes
 from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
@@ -123,8 +124,10 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     strategy = None
     if rules:
         resolved, strategy = with_rules(resolved, records.outline.names, rules)
+    resolved = with_magnitudes(resolved)
     inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
     summary = _summary(resolved, records, strategy, rules, inferred)
+    refuse_negative(resolved, records, summary)
     attributes = _described(resolved, records, summary, strategy, inferred)
     levels = _levels(resolved, records, summary, rules)
     _refuse_words(records, rules)

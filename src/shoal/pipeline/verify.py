@@ -19,6 +19,7 @@ from shoal.errors import CheckFailed
 from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
+from shoal.pipeline.dominance import dominance_failures, dominance_rules, dominated_cells
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.units import Groups, Unit, too_few_units, units_in_groups
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
@@ -144,6 +145,8 @@ class Verified:
     diversity, closeness
         For each sensitive attribute, the worst group's diversity in each form of `shoal.measures.l_diversity`, and how
         far the distribution of the worst group is off.
+    dominance
+        For each magnitude, how many ``cells`` there are, and how many a contributor dominates, ``failing``.
     """
 
     blocks: list[Sizes]
@@ -153,6 +156,7 @@ class Verified:
     file: dict[str, Any] = field(default_factory=dict)
     diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
+    dominance: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -250,6 +254,8 @@ def verify(
     units = _units(database, promise)
     failures += too_few_units(units, promise.plan)
     diversity, closeness = _diversity(database, promise, failures)
+    dominance = _dominance(database, promise)
+    failures += dominance_failures(dominance)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
         failures += promise.edits.failures(broken())
@@ -260,7 +266,7 @@ def verify(
     known = found.together if [*columns.masked] == promise.plan.masked else None
     file = file_risk(database, columns, known, units, determined)
     refuse_given_away(file, promise.plan)
-    return replace(found, diversity=diversity, closeness=closeness, file=file)
+    return replace(found, diversity=diversity, closeness=closeness, dominance=dominance, file=file)
 
 
 def _units(database: Database, promise: Promise) -> list[dict[str, Any]]:
@@ -450,6 +456,20 @@ def _diversity(
                 f"'{each.name}' is {worst:.4f} from its distribution in some group, where t = {plan.t} was promised"
             )
     return diversity, closeness
+
+
+def _dominance(database: Database, promise: Promise) -> dict[str, dict[str, int]]:
+    """Count the groups of each magnitude that a contributor dominates."""
+    rules = dominance_rules(promise.plan)
+    found: dict[str, dict[str, int]] = {}
+    for block in promise.blocks if rules is not None else []:
+        names = [name for name in promise.plan.magnitudes or [] if name in block]
+        columns = [(f"x{promise.place(name)}", _near_one(promise, name)[0]) for name in names]
+        if rules is not None and names:
+            weighted = promise.plan.weights is not None
+            counts = dominated_cells(database, rules, columns, _keys(promise, block), weighted)
+            found |= {name: {"cells": a, "failing": b} for name, (a, b) in zip(names, counts, strict=True)}
+    return found
 
 
 def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[str]:  # noqa: E741

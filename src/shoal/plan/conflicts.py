@@ -29,6 +29,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     yield from _typed(plan)
     yield from _weighted(plan)
     yield from _diverse(plan)
+    yield from _dominated(plan)
     yield from _edited(plan)
     if plan.trim is not None and not plan.trimmed:
         yield "trim", "does not apply without --aggregate trimmed_mean."
@@ -224,6 +225,21 @@ def _diverse(plan: "Plan") -> Iterator[Problem]:
             yield field, "does not apply without sensitive attributes. Name them with --confidential."
         if plan.blocks is not None:
             yield field, "does not apply to attribute blocks, whose combinations may be unique."
+
+
+def _dominated(plan: "Plan") -> Iterator[Problem]:
+    """Dominance, which is about the totals of groups of records."""
+    asked = [field for field in ("p_percent", "dominance") if getattr(plan, field) is not None]
+    if plan.magnitudes is not None and not asked:
+        yield "magnitudes", "does not apply without dominance. Add --p-percent or --dominance."
+    for field in asked:
+        if plan.method == "mic1d" or plan.draws or plan.epsilon is not None:
+            how = "with --epsilon" if plan.epsilon is not None else f"to method '{plan.method}'"
+            yield field, f"does not apply {how}, whose groups publish no totals."
+        if plan.restore_variance:
+            yield field, "does not go with --restore-variance, which changes the totals of groups."
+        if plan.scale is not None and plan.scale.seams:
+            yield "scale.seams", f"would change the groups that were made for --{field.replace('_', '-')}."
 
 
 def _edited(plan: "Plan") -> Iterator[Problem]:

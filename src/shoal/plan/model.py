@@ -38,6 +38,7 @@ from shoal.plan.fields import (
     Blocks,
     Budget,
     Character,
+    Dominance,
     Each,
     Edits,
     Finite,
@@ -444,6 +445,27 @@ class Plan(BaseModel):
         "protection",
         "t-closeness: maximum distance between the sensitive values of a group and those of the file, at most 1",
         "-t",
+        public=True,
+    )
+    p_percent: Annotated[float, Field(gt=0, le=100)] | None = option(
+        None,
+        "protection",
+        "p % rule: in every group, the largest contributor to a total must not be known to within so many percent",
+        metavar="P",
+        public=True,
+    )
+    dominance: Dominance | None = option(
+        None,
+        "protection",
+        "(n, k)-dominance: the n largest contributors to a total hold at most k percent of it in every group",
+        metavar="N,K",
+        example="1,60",
+        public=True,
+    )
+    magnitudes: SomeNames | None = option(
+        None,
+        "protection",
+        "with `p_percent` and `dominance`: attributes whose totals are protected; every masked number if left out",
         public=True,
     )
     preserve: Literal["weighted_mean"] | None = option(

@@ -237,6 +237,7 @@ class FileBackend(FileRecords):
             hidden=masked.before if whole else None,
             own=masked.own,
             misread=masked.misread,
+            dominated=masked.dominated,
             blocking=Blocking.of(masker.blocks, cost),
         )
         return self.published
@@ -384,6 +385,7 @@ class FilePublished:
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
+    dominated: int = 0
     _before: dict[str, float] | None = None
     _kept: contextlib.ExitStack | None = field(default=None, repr=False)
 

@@ -42,7 +42,7 @@ _BATCH = 65_536  # records that a worker hands back at a time
 
 @dataclass(frozen=True)
 class BlockSeen:
-    """What a block shows of itself: losses, what rules moved, what is broken, classes, spreads, and hybrid data."""
+    """What a block shows of itself: losses, what rules moved or broke, classes, spreads, hybrid data, dominance."""
 
     sums: Sums
     slack: NDArray[np.float64]
@@ -52,6 +52,7 @@ class BlockSeen:
     classes: Sizes
     spreads: Spreads | None
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
     def __add__(self, other: "BlockSeen") -> "BlockSeen":
         spreads = self.spreads if other.spreads is None or self.spreads is None else self.spreads + other.spreads
@@ -64,6 +65,7 @@ class BlockSeen:
             dict(Counter(self.classes) + Counter(other.classes)),
             spreads,
             self.hybrid if other.hybrid is None or self.hybrid is None else self.hybrid + other.hybrid,
+            self.dominated + other.dominated,
         )
 
 
@@ -177,6 +179,7 @@ def masked_blocks(
             added_sizes(found.classes),
             None if restoring is None else restoring.look(rows, found.published),
             found.hybrid,
+            found.dominated,
         )
         shown = pa.array([pickle.dumps(seen), *[None] * (len(rows) - 1)], pa.binary())
         table = released.native

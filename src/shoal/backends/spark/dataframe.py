@@ -250,6 +250,7 @@ def _published(
         [*made, *found, "the records are in no order, as always with Spark"],
         own=seen.own,
         misread=seen.misread,
+        dominated=seen.dominated,
         sums_of_hybrid=seen.hybrid,
         blocking=Blocking.of(masker.blocks),
         everyone=prepared.suppressed == 0,
@@ -350,6 +351,7 @@ class SparkPublished:
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
     everyone: bool = True
+    dominated: int = 0
     kept: ExitStack | None = None
     _before: dict[str, float] | None = None
 
