@@ -145,6 +145,7 @@ PLANS: dict[str, tuple[dict, dict]] = {
         {**STRATA, "weights": "weight", "dominance": [1, 60], "p_percent": 25, "magnitudes": ["income", "wages"]},
     ),
     "dominance of mixed types": ({"gaps": 0.05}, {**MIXED, "missing": "group", "dominance": [2, 85]}),
+    "dominance of units": ({"stays": 3}, {"quasi": NUMBERS, "identifiers": [], "unit": "id", "dominance": [1, 60]}),
     "dominance, attribute blocks": (
         {},
         {"blocks": [["income", "age"], ["edu", "wages"]], "levels": LEVELS, "dominance": [1, 55]},

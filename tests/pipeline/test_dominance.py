@@ -72,6 +72,19 @@ def test_the_written_file_satisfies_the_rules(method, weights, tmp_path):
     assert least[0][0] >= 3
 
 
+def test_units_are_the_contributors(tmp_path):
+    table = firms().assign(firm=[f"f{i // 4}" for i in range(200)])
+    options = {"k": 3, "quasi": ["sales", "assets"], "publish": ["staff", "w"], "unit": "firm", "p_percent": 20}
+    shoal.protect(table, **options, method="mdav").save(tmp_path / "masked.parquet")
+    masked = pq.read_table(tmp_path / "masked.parquet").to_pandas()
+    for name in ("sales", "assets"):
+        for _, group in masked.groupby(["sales", "assets"]):
+            rows = table.loc[group.index]
+            assert not naive.breaks_dominance(rows[name], rows["firm"], np.ones(len(rows)), 20)
+    found = shoal.assess(table, masked, quasi=["sales", "assets"], p_percent=20, unit="firm")["risk"]["dominance"]
+    assert all(each["failing"] == 0 for each in found.values())
+
+
 def test_what_a_contributor_dominates_does_not_pass_verification(monkeypatch):
     monkeypatch.setattr(masker, "re_formed", lambda masker, rows, labels, homes: (labels, 0))
     with pytest.raises(shoal.CheckFailed, match="'sales' is dominated by its largest contributors in 1 group"):

@@ -25,6 +25,7 @@ from shoal.pipeline.dominance import negative_magnitude
 from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
+from shoal.pipeline.unit_codes import unit_codes
 from shoal.plan import AttributeType, Plan
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
@@ -55,6 +56,7 @@ def assess(
     p_percent: float | None = None,
     dominance: Sequence[float] | None = None,
     magnitudes: Sequence[str] | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -97,6 +99,8 @@ def assess(
     p_percent, dominance, magnitudes : optional
         As in a plan: ``risk["dominance"]`` counts the groups of records published alike that break the p % rule or
         (n, k)-dominance, by `shoal.measures.dominance`.
+    unit : str, optional
+        The attribute of the original that tells whose record it is: units are the contributors then.
 
     Returns
     -------
@@ -112,6 +116,7 @@ def assess(
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
+    known_types["unit"] = unit
     plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
     rules = rules_of(plan)
     progress("read", 0, 1)
@@ -206,11 +211,11 @@ def _dominance(
     if wrong := [name for name in plan.magnitudes or [] if name in negative]:
         raise DataError(*(negative_magnitude(name, int(negative[name].argmax()) + 1) for name in wrong))
     weights = _weights(before, plan)
+    units = None if plan.unit is None else unit_codes(before, plan.unit)
     largest = None if plan.dominance is None else (int(plan.dominance[0]), float(plan.dominance[1]))
     names = [name for name in plan.magnitudes or numbers if name not in negative]
     found = {
-        name: measures.dominance(labels, numbers[name].codes, plan.p_percent, largest, weights=weights)
-        for name in names
+        name: measures.dominance(labels, numbers[name].codes, plan.p_percent, largest, units, weights) for name in names
     }
     return found, [] if plan.magnitudes else list(negative)
 
@@ -323,10 +328,11 @@ def _attributes(
     """
     named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
     weights = [] if plan.weights is None else [plan.weights]
-    refuse_unknown(before, {**named, "levels": list(plan.levels), "weights": weights}, "the original")
+    others = {"levels": list(plan.levels), "weights": weights, "unit": plan.roles["unit"]}
+    refuse_unknown(before, {**named, **others}, "the original")
     refuse_unknown(after, named, "the masked table")
     gone = [name for name in before.names if name not in after.names]
-    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, key or ""})
+    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, *others["unit"], key or ""})
     pairs = [_paired(before, after, rows, name, plan) for name in asked]
     constant = [pair.attribute.name for pair in pairs if pair.constant]
     equal = [pair.attribute.name for pair in pairs if pair.equal and not pair.constant]

@@ -93,9 +93,9 @@ def _negative(piece: pa.Table, start: int | None, name: str, decimal: str) -> Fl
 
 
 def magnitudes_of(masker: "BlockMasker", rows: Matrix, names: Sequence[str]) -> Magnitudes:
-    """Return what some records contribute to magnitudes; each record is a contributor of its own."""
+    """Return what some records contribute to magnitudes; each is a contributor of its own if no unit is named."""
     at = [masker.plan.used.index(name) for name in names]
-    return Magnitudes(rows[:, at], None, masker.weights(rows))
+    return Magnitudes(rows[:, at], masker.units(rows), masker.weights(rows))
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def on_dominance(plan: Plan, failed: int) -> list[str]:
 
 
 def dominated_cells(
-    database: Database, rules: Rules, columns: Sequence[tuple[str, str]], keys: str, weighted: bool
+    database: Database, rules: Rules, columns: Sequence[tuple[str, str]], keys: str, *, unit: bool, weighted: bool
 ) -> list[tuple[int, int]]:
     """Count cells, and those that break a rule, by SQL: for each magnitude of an attribute block.
 
@@ -224,8 +224,8 @@ def dominated_cells(
         Of `pairs`: that of each magnitude's original values, and a factor that lets no sum overflow.
     keys
         The columns by which records are published alike.
-    weighted
-        Whether `pairs` has survey weights, w.
+    unit, weighted
+        Whether `pairs` has a unit, i0, whose contributions are added up, and survey weights, w.
     """
     w = "w" if weighted else "1.0"
     x = ", ".join(
@@ -235,7 +235,10 @@ def dominated_cells(
     names = keys.split(", ")
     own = ", ".join(f"{name} AS g{i}" for i, name in enumerate(names))
     cell = ", ".join(f"g{i}" for i in range(len(names)))
-    each = f"SELECT {own}, {x} FROM pairs"  # noqa: S608 - no outside text
+    each = f"SELECT {own}, {x}{', i0' if unit else ''} FROM pairs"  # noqa: S608 - no outside text
+    if unit:
+        added = ", ".join(f"sum(c{j}) AS c{j}, sum(m{j}) AS m{j}" for j in range(len(columns)))
+        each = f"SELECT {cell}, {added} FROM ({each}) AS i GROUP BY {cell}, i0"  # noqa: S608
     often = ", ".join(
         f"CASE WHEN c{j} > 0 AND m{j} > c{j} THEN m{j} / c{j} ELSE 1.0 END AS o{j}" for j in range(len(columns))
     )

@@ -466,8 +466,8 @@ def _dominance(database: Database, promise: Promise) -> dict[str, dict[str, int]
         names = [name for name in promise.plan.magnitudes or [] if name in block]
         columns = [(f"x{promise.place(name)}", _near_one(promise, name)[0]) for name in names]
         if rules is not None and names:
-            weighted = promise.plan.weights is not None
-            counts = dominated_cells(database, rules, columns, _keys(promise, block), weighted)
+            also = {"unit": promise.plan.unit is not None, "weighted": promise.plan.weights is not None}
+            counts = dominated_cells(database, rules, columns, _keys(promise, block), **also)
             found |= {name: {"cells": a, "failing": b} for name, (a, b) in zip(names, counts, strict=True)}
     return found
 
