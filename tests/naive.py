@@ -699,3 +699,14 @@ def breaks_dominance(values, units, weights, p=None, n=None, share=None) -> bool
     slack = 1e-12 * total
     by_p = p is not None and bool(often) and total - largest(2) < p / 100 * often[0][0] - slack
     return by_p or (n is not None and largest(n) > share / 100 * total + slack)
+
+
+def domain_values(values, counts, sizes, totals):
+    """The values of groups that are least changed so that domains have given totals: one dense system of equations.
+
+    `counts` has a row for each domain and a column for each group; the conditions of Lagrange are solved as they stand.
+    """
+    domains, groups = counts.shape
+    system = np.block([[np.diag(2.0 * sizes), counts.T], [counts, np.zeros((domains, domains))]])
+    right = np.concatenate([2.0 * sizes * values, totals])
+    return np.linalg.lstsq(system, right, rcond=None)[0][:groups]

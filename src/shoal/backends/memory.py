@@ -26,6 +26,7 @@ from shoal.pipeline.notes import notes, unchanged
 from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.save import save, wrong_types
+from shoal.pipeline.totals import KeptTotals, adjustment
 from shoal.pipeline.verify import Pairs, Promise, Verified, verify
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan.resolved import ResolvedPlan
@@ -220,7 +221,7 @@ class MemoryPublished:
         What it costs.
     promise
         What it claims.
-    notes, own, misread, dominated, blocking, certificate, privacy
+    notes, own, misread, dominated, totals, blocking, certificate, privacy
         See `shoal.backends.Published`.
     sums_of_hybrid
         What is known of hybrid data; None where there are none.
@@ -243,6 +244,7 @@ class MemoryPublished:
     own: int = 0
     misread: int = 0
     dominated: int = 0
+    totals: KeptTotals | None = None
     blocking: Blocking | None = None
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
@@ -335,6 +337,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     if plan.method == "mic1d":
         return _mic1d(records, masker, prepared)
     masked = mask_in_memory(records, masker, keep_best=records.keep_best)
+    masked, totals = _with_totals(masker, masked, prepared)
     rescaled = _rescaled(masker, masked, prepared)
     original = _only(records.outline, masked.keep)
     columns = masker.decode(masked.published, rescaled)
@@ -357,6 +360,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         own=masked.own,
         misread=masked.misread,
         dominated=masked.dominated,
+        totals=totals,
         blocking=masked.blocking,
         certificate=certificate,
     )
@@ -400,6 +404,21 @@ def _published(
 
 def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
     return table if keep.all() else table.publish({}, keep=keep)
+
+
+def _with_totals(masker: BlockMasker, masked: Masked, prepared: Prepared) -> tuple[Masked, KeptTotals | None]:
+    """Change what groups publish so that domains keep their totals, where the plan asks for it."""
+    if masker.domains is None:
+        return masked, None
+    places = _by_block(masker.block_of(masked.rows))
+    blocks = [(masked.rows[place], masked.published[place]) for place in places]
+    change = adjustment(masker, prepared.lows, lambda look: reduce(add, (look(*block) for block in blocks)))
+    published, largest = np.empty_like(masked.published), np.zeros(masked.published.shape[1])
+    for place, block in zip(places, blocks, strict=True):
+        published[place], changes = change.apply(*block)
+        largest = np.maximum(largest, changes)
+    kept = KeptTotals.of(masker, largest)
+    return replace(masked, published=published, slack=np.maximum(masked.slack, largest)), kept
 
 
 def _rescaled(masker: BlockMasker, masked: Masked, prepared: Prepared) -> dict[str, Rescaling]:

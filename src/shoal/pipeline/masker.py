@@ -26,6 +26,7 @@ from shoal.pipeline.encode import space_of
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.totals import domain_codes
 from shoal.pipeline.unit_codes import unit_codes
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
@@ -85,8 +86,8 @@ class BlockMasker:
     """What a block must know of the whole: the resolved plan, attributes without records, scales, parts and blocks.
 
     A record is a row of numbers: the codes of the attributes that the method looks at, its survey weight, the numbers
-    of its sensitive values, the number of its unit (`shoal.pipeline.unit_codes`), and last the number of its part
-    (`shoal.pipeline.parts`), -1 if it is left out.
+    of its sensitive values, the number of its domain (`shoal.pipeline.totals`), the number of its unit
+    (`shoal.pipeline.unit_codes`), and last the number of its part (`shoal.pipeline.parts`), -1 if it is left out.
 
     Attributes
     ----------
@@ -121,6 +122,8 @@ class BlockMasker:
         The partitions that were found for other k of the same table; None if it is masked once.
     key
         The secret of pseudonyms, drawn for this release alone; None if units get none.
+    domains
+        The numbers of the domains whose totals are kept; None if none are.
     """
 
     plan: ResolvedPlan
@@ -138,6 +141,7 @@ class BlockMasker:
     beside: int = 0
     known: KnownPartitions | None = None
     key: bytes | None = field(default=None, repr=False)
+    domains: Mapping[Key, int] | None = None
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data or of pseudonyms."""
@@ -174,7 +178,7 @@ class BlockMasker:
         """The columns that it looks at."""
         plan = self.plan
         names = [*plan.used, *(plan.strata or []), *(each.name for each in self.sensitive)]
-        names += [*plan.roles["weights"], *plan.roles["unit"]]
+        names += [*plan.roles["weights"], *plan.roles["unit"], *(plan.keep_totals or [])]
         if self.edits is not None:
             names += columns_of(self.edits.rules)
         return list(dict.fromkeys([*names, *self.seam_names]))
@@ -188,7 +192,7 @@ class BlockMasker:
     def width(self) -> int:
         """How many numbers a row has."""
         own = (self.plan.weights is not None) + len(self.sensitive) + (self.plan.unit is not None)
-        return len(self.attributes) + own + self.beside + 1
+        return len(self.attributes) + own + (self.domains is not None) + self.beside + 1
 
     def encode(self, piece: pa.Table) -> Matrix:
         """Turn records into rows of numbers."""
@@ -197,6 +201,8 @@ class BlockMasker:
         if self.plan.weights is not None:
             columns.append(to_floats(without_declared(table, self.plan.weights), self.plan.weights, self.decimal))
         columns += [each.codes(table).astype(np.float64) for each in self.sensitive]
+        if self.domains is not None:
+            columns.append(domain_codes(piece, self.plan.keep_totals or [], self.domains).astype(np.float64))
         columns += [unit_codes(table, name).astype(np.float64) for name in self.plan.roles["unit"]]
         columns += [one_chunk(piece.column(name)).to_numpy(zero_copy_only=False) for name in self.seam_names]
         columns.append(self._part_of(piece, columns[: len(self.attributes)]).astype(np.float64))
@@ -415,6 +421,11 @@ class BlockMasker:
     def weights(self, rows: Matrix) -> Codes | None:
         """Return the survey weights of some rows; None if none are named."""
         return None if self.plan.weights is None else rows[:, len(self.attributes)]
+
+    def domain(self, rows: Matrix) -> Labels:
+        """Return the numbers of the domains of some rows."""
+        at = len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive)
+        return rows[:, at].astype(np.int64)
 
     def units(self, rows: Matrix) -> Labels | None:
         """Return the numbers of the units of some rows; None if no unit is named."""

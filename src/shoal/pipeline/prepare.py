@@ -33,6 +33,7 @@ from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, frequencies, sensitive_of
 from shoal.pipeline.summary import Summary
+from shoal.pipeline.totals import combinations_of, refuse_small_domains
 from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
@@ -88,6 +89,11 @@ class Prepared:
         return {name: max(abs(extent.low), abs(extent.high)) for name, extent in self._extents.items()}
 
     @property
+    def lows(self) -> dict[str, float]:
+        """The least value of each number."""
+        return {name: extent.low for name, extent in self._extents.items()}
+
+    @property
     def heaviest(self) -> float:
         """The largest survey weight."""
         weights = self.masker.plan.weights
@@ -128,6 +134,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     if resolved.strategy is not None and resolved.summary.edits is not None:
         edits = edits_of(resolved.strategy, resolved.summary.edits, resolved.levels, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)
+    masker = replace(masker, domains=combinations_of(plan, records))
     seen = _looked_through(masker, records)
     notes = _on_left_out(masker, seen)
     if masker.edits is not None:
@@ -144,6 +151,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
     refuse_dominated(masker, records)
+    refuse_small_domains(masker, records)
     if plan.method == "ms":
         masker = replace(masker, hybrid=_regressed(masker, records))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)

@@ -31,6 +31,7 @@ from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_d
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
+from shoal.pipeline.totals import misplaced_domains
 from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
 from shoal.pipeline.unit_codes import UnitSummary
 from shoal.plan import AttributeType, Plan
@@ -111,7 +112,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     if plan.epsilon is None:
         refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
-    if problems := [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]:
+    problems = [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]
+    if problems := [*problems, *misplaced_domains(resolved)]:
         raise PlanError(problems)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)

@@ -116,6 +116,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
     """Report what the plan names and the table lacks, with the columns that the plan does not know."""
     named = {field: list(getattr(plan, field)) for field in ("types", "levels", "missing_codes")}
     named |= {field: list(getattr(plan, field)) for field in ("attribute_weights", "constraints")}
+    named |= {field: getattr(plan, field) or [] for field in ("magnitudes", "keep_totals")}
     named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
     named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
     try:

@@ -21,6 +21,7 @@ from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.dominance import dominance_failures, dominance_rules, dominated_cells
 from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.totals import numbers_of, wrong_totals
 from shoal.pipeline.units import Groups, Unit, too_few_units, units_in_groups
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
@@ -256,6 +257,7 @@ def verify(
     diversity, closeness = _diversity(database, promise, failures)
     dominance = _dominance(database, promise)
     failures += dominance_failures(dominance)
+    failures += _totals(database, promise)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
         failures += promise.edits.failures(broken())
@@ -379,7 +381,7 @@ def _keeps_mean(promise: Promise, attribute: Attribute) -> bool:
     plan = promise.plan
     rules = [] if promise.edits is None else promise.edits.rules
     moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
-    plain = plan.missing in ("error", "suppress") and not plan.restore_variance
+    plain = plan.missing in ("error", "suppress") and not plan.restore_variance and plan.keep_totals is None
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
     return mean and plain and not moved and plan.epsilon is None
 
@@ -470,6 +472,22 @@ def _dominance(database: Database, promise: Promise) -> dict[str, dict[str, int]
             counts = dominated_cells(database, rules, columns, _keys(promise, block), **also)
             found |= {name: {"cells": a, "failing": b} for name, (a, b) in zip(names, counts, strict=True)}
     return found
+
+
+def _totals(database: Database, promise: Promise) -> Iterator[str]:
+    """Yield the attributes whose totals are not kept in some domain: a value of an attribute, or a combination."""
+    domains, numbers = promise.plan.keep_totals or [], numbers_of(promise.plan)
+    columns = []
+    for attribute in (promise.attributes[promise.place(name)] for name in numbers):
+        j = promise.place(attribute.name)
+        y = f"k{j}" if promise.is_key(attribute) else f"y{j}"
+        tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
+        columns.append((f"x{j}", y, _near_one(promise, attribute.name)[0], tolerance))
+    for names in dict.fromkeys([*((name,) for name in domains), tuple(domains)]) if domains else []:
+        keys, weighted = [promise.key(name) for name in names], promise.plan.weights is not None
+        for name, count in zip(numbers, wrong_totals(database, keys, columns, weighted), strict=True):
+            if count:
+                yield f"column '{name}' does not keep its total in {counted(count, 'domain')} of {listed(names)}"
 
 
 def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[str]:  # noqa: E741

@@ -30,6 +30,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     yield from _weighted(plan)
     yield from _diverse(plan)
     yield from _dominated(plan)
+    yield from _totals(plan)
     yield from _edited(plan)
     if plan.trim is not None and not plan.trimmed:
         yield "trim", "does not apply without --aggregate trimmed_mean."
@@ -240,6 +241,30 @@ def _dominated(plan: "Plan") -> Iterator[Problem]:
             yield field, "does not go with --restore-variance, which changes the totals of groups."
         if plan.scale is not None and plan.scale.seams:
             yield "scale.seams", f"would change the groups that were made for --{field.replace('_', '-')}."
+
+
+def _totals(plan: "Plan") -> Iterator[Problem]:
+    """Totals of domains, for which what groups publish is changed."""
+    if plan.keep_totals is None:
+        return
+    if plan.method == "mic1d" or plan.draws or plan.epsilon is not None:
+        how = "with --epsilon" if plan.epsilon is not None else f"to method '{plan.method}'"
+        yield "keep_totals", f"does not apply {how}, whose values are not means of groups."
+    if plan.edits is not None:
+        yield (
+            "keep_totals",
+            "would change values after rules are repaired, which may break the rules. Leave out --keep-totals, or the "
+            "rules.",
+        )
+    if plan.round:
+        yield "round", "would change the totals that --keep-totals keeps. Leave it out: whole numbers get decimals."
+    for field in ("restore_variance", "preserve"):
+        if getattr(plan, field):
+            yield field, "does not go with --keep-totals, which changes what groups publish. Leave out one of them."
+    if plan.missing in ("group", "impute"):
+        yield "keep_totals", f"does not go with --missing {plan.missing}, which changes totals. Use --missing suppress."
+    if plan.scale is not None and plan.scale.seams:
+        yield "scale.seams", "does not go with --keep-totals."
 
 
 def _edited(plan: "Plan") -> Iterator[Problem]:

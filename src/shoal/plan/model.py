@@ -474,6 +474,12 @@ class Plan(BaseModel):
         "with `weights`: `weighted_mean` keeps and verifies the weighted total of every group",
         public=True,
     )
+    keep_totals: SomeNames | None = option(
+        None,
+        "protection",
+        "keep the totals of every masked number in each value, and each combination, of these unmasked attributes",
+        public=True,
+    )
     epsilon: PositiveFloat | None = option(
         None,
         "protection",

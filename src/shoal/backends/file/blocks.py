@@ -27,6 +27,7 @@ _ROWS = 1 << 16  # records that are measured at a time
 _HEAD = 8
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,22 @@ class Masking:
         if found is None:
             raise ValueError("there are no records")
         return found
+
+    def fold_published(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
+        """Look at the rows of every block and what they publish, and add up what is seen."""
+        return reduce(add, (look(self.block(number), self._published(number)) for number in range(len(self.sizes))))
+
+    def change(self, by: Callable[[Matrix, Matrix], tuple[Matrix, Floats]], target: Spill[np.float64]) -> Floats:
+        """Write what blocks publish to another file, changed; return the largest change of each attribute."""
+        largest = np.zeros(len(self.losses.attributes))
+        for number in range(len(self.sizes)):
+            published, change = by(self.block(number), self._published(number))
+            target.write(int(self.starts[number]), published)
+            largest = np.maximum(largest, change)
+        return largest
+
+    def _published(self, number: int) -> Matrix:
+        return self.published.read(int(self.starts[number]), int(self.sizes[number]))
 
     def fold_blocks(self, look: Callable[[Matrix], Seen], progress: Progress) -> Seen:
         """Look at the rows of every block, on all cores, and add up what is seen."""

@@ -46,6 +46,7 @@ from shoal.pipeline.notes import notes
 from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
+from shoal.pipeline.totals import KeptTotals, adjustment
 from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
@@ -213,6 +214,7 @@ class FileBackend(FileRecords):
             masked = masking.run(self.progress)
             made = masker.hybrid_notes(masked.hybrid)
             cost = block_cost(blocked.block, masker, self.progress)
+            masking, masked, totals = self._with_totals(masking, masked, prepared, files)
             rescaled, sums = self._restored(masking, masked, prepared)
             partial_file = self.folder.partial(self.output)
             self._write(partial_file, masking, rescaled)
@@ -238,6 +240,7 @@ class FileBackend(FileRecords):
             own=masked.own,
             misread=masked.misread,
             dominated=masked.dominated,
+            totals=totals,
             blocking=Blocking.of(masker.blocks, cost),
         )
         return self.published
@@ -324,6 +327,22 @@ class FileBackend(FileRecords):
         spills = [files.enter_context(Spill(path, width, np.float64, rows)) for path, width, rows in widths]
         return Masking(masker, losses, *spills)
 
+    def _with_totals(
+        self, masking: Masking, masked: Masked, prepared: Prepared, files: contextlib.ExitStack
+    ) -> tuple[Masking, Masked, KeptTotals | None]:
+        """Change what groups publish so that domains keep their totals, in a file of its own: a run may be resumed."""
+        masker = masking.masker
+        if masker.domains is None:
+            return masking, masked, None
+        change = adjustment(masker, prepared.lows, masking.fold_published)
+        columns = len(masker.changed)
+        target = files.enter_context(Spill(self.folder.spill("totals"), columns, np.float64, masker.records))
+        largest = masking.change(change.apply, target)
+        masking = replace(masking, published=target)
+        slack = {name: max(masked.slack[name], by) for name, by in zip(masked.slack, largest.tolist(), strict=True)}
+        sums = masking.fold(partial(masking.measure, rescaled={}), self.rows)
+        return masking, replace(masked, slack=slack, sums=sums), KeptTotals.of(masker, largest)
+
     def _restored(self, masking: Masking, masked: Masked, prepared: Prepared) -> tuple[dict[str, Rescaling], Sums]:
         """Find how variances are restored, and measure what was lost."""
         if masked.sums is not None:
@@ -386,6 +405,7 @@ class FilePublished:
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
     dominated: int = 0
+    totals: KeptTotals | None = None
     _before: dict[str, float] | None = None
     _kept: contextlib.ExitStack | None = field(default=None, repr=False)
 

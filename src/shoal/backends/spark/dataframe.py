@@ -352,6 +352,7 @@ class SparkPublished:
     sums_of_hybrid: "HybridSums | None" = None
     everyone: bool = True
     dominated: int = 0
+    totals: None = None  # it keeps none: see `shoal.backends.capabilities`
     kept: ExitStack | None = None
     _before: dict[str, float] | None = None
 
