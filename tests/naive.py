@@ -61,6 +61,47 @@ def mdav(X: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
+def mdav_units(X: np.ndarray, k: int, unit: list[int]) -> np.ndarray:
+    """MDAV whose groups take the nearest record of each of the k - 1 nearest other units; the rest joins centroids."""
+    alive = list(range(len(X)))
+    groups: list[list[int]] = []
+
+    def enough() -> bool:
+        return len({unit[i] for i in alive}) >= k
+
+    def close_around(centre: int) -> None:
+        nonlocal alive
+        group, have = [], set()
+        for i in sorted(alive, key=lambda i: (i != centre, squared_distance(X[i], X[centre]), i)):
+            if unit[i] not in have and len(group) < k:
+                group.append(i)
+                have.add(unit[i])
+        groups.append(group)
+        alive = [i for i in alive if i not in group]
+
+    while len(alive) >= 2 * k and enough():
+        pair = len(alive) >= 3 * k
+        x_r = farthest(X, alive, mean_record(X, alive))
+        close_around(x_r)
+        if pair and enough():
+            close_around(farthest(X, alive, X[x_r]))
+    if enough():
+        groups.append(alive)
+        alive = []
+    labels = np.full(len(X), -1)
+    for label, group in enumerate(groups):
+        labels[group] = label
+    centroids = np.array(
+        [
+            [np.bincount(labels[labels >= 0], x)[g] / len(groups[g]) for x in X[labels >= 0].T]
+            for g in range(len(groups))
+        ]
+    )
+    for i in alive:
+        labels[i] = min(range(len(groups)), key=lambda g: (squared_distance(X[i], centroids[g]), g))
+    return labels
+
+
 def vmdav(X: np.ndarray, k: int, gain: float) -> np.ndarray:
     """V-MDAV (Solanas & Martínez-Ballesté 2006), groups numbered in the order they are formed."""
     alive = list(range(len(X)))
@@ -701,3 +742,36 @@ def minimal_sample_uniques(codes: list[list[int]]) -> list[set[tuple[int, ...]]]
                 if counts[values] == 1 and 0 not in values and not any(set(s) <= set(attributes) for s in found[i]):
                     found[i].add(attributes)
     return found
+
+
+def breaks_dominance(values, units, weights, p=None, n=None, share=None) -> bool:
+    """Whether a cell breaks the p % rule or (n, k)-dominance: contributors one by one, each as often as it weighs."""
+    sums, masses = {}, {}
+    for value, unit, weight in zip(values, units, weights, strict=True):
+        if value == value:  # no gap
+            sums[unit] = sums.get(unit, 0.0) + value
+            masses[unit] = masses.get(unit, 0.0) + weight * value
+    total = sum(masses.values())
+    often = sorted(((sums[unit], max(1.0, masses[unit] / sums[unit])) for unit in sums if sums[unit] > 0), reverse=True)
+
+    def largest(count: float) -> float:
+        found = 0.0
+        for x, times in often:
+            found += x * min(times, count)
+            count -= min(times, count)
+        return found
+
+    slack = 1e-12 * total
+    by_p = p is not None and bool(often) and total - largest(2) < p / 100 * often[0][0] - slack
+    return by_p or (n is not None and largest(n) > share / 100 * total + slack)
+
+
+def domain_values(values, counts, sizes, totals):
+    """The values of groups that are least changed so that domains have given totals: one dense system of equations.
+
+    `counts` has a row for each domain and a column for each group; the conditions of Lagrange are solved as they stand.
+    """
+    domains, groups = counts.shape
+    system = np.block([[np.diag(2.0 * sizes), counts.T], [counts, np.zeros((domains, domains))]])
+    right = np.concatenate([2.0 * sizes * values, totals])
+    return np.linalg.lstsq(system, right, rcond=None)[0][:groups]

@@ -21,6 +21,7 @@ from shoal.parallel import Progress, quiet
 from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
+from shoal.pipeline.dominance import on_dominance
 from shoal.pipeline.notes import on_blocks, on_change, on_one_group, on_repair
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
@@ -128,6 +129,8 @@ def release_of(
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),
+                *on_dominance(published.plan, published.dominated),
+                *([] if published.totals is None else [published.totals.note()]),
                 *resolved.notes,
                 *records.notes,
                 *prepared.notes,
@@ -303,6 +306,8 @@ class Release:
         if self.verified.apart:
             pairs = zip(self.plan.given_blocks, self.verified.apart, strict=True)
             risk["blocks"] = [{"attributes": block, **exposure_of(sizes)} for block, sizes in pairs]
+        if self.verified.dominance:
+            risk["dominance"] = self.verified.dominance
         if self.verified.strata is not None:
             risk["strata"] = exposure_of(self.verified.strata)
         return risk
@@ -313,7 +318,8 @@ class Release:
         ``file`` is the risk of all published columns, with the worst of it in ``file["headline"]``: see
         `shoal.pipeline.whole_file.file_risk`. ``before`` and ``after`` describe the quasi-identifiers alone (see
         `shoal.measures.exposure`); ``blocks`` and ``strata`` are there when the plan has them: each block by itself,
-        and all with the strata added. Without quasi-identifiers there is nothing but ``file``. With
+        and all with the strata added; ``dominance`` counts for each magnitude the cells that a
+        contributor dominates. Without quasi-identifiers there is nothing but ``file``. With
         epsilon there is no ``before``.
         """
         return self._risk
@@ -333,6 +339,7 @@ class Release:
             "risk": self.risk(),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),
+            **({} if self.published.totals is None else {"totals": self.published.totals.summary()}),
             **({} if self.certificate is None else {"certificate": self.certificate.summary()}),
             **({} if self.privacy is None else {"privacy": self.privacy}),
             **({} if hybrid is None else {"hybrid": hybrid}),

@@ -139,6 +139,17 @@ PLANS: dict[str, tuple[dict, dict]] = {
     ),
     "t-closeness": ({}, {"quasi": NUMBERS, "confidential": ["debt", "ill"], "t": 0.4}),
     "l, t and strata": ({}, {**STRATA, "confidential": ["debt"], "l": 2, "t": 0.45}),
+    "p % rule": ({}, {"quasi": NUMBERS, "p_percent": 40}),
+    "dominance, weights, strata": (
+        {},
+        {**STRATA, "weights": "weight", "dominance": [1, 60], "p_percent": 25, "magnitudes": ["income", "wages"]},
+    ),
+    "dominance of mixed types": ({"gaps": 0.05}, {**MIXED, "missing": "group", "dominance": [2, 85]}),
+    "dominance of units": ({"stays": 3}, {"quasi": NUMBERS, "identifiers": [], "unit": "id", "dominance": [1, 60]}),
+    "dominance, attribute blocks": (
+        {},
+        {"blocks": [["income", "age"], ["edu", "wages"]], "levels": LEVELS, "dominance": [1, 55]},
+    ),
     "a sum": ({}, {"quasi": RULED, "edits": [SUM]}),
     "a rule that parts records": ({}, {"quasi": RULED, "edits": [SUM, CAPPED]}),
     "rules and attribute blocks": (
@@ -214,6 +225,7 @@ ALWAYS_ON_SPARK = {
     "small strata merged",
     "weighted totals",
     "l, t and strata",
+    "dominance, weights, strata",
     "identifiers that repeat",
     "rules and attribute blocks",
     "broken rules kept",

@@ -58,7 +58,8 @@ def space() -> EncodedMatrix:
 
 def attributes() -> Attributes:
     codes = np.arange(N)[None] % 4
-    return Attributes(codes, np.array([3, 6, 9, 12]), np.array([0, 4]), np.array([4]), np.array([True]))
+    unit = np.arange(N) % 6
+    return Attributes(codes, np.array([3, 6, 9, 12]), np.array([0, 4]), np.array([4]), np.array([True]), unit, 2)
 
 
 def parts() -> Parts:
@@ -162,6 +163,8 @@ CALLS: dict[str, Callable[[], list[Any]]] = {
     "mdav_scan": lambda: [X, K, watch(), whole(N)],
     "cbfs_tree": lambda: [X, K, watch(), whole(N)],
     "mdav_tree": lambda: [X, K, watch(), whole(N)],
+    "mdav_units_generic": lambda: [space(), K, np.arange(N) // 2, watch(), whole(N)],
+    "mdav_units_tree": lambda: [X, K, np.arange(N) // 2, watch(), whole(N)],
     "mean_of": lambda: [whole(D, 8), 30, 3, numbers(D)],
     "means": lambda: [X[:, 0].copy(), np.ones(N), STARTS[:-1].copy(), STARTS[1:].copy(), numbers(3)],
     "merge_groups": lambda: [space(), attributes(), ORDER, STARTS, LDiversity(4.0), 1e-9, 0.2, watch(), whole(3)],
@@ -279,8 +282,11 @@ INDICES = [
     ("least_distant", 4), ("leaves_of", 3), ("leaves_of", 4), ("leaving", 1), ("link_by_types", 2),
     ("link_by_types", 4), ("link_by_weight", 2), ("link_by_weight", 4), ("link_to_nearest", 2), ("link_to_nearest", 5),
     ("cbfs_tree", 1), ("matching_shares", 1), ("matching_shares", 2), ("matching_shares", 3),
-    ("mdav_generic", 0, 1), ("mdav_generic", 1), ("mdav_scan", 1), ("mdav_tree", 1), ("means", 2), ("means", 3),
-    ("merge_groups", 1, 0), ("merge_groups", 1, 2), ("merge_groups", 2), ("merge_groups", 3), ("middle", 1),
+    ("mdav_generic", 0, 1), ("mdav_generic", 1), ("mdav_scan", 1), ("mdav_tree", 1), ("means", 2),
+    ("mdav_units_generic", 1), ("mdav_units_generic", 2), ("mdav_units_tree", 1), ("mdav_units_tree", 2),
+    ("means", 3),
+    ("merge_groups", 1, 0), ("merge_groups", 1, 2), ("merge_groups", 1, 5), ("merge_groups", 2),
+    ("merge_groups", 3), ("middle", 1),
     ("move", 1), ("move", 2), ("nearest_next", 1), ("nearest_next", 2), ("nearest_points", 2), ("number_groups", 1),
     ("number_leaves", 0), ("ordered_distances", 0), ("ordered_distances", 1), ("price", 5), ("regroup", 1),
     ("raise_potentials", 3), ("raise_potentials", 4),

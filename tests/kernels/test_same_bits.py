@@ -12,7 +12,7 @@ from shoal.kernels.hilbert import hilbert_places
 from shoal.kernels.ipso import synthesise
 from shoal.kernels.l_diversity import LDiversity, diversities, dominated
 from shoal.kernels.linkage import count_patterns, link_by_types, link_by_weight, link_to_nearest
-from shoal.kernels.mdav import mdav_generic
+from shoal.kernels.mdav import mdav_generic, mdav_units_generic, mdav_units_tree
 from shoal.kernels.mixed_anneal import anneal_mixed
 from shoal.kernels.mixed_average import averages_as_they_leave
 from shoal.kernels.nearest_average import nearest_average
@@ -38,6 +38,7 @@ LABELS = np.argsort(ORDER) // K
 SECRET = RANDOM.integers(0, 9, N)
 BELOW = np.cumsum(np.bincount(SECRET))
 PARTS = RANDOM.permutation(N) % K
+UNIT = RANDOM.integers(0, N // 4, N)
 
 
 def watch() -> np.ndarray:
@@ -90,7 +91,7 @@ def linked() -> list[object]:
 
 
 def annealed():
-    attributes = Attributes(SECRET[None], BELOW, np.array([0, 9]), np.array([9]), np.array([True]))
+    attributes = Attributes(SECRET[None], BELOW, np.array([0, 9]), np.array([9]), np.array([True]), UNIT, 3)
     near = np.stack([np.roll(ALL, -shift) for shift in range(1, 9)], axis=1).astype(np.int32)
     labels, state = ALL // 12 % (N // 12), np.array([5], np.uint64)
     limits = attributes, LDiversity(2.0), 0.9
@@ -100,6 +101,7 @@ def annealed():
 CASES = {
     "mixed annealing": annealed,
     "MDAV on all types": lambda: mdav_generic(MIXED, K, watch()),
+    "MDAV of units": lambda: [mdav_units_generic(MIXED, K, UNIT, watch()), mdav_units_tree(X, K, UNIT, watch())],
     "averages": lambda: averages_as_they_leave(MIXED, ORDER[:-1]),
     "merging": merged,
     "squared error": lambda: squared_error(MIXED, ORDER, START),

@@ -13,6 +13,7 @@ from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.prepare import Prepared
 from shoal.pipeline.records import Records, Seen
+from shoal.pipeline.totals import KeptTotals
 from shoal.pipeline.verify import Verified
 from shoal.plan.resolved import ResolvedPlan
 
@@ -45,6 +46,14 @@ class Published(Protocol):
     @property
     def misread(self) -> int:
         """Groups in which an equality holds, but not to every reader."""
+
+    @property
+    def dominated(self) -> int:
+        """Groups that were re-formed because a contributor dominated them."""
+
+    @property
+    def totals(self) -> KeptTotals | None:
+        """The totals of domains that are kept; None if none are."""
 
     @property
     def blocking(self) -> Blocking | None:

@@ -54,6 +54,13 @@ LIMITS = [
         lambda plan: plan.bound,
     ),
     Limit(
+        "keep_totals",
+        "keep_totals",
+        ("spark",),
+        "changes the values of all groups together, in several passes over groups that Spark does not keep",
+        lambda plan: plan.keep_totals is not None,
+    ),
+    Limit(
         "budget",
         "a budget in seconds",
         ("spark",),

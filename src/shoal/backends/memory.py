@@ -1,6 +1,6 @@
 """Records in memory: the backend with one piece."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import add
@@ -26,6 +26,7 @@ from shoal.pipeline.notes import notes, unchanged
 from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.pipeline.save import save, wrong_types
+from shoal.pipeline.totals import KeptTotals, adjustment
 from shoal.pipeline.verify import Pairs, Promise, Verified, verify
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan.resolved import ResolvedPlan
@@ -117,7 +118,7 @@ class Masked:
         The published records as rows of numbers, and what is published of the changed attributes.
     partitions
         The group of each published record, for every attribute block.
-    slack, own, misread, hybrid
+    slack, own, misread, hybrid, dominated
         As in `shoal.pipeline.masker.MaskedBlock`.
     blocking
         The record blocks, and what they cost; None if there is one.
@@ -132,6 +133,7 @@ class Masked:
     misread: int
     blocking: Blocking | None
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
 
 def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bool = False) -> Masked:
@@ -164,7 +166,8 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
     cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
     shown = [each.hybrid for each in found if each.hybrid is not None]
     hybrid = reduce(add, shown) if shown else None
-    return Masked(keep, rows, published, partitions, slack, own, misread, Blocking.of(masker.blocks, cost), hybrid)
+    blocking, dominated = Blocking.of(masker.blocks, cost), sum(each.dominated for each in found)
+    return Masked(keep, rows, published, partitions, slack, own, misread, blocking, hybrid, dominated)
 
 
 def _at_seams(
@@ -218,7 +221,7 @@ class MemoryPublished:
         What it costs.
     promise
         What it claims.
-    notes, own, misread, blocking, privacy
+    notes, own, misread, dominated, totals, blocking, privacy
         See `shoal.backends.Published`.
     closer
         The certificate that was asked for; without one, a quick one is made when it is looked at.
@@ -242,6 +245,8 @@ class MemoryPublished:
     notes: list[str] = field(repr=False)
     own: int = 0
     misread: int = 0
+    dominated: int = 0
+    totals: KeptTotals | None = None
     blocking: Blocking | None = None
     closer: Certificate | None = None
     privacy: dict[str, Any] | None = None
@@ -341,14 +346,18 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     if plan.method == "mic1d":
         return _mic1d(records, masker, prepared)
     masked = mask_in_memory(records, masker, keep_best=records.keep_best)
+    masked, totals = _with_totals(masker, masked, prepared)
     rescaled = _rescaled(masker, masked, prepared)
-    columns = masker.decode(masked.published, rescaled)
     original = _only(records.outline, masked.keep)
+    columns = masker.decode(masked.published, rescaled)
+    pseudonyms = masker.pseudonyms(original)
     slack = dict(zip(plan.changed, masked.slack.tolist(), strict=True))
     promise = promise_of(masker, prepared, records.outline, rescaled, slack)
     made = masker.hybrid_notes(masked.hybrid)
     masker = masker.without_secret()
-    published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise)
+    published = _published(
+        records, masker, original, masked.rows, columns, masked.partitions, promise, pseudonyms=pseudonyms
+    )
     closer: Certificate | None = None
     if plan.bound:
         closer = certified(
@@ -360,6 +369,8 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         sums_of_hybrid=masked.hybrid,
         own=masked.own,
         misread=masked.misread,
+        dominated=masked.dominated,
+        totals=totals,
         blocking=masked.blocking,
         closer=closer,
     )
@@ -374,8 +385,9 @@ def _published(
     partitions: list[Labels],
     promise: Promise,
     also: Sequence[str] = (),
+    pseudonyms: Mapping[str, Array] | None = None,
 ) -> MemoryPublished:
-    released = original.publish(columns, drop=masker.plan.identifiers)
+    released = original.publish({**columns, **(pseudonyms or {})}, drop=masker.plan.dropped)
     codes = masker.as_read(columns)
     at = [masker.plan.used.index(attribute.name) for attribute in masker.changed]
     losses = Losses(masker.changed, masker.scales)
@@ -402,6 +414,21 @@ def _published(
 
 def _only(table: Table, keep: NDArray[np.bool_]) -> Table:
     return table if keep.all() else table.publish({}, keep=keep)
+
+
+def _with_totals(masker: BlockMasker, masked: Masked, prepared: Prepared) -> tuple[Masked, KeptTotals | None]:
+    """Change what groups publish so that domains keep their totals, where the plan asks for it."""
+    if masker.domains is None:
+        return masked, None
+    places = _by_block(masker.block_of(masked.rows))
+    blocks = [(masked.rows[place], masked.published[place]) for place in places]
+    change = adjustment(masker, prepared.lows, lambda look: reduce(add, (look(*block) for block in blocks)))
+    published, largest = np.empty_like(masked.published), np.zeros(masked.published.shape[1])
+    for place, block in zip(places, blocks, strict=True):
+        published[place], changes = change.apply(*block)
+        largest = np.maximum(largest, changes)
+    kept = KeptTotals.of(masker, largest)
+    return replace(masked, published=published, slack=np.maximum(masked.slack, largest)), kept
 
 
 def _rescaled(masker: BlockMasker, masked: Masked, prepared: Prepared) -> dict[str, Rescaling]:
@@ -469,7 +496,7 @@ def verify_in_memory(
 
 
 def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:
-    identifiers = promise.plan.identifiers
+    identifiers = promise.plan.dropped
     for name in identifiers:
         if name in published.names:
             yield f"the identifier '{name}' is still there"
@@ -480,7 +507,7 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
-    changed = {attribute.name for attribute in promise.attributes}
+    changed = {attribute.name for attribute in promise.attributes} | {promise.plan.pseudonym}
     for name in published.names:
         if name not in changed and not published.same_column(original, name):
             yield f"column '{name}' was to stay as it is, and has changed"

@@ -79,11 +79,16 @@ def _print_notes(result: dict[str, Any]) -> None:
 
 @takes_plan(
     *("k", "quasi", "confidential", "weights", "types", "levels", "edits", "csv"),
+    *("p_percent", "dominance", "magnitudes", "unit"),
     k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
     quasi="The masked attributes to compare; every numeric one that differs if left out.",
     confidential="Sensitive attributes: how diverse they are among records published alike.",
     weights="The attribute with the survey weights, by which records count in the loss.",
     edits="Rules whose violations are counted in both files, in a file (Schematron or plain text).",
+    p_percent="p % rule: count the groups in which the largest contributor is known to within so many percent.",
+    dominance="(n, k)-dominance: count the groups in which the n largest contributors hold more than k percent.",
+    unit="With --p-percent and --dominance: the attribute of the original that tells the contributor of a record.",
+    magnitudes="With --p-percent and --dominance: attributes with totals; every number from zero up if left out.",
 )
 def assess_command(
     options: dict[str, Any],

@@ -375,6 +375,8 @@ def assessment(result: dict[str, Any]) -> RenderableType:
         parts += ["", _risk(result["risk"])]
     if result["risk"]["diversity"]:
         parts += ["", _diversity(result["risk"]["diversity"])]
+    if result["risk"].get("dominance"):
+        parts += ["", _dominance(result["risk"]["dominance"])]
     if "intruder" in result["risk"]:
         parts += ["", _scenario(result["risk"]["intruder"])]
     if "scenarios" in result["risk"]:
@@ -437,6 +439,18 @@ def _diversity(diversity: dict[str, Any]) -> Table:
         "Among records published alike. l: values that a group has at least, recursive with c = 2 (higher is safer). "
         "dominated: groups in which one value has more than 80 %. t: how far a group is from all (lower is safer)."
     )
+    table.caption = Text(text, "dim", justify="left")
+    return table
+
+
+def _dominance(magnitudes: dict[str, Any]) -> Table:
+    table = _without_lines(3)
+    table.add_column("Magnitude")
+    for header in ("groups", "dominated", "share"):
+        table.add_column(header, justify="right")
+    for name, row in magnitudes.items():
+        table.add_row(Text(name), f"{row['cells']:,}", f"{row['failing']:,}", f"{row['share']:.1f} %")
+    text = "Groups of records published alike whose largest contributors break a rule of dominance (lower is safer)."
     table.caption = Text(text, "dim", justify="left")
     return table
 

@@ -37,7 +37,7 @@ def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) 
         asked = dict.fromkeys(plan.masked, plan.aggregate)
     met = Met(
         names=names,
-        identifiers=plan.identifiers,
+        identifiers=plan.dropped,
         masked=types,
         defaults={name: DEFAULTS[kind] for name, kind in types.items()},
         asked=asked,
@@ -56,7 +56,7 @@ def with_rules(plan: ResolvedPlan, names: Sequence[str], rules: Sequence[Rule]) 
 def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Strategy:
     """Check that the attributes exist that rules name; hybrid data keep rules by moments, not by representatives."""
     nothing: dict[str, Any] = {"masked": {}, "defaults": {}, "asked": {}, "blocks": []}
-    kept = strategy_for(rules, Met(names=names, identifiers=plan.identifiers, **nothing))
+    kept = strategy_for(rules, Met(names=names, identifiers=plan.dropped, **nothing))
     for requirement in kept.requirements:
         if {*requirement.of.attributes} & {*plan.changed}:
             where = "all records" if plan.method == "ms" else "every group"

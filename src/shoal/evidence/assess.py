@@ -28,9 +28,11 @@ from shoal.evidence.verdict import judged
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.dominance import negative_magnitude
 from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
+from shoal.pipeline.unit_codes import unit_codes
 from shoal.plan import AttributeType, Plan
 from shoal.plan.policy import Policy, as_policy
 from shoal.tables import Table
@@ -62,6 +64,10 @@ def assess(
     analyses: Sequence[str] = (),
     published: str | os.PathLike[str] | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
+    p_percent: float | None = None,
+    dominance: Sequence[float] | None = None,
+    magnitudes: Sequence[str] | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -107,6 +113,11 @@ def assess(
         A file of figures that were published from the original (`shoal.evidence.published`).
     policy : Policy or path of a policy file, optional
         The limits of an office, held against what is measured; its ``formulas`` are run beside `analyses`.
+    p_percent, dominance, magnitudes : optional
+        As in a plan: ``risk["dominance"]`` counts the groups of records published alike that break the p % rule or
+        (n, k)-dominance, by `shoal.measures.dominance`.
+    unit : str, optional
+        The attribute of the original that tells whose record it is: units are the contributors then.
 
     Returns
     -------
@@ -124,7 +135,8 @@ def assess(
         without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
-    known_types["edits"] = edits
+    known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
+    known_types["unit"] = unit
     plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
     rules = rules_of(plan)
     limits = as_policy(policy)
@@ -157,6 +169,9 @@ def assess(
         **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
         "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
     }
+    if plan.p_percent is not None or plan.dominance is not None:
+        risk["dominance"], negative = _dominance(before, pairs, labels, plan)
+        left_out["negative, in what is measured of dominance"] = negative
     if one is not None:
         risk["intruder"] = {"attributes": one, "before": exposure(before, one), "after": exposure(after, one)}
         if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in one]:
@@ -239,6 +254,27 @@ def _broken(rules: Sequence[Rule], before: Table, after: Table, plan: Plan) -> l
         {"rule": rule.name, "text": rule.text, "broken_before": one, "broken_after": two}
         for rule, one, two in zip(rules, *counts, strict=True)
     ]
+
+
+def _dominance(
+    before: Table, pairs: list["_Pair"], labels: NDArray[np.int64], plan: Plan
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Count the cells that contributors dominate, among records published alike; name what is negative."""
+    numbers = {pair.attribute.name: pair.attribute for pair in pairs if pair.attribute.type == "continuous"}
+    if unknown := [name for name in plan.magnitudes or [] if name not in numbers]:
+        what = "is not among the numbers that are compared"
+        raise PlanError([("magnitudes", f"'{name}' {what}") for name in unknown])
+    negative = {name: each.codes < 0 for name, each in numbers.items() if (each.codes < 0).any()}
+    if wrong := [name for name in plan.magnitudes or [] if name in negative]:
+        raise DataError(*(negative_magnitude(name, int(negative[name].argmax()) + 1) for name in wrong))
+    weights = _weights(before, plan)
+    units = None if plan.unit is None else unit_codes(before, plan.unit)
+    largest = None if plan.dominance is None else (int(plan.dominance[0]), float(plan.dominance[1]))
+    names = [name for name in plan.magnitudes or numbers if name not in negative]
+    found = {
+        name: measures.dominance(labels, numbers[name].codes, plan.p_percent, largest, units, weights) for name in names
+    }
+    return found, [] if plan.magnitudes else list(negative)
 
 
 def _whole_file(
@@ -349,10 +385,11 @@ def _attributes(
     """
     named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
     weights = [] if plan.weights is None else [plan.weights]
-    refuse_unknown(before, {**named, "levels": list(plan.levels), "weights": weights}, "the original")
+    others = {"levels": list(plan.levels), "weights": weights, "unit": plan.roles["unit"]}
+    refuse_unknown(before, {**named, **others}, "the original")
     refuse_unknown(after, named, "the masked table")
     gone = [name for name in before.names if name not in after.names]
-    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, key or ""})
+    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, *others["unit"], key or ""})
     pairs = [_paired(before, after, rows, name, plan) for name in asked]
     constant = [pair.attribute.name for pair in pairs if pair.constant]
     equal = [pair.attribute.name for pair in pairs if pair.equal and not pair.constant]

@@ -211,6 +211,8 @@ def _unverified(manifest: Manifest) -> Iterator[str]:
         yield "differential privacy: it is a promise on how the file was made and does not show in it"
     if verified.weighted_totals:
         yield "that groups keep their weighted totals"
+    if verified.dominance:
+        yield "that no contributor dominates a group"
     for said in (said for block in verified.blocks for said in block.diversity):
         if said.t is not None and said.order == "levels":
             yield f"t-closeness in '{said.attribute}': its levels are in no manifest"

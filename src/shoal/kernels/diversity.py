@@ -20,6 +20,8 @@ class Attributes(NamedTuple):
     first: Integers  # (attributes + 1,): where each begins in `below`
     known: Integers  # (attributes,): how many values are known; ranks from there on are missing values
     ordered: NDArray[np.bool_]
+    unit: Integers = np.empty(0, np.int64)  # (records,): the unit of each, from 0; empty if k counts records
+    units: int = 0  # that every group has at least
 
 
 class Parts(NamedTuple):

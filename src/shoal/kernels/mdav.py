@@ -40,3 +40,17 @@ def mdav_generic(space: EncodedMatrix, k: int, watch: Integers) -> Integers:
     labels = np.empty(len(space.values), np.int64)
     _native.mdav_generic(space, k, watch, labels)
     return labels
+
+
+def mdav_units_tree(X: Floats, k: int, unit: Integers, watch: Integers) -> Integers:
+    """Return the labels of `shoal.partitioning.units.mdav_units`; -1 for records of fewer than k units, at the end."""
+    labels = np.empty(len(X), np.int64)
+    _native.mdav_units_tree(X, k, unit, watch, labels)
+    return labels
+
+
+def mdav_units_generic(space: EncodedMatrix, k: int, unit: Integers, watch: Integers) -> Integers:
+    """Return the same for attributes of every type. No squared distance may overflow."""
+    labels = np.empty(len(space.values), np.int64)
+    _native.mdav_units_generic(space, k, unit, watch, labels)
+    return labels

@@ -7,6 +7,7 @@ classes are one integer a record, the same for records that are published alike.
 from shoal.measures.certainty_penalty import gcp
 from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
 from shoal.measures.diversity import closeness_to, l_diversity, t_closeness
+from shoal.measures.dominance import dominance
 from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset, scenarios_of_blocks
 from shoal.measures.fellegi_sunter import probabilistic_linkage
 from shoal.measures.hybrid import preservation, subdomains
@@ -26,6 +27,7 @@ __all__ = [
     "distance_linkage",
     "distance_linkage_average",
     "diversity_book",
+    "dominance",
     "eigenvalue_loss",
     "exposure",
     "gcp",

@@ -114,7 +114,7 @@ def best_within_limits(
     seed: int = 0,
     watch: Integers,
 ) -> Integers:
-    """Partition records so that groups are l-diverse and t-close, as well as a budget allows.
+    """Partition records so that groups are l-diverse and t-close, and have enough units, as well as a budget allows.
 
     The groups given, and those of a search without limits, are repaired (`shoal.partitioning.diversity.diverse`). If t
     is asked, groups are also formed across attributes without an order, as `t_first` does across those with one. The
@@ -159,7 +159,7 @@ def _across(space: EncodedMatrix, k: int, limits: Limits) -> list[Integers]:
         whole = None if limits.whole is None else limits.whole[a]
         for size in (k, 2 * k, 3 * k):
             if not each.ordered and size <= len(each.codes) // 2:
-                formed = t_first(space, size, each, limits.t, limits.l, whole)
+                formed = t_first(space, size, each, limits.t, limits.l, whole, limits.units)
                 found.append(merge_until(space, formed, *limits))
     return found
 
@@ -168,15 +168,15 @@ def _refine_mixed(
     space: EncodedMatrix, k: int, labels: Integers, limits: Limits, effort: Effort, seed: int, watch: Integers
 ) -> Integers:
     """Refine in the order of the values, so that the order in which records come does not matter."""
-    order = np.lexsort((*(each.codes for each in limits.secrets), *space.values.T[::-1]))
-    secrets = [each._replace(codes=each.codes[order]) for each in limits.secrets]
+    units = [] if limits.units is None else [limits.units.codes]
+    order = np.lexsort((*units, *(each.codes for each in limits.secrets), *space.values.T[::-1]))
     usual = MIXED_STEPS * max(FEWEST, min(len(labels), MIXED_RECORDS)) * min(1.0, STEPS_K / k) ** 2
     found = np.empty(len(labels), np.int64)
     found[order] = refine_mixed(
         space.rows(order),
         k,
         labels[order],
-        limits=limits._replace(secrets=secrets),
+        limits=limits.rows(order),
         steps=(effort.steps or math.ceil(usual)) if effort.seconds is None else None,
         seconds=effort.seconds,
         seed=seed,

@@ -29,13 +29,43 @@ class Secret(NamedTuple):
     known: int | None = None  # how many values there are, if a higher code is a missing value: one for t, none for l
 
 
+class Units(NamedTuple):
+    """The people, firms or other units that records are of."""
+
+    codes: NDArray[np.int64]  # (n,): the number of each record's unit, 0, 1, ... without a gap
+    least: int  # how many different ones every group has
+
+    def rows(self, records: NDArray[np.int64]) -> "Units":
+        """Return the units of some records."""
+        return Units(np.unique(self.codes[records], return_inverse=True)[1].astype(np.int64), self.least)
+
+    @property
+    def number(self) -> int:
+        """How many different ones there are."""
+        return int(self.codes.max(initial=-1)) + 1
+
+
 class Limits(NamedTuple):
-    """What groups must not give away: the confidential attributes, and how far they are protected."""
+    """What groups must not give away: the confidential attributes, and how far they are protected.
+
+    With units, every group has so many of them, and l and t count a unit once for each value that it has in the group.
+    """
 
     secrets: list[Secret]
     l: LDiversity | None  # noqa: E741 - the literature's own name
     t: float | None
     whole: list[Frequencies] | None = None  # how often each value of a secret occurs in the whole file
+    units: Units | None = None
+
+    def rows(self, records: NDArray[np.int64]) -> "Limits":
+        """Return the limits on some records."""
+        secrets = [each._replace(codes=each.codes[records]) for each in self.secrets]
+        return self._replace(secrets=secrets, units=None if self.units is None else self.units.rows(records))
+
+    @property
+    def any(self) -> bool:
+        """Whether there are any."""
+        return self.l is not None or self.t is not None or self.units is not None
 
 
 def satisfied(
@@ -44,13 +74,15 @@ def satisfied(
     l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
+    units: Units | None = None,
 ) -> NDArray[np.bool_]:
     """Return which groups are l-diverse [1]_ and t-close [2]_ in every confidential attribute.
 
     A group needs l values, counted as its form has it (`shoal.measures.l_diversity`), and a distribution at most t from
     that in the whole file: the earth mover's distance, computed as `shoal.measures.t_closeness` does, to the bit.
-    `whole` counts for each attribute the records
-    of the whole file with value 0, 1, ...; without it, the records are the whole file. Labels have no gaps.
+    `whole` counts for each attribute the records of the whole file with value 0, 1, ...; without it, the records are
+    the whole file. Labels have no gaps. With units, a group needs so many of them, and each counts once for every value
+    that it has in the group, and in the file.
 
     References
     ----------
@@ -58,12 +90,18 @@ def satisfied(
        ACM Transactions on Knowledge Discovery from Data 1 (2007).
     .. [2] N. Li, T. Li and S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and l-diversity", ICDE 2007.
     """
-    attributes = attributes_of(secrets, whole)
+    attributes = attributes_of(secrets, whole, units)
     start = _starts(labels)
     fine = np.ones(len(start) - 1, dtype=np.bool_)
+    if units is not None:
+        fine &= np.bincount(labels[_once(labels, units.codes)]) >= units.least
     for a in range(len(secrets)):
-        code = attributes.codes[a]
-        in_groups = code[np.lexsort((code, labels))]
+        code, group = attributes.codes[a], labels
+        if units is not None:
+            once = _once(labels, code, units.codes)
+            code, group = code[once], labels[once]
+            start = _starts(group)
+        in_groups = code[np.lexsort((code, group))]
         if l is not None:
             fine &= diversities(start, in_groups, attributes.known[a], l.form, l.c) >= l.l - SLACK
         if t is not None:
@@ -79,15 +117,16 @@ def merge_until(
     l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
+    units: Units | None = None,
     watch: Watch | None = None,
 ) -> Labels:
-    """Merge groups until all are l-diverse and t-close: algorithm 1 of [1]_.
+    """Merge groups until all are l-diverse and t-close, and have enough units: algorithm 1 of [1]_.
 
     While some group is not, the worst is merged with the group whose average record is nearest. The worst is the one
-    that lacks most values; of several, the one farthest from the file in distribution. An average record has the mean,
-    the median or the mode of the values present, as in `shoal.partitioning.mdav.mdav_mixed`. Groups count as numbered
-    by their lowest record index; ties go to the lowest. A DataError if not even one group of all records satisfies
-    what is asked.
+    that lacks most values or units; of several, the one farthest from the file in distribution. An average record has
+    the mean, the median or the mode of the values present, as in `shoal.partitioning.mdav.mdav_mixed`. Groups count as
+    numbered by their lowest record index; ties go to the lowest. A DataError if not even one group of all records
+    satisfies what is asked.
 
     References
     ----------
@@ -95,11 +134,11 @@ def merge_until(
        privacy with enhanced utility preservation", IEEE Transactions on Knowledge and Data Engineering 27 (2015)
        3098-3110.
     """
-    _check(secrets, l, t, whole)
+    _check(secrets, l, t, whole, units)
     labels = by_first_record(labels)
     home = merge_groups(
         space_within_range(space),
-        attributes_of(secrets, whole),
+        attributes_of(secrets, whole, units),
         np.argsort(labels, kind="stable"),
         _starts(labels),
         LDiversity(0.0) if l is None else l,
@@ -116,6 +155,7 @@ def t_first(
     t: float,
     l: LDiversity | None = None,  # noqa: E741
     whole: Frequencies | None = None,
+    units: Units | None = None,
     watch: Watch | None = None,
 ) -> Labels:
     """Form groups across the distribution of an ordered confidential attribute: t-closeness first, algorithm 3 of [1]_.
@@ -131,7 +171,7 @@ def t_first(
     where a cut goes through them: a part that has still to give one of them gives the nearest. So the groups do not
     depend on the order of the records, and are closer where the attribute has few values.
 
-    Groups that fail, because values repeat or n is not a multiple of k', are merged by `merge_until`.
+    Groups that fail are merged by `merge_until`: where values repeat, n is not a multiple of k' or units are too few.
 
     References
     ----------
@@ -140,13 +180,13 @@ def t_first(
        3098-3110.
     """
     reference = None if whole is None else [whole]
-    _check([secret], l, t, reference)
+    _check([secret], l, t, reference, units)
     if watch is None:
         watch = np.zeros(2, np.int64)
     labels = groups_across(space_within_range(space), _parts(secret.codes, k, t), watch)
     if watch[1] != 0:
         return labels
-    return merge_until(space, labels, [secret], l, t, reference, watch)
+    return merge_until(space, labels, [secret], l, t, reference, units, watch)
 
 
 def diverse(
@@ -157,6 +197,7 @@ def diverse(
     l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None = None,
+    units: Units | None = None,
     watch: Watch | None = None,
 ) -> Labels:
     """Turn a partition into groups of at least k that are l-diverse and t-close in every confidential attribute.
@@ -166,11 +207,11 @@ def diverse(
     sum of squared distances between the records and the average record of their group is returned; of equals the first.
     Where strata never share a group, this is called for each, and `whole` describes the file.
     """
-    found = [merge_until(space, labels, secrets, l, t, whole, watch)]
+    found = [merge_until(space, labels, secrets, l, t, whole, units, watch)]
     for a, secret in enumerate(secrets):
         if secret.ordered and t is not None and (watch is None or watch[1] == 0):
-            formed = t_first(space, k, secret, t, l, None if whole is None else whole[a], watch)
-            found.append(merge_until(space, formed, secrets, l, t, whole, watch))
+            formed = t_first(space, k, secret, t, l, None if whole is None else whole[a], units, watch)
+            found.append(merge_until(space, formed, secrets, l, t, whole, units, watch))
     return min(found, key=lambda partition: _error(space, partition)) if len(found) > 1 else found[0]
 
 
@@ -196,19 +237,32 @@ def refuse_impossible(
     raise DataError(f"'{name}' {what} in {where}, below l = {l.l:g}. {smaller}{others}.")
 
 
+def refuse_few(units: Units) -> None:
+    """Refuse records of fewer than k units, of which no group can be formed."""
+    if units.number < units.least:
+        raise DataError(
+            f"a record block has records of {counted(units.number, 'unit')}, fewer than k = {units.least}. Use larger "
+            "blocks with --block-records, or a smaller -k."
+        )
+
+
 def _check(
     secrets: Sequence[Secret],
     l: LDiversity | None,  # noqa: E741
     t: float | None,
     whole: Sequence[Frequencies] | None,
+    units: Units | None,
 ) -> None:
     """Refuse what not even one group of all records satisfies."""
+    if units is not None:
+        refuse_few(units)
     for a, secret in enumerate(secrets):
         everything = np.zeros(len(secret.codes), np.int64)
         if l is not None:
             stratum = whole is not None and len(secret.codes) < whole[a].sum()
-            refuse_impossible(secret.name, np.bincount(secret.codes)[: secret.known], l, stratum)
-        if t is not None and not satisfied(everything, [secret], None, t, None if whole is None else [whole[a]])[0]:
+            refuse_impossible(secret.name, _frequency(secret, units)[: secret.known], l, stratum)
+        reference = None if whole is None else [whole[a]]
+        if t is not None and not satisfied(everything, [secret], None, t, reference, units)[0]:
             raise DataError(
                 f"the confidential attribute '{secret.name}' is distributed so differently in a stratum that even one "
                 f"group of all its records is farther than t = {t:g} from the whole file: ask for a larger t or merge "
@@ -216,18 +270,37 @@ def _check(
             )
 
 
-def attributes_of(secrets: Sequence[Secret], whole: Sequence[Frequencies] | None) -> Attributes:
+def _once(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return one record of each combination of values."""
+    order = np.lexsort(columns)
+    apart = np.logical_or.reduce([each[order[1:]] != each[order[:-1]] for each in columns])
+    return order[np.append(True, apart)] if len(order) else order
+
+
+def _frequency(secret: Secret, units: Units | None) -> Frequencies:
+    """Count the records with each value, or the units."""
+    return np.bincount(secret.codes if units is None else secret.codes[_once(secret.codes, units.codes)])
+
+
+def attributes_of(
+    secrets: Sequence[Secret], whole: Sequence[Frequencies] | None, units: Units | None = None
+) -> Attributes:
     """Put the attributes into arrays, their values numbered by rank among those that occur in the file."""
-    codes, below, known = [], [], []
+    codes: list[NDArray[np.int64]] = []
+    below: list[NDArray[np.int64]] = []
+    known: list[int] = []
     for a, secret in enumerate(secrets):
-        frequency = np.bincount(secret.codes) if whole is None else np.asarray(whole[a])
+        frequency = _frequency(secret, units) if whole is None else np.asarray(whole[a])
         rank = np.cumsum(frequency > 0) - 1
         codes.append(rank[secret.codes])
         below.append(np.cumsum(frequency[frequency > 0]))
-        known.append(np.count_nonzero(frequency[: secret.known]))
+        known.append(int(np.count_nonzero(frequency[: secret.known])))
     first = np.cumsum([0, *map(len, below)])
-    ordered = np.array([secret.ordered for secret in secrets])
-    return Attributes(np.array(codes), np.concatenate(below), first, np.array(known, np.int64), ordered)
+    ordered = np.array([secret.ordered for secret in secrets], np.bool_)
+    values = np.concatenate([*below, np.empty(0, np.int64)])
+    ranks = np.array(codes) if codes else np.empty((0, 0), np.int64)
+    found = Attributes(ranks, values, first, np.array(known, np.int64), ordered)
+    return found if units is None else found._replace(unit=np.ascontiguousarray(units.codes), units=units.least)
 
 
 def _parts(codes: NDArray[np.int64], k: int, t: float) -> Parts:

@@ -57,6 +57,9 @@ class Region(NamedTuple):
         attributes, wanted, t = self.demand
         if len(attributes.codes):
             attributes = attributes._replace(codes=np.ascontiguousarray(attributes.codes[:, records]))
+        if len(attributes.unit):
+            unit = np.unique(attributes.unit[records], return_inverse=True)[1].astype(np.int64)
+            attributes = attributes._replace(unit=unit)
         demand = attributes, wanted, t
         strip = self.strip * len(records) // len(self.local)
         return Region(self.space.rows(records), demand, within(records, self.near), self.local[records], strip)
@@ -126,7 +129,7 @@ def refine_mixed(
         The partition to begin with. Without limits its groups have up to 2k - 1 records, and go on having them; with
         limits, which they satisfy, up to 4k or as many as the largest of them.
     limits
-        What groups must hold of confidential attributes.
+        What groups must hold of confidential attributes, and of units.
     steps, seconds
         The budget: proposals in all, of which whole strips are made, or wall time. One of the two.
     seed
@@ -153,7 +156,7 @@ def refine_mixed(
     whole = Region(space, demand, *neighbour_lists(embedded(space), k, watch), strip)
     if watch[1] != 0:
         return best
-    most = max(LARGEST * k, int(np.bincount(best).max())) if len(demand[0].codes) else 2 * k - 1
+    most = max(LARGEST * k, int(np.bincount(best).max())) if demand is not NO_DEMAND else 2 * k - 1
     spread = max(float(group_losses(space, k, np.zeros_like(best)).sum()), np.finfo(float).tiny)
     budget = _Budget(steps, None if seconds is None else start + seconds, start)
     for lap, cooling in enumerate(coolings()):
@@ -168,10 +171,11 @@ def refine_mixed(
 
 def demand_of(limits: Limits | None) -> Demand:
     """Return limits as kernels take them."""
-    if limits is None or (limits.l is None and limits.t is None):
+    if limits is None or not limits.any:
         return NO_DEMAND
     wanted = NO_DEMAND[1] if limits.l is None else limits.l
-    return attributes_of(limits.secrets, limits.whole), wanted, math.inf if limits.t is None else limits.t
+    attributes = attributes_of(limits.secrets, limits.whole, limits.units)
+    return attributes, wanted, math.inf if limits.t is None else limits.t
 
 
 class _Budget:

@@ -134,6 +134,7 @@ class Verified(_Part):
     determined: list[Determined] = []
     rules: Rules | None = None
     weighted_totals: bool = False
+    dominance: bool = False
 
     @model_validator(mode="after")
     def _blocks_have_k(self) -> "Verified":
@@ -274,6 +275,7 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
         units=[Units(**each) for each in found.file.get("units", [])],
         rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
         weighted_totals=plan.preserve is not None,
+        dominance=bool(found.dominance),
     )
 
 

@@ -18,13 +18,16 @@ from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.parallel import Task
-from shoal.partitioning.diversity import Limits, Secret
+from shoal.partitioning.diversity import Limits, Secret, Units
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
+from shoal.pipeline.dominance import re_formed
 from shoal.pipeline.encode import space_of
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
+from shoal.pipeline.totals import domain_codes
+from shoal.pipeline.unit_codes import unit_codes
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -59,6 +62,8 @@ class MaskedBlock(NamedTuple):
         How many of the block's records share each original combination of quasi-identifiers.
     hybrid
         What the block shows of hybrid data; None if there are none.
+    dominated
+        Groups that were re-formed because a contributor dominated them.
     """
 
     published: Matrix
@@ -68,6 +73,7 @@ class MaskedBlock(NamedTuple):
     misread: int
     classes: NDArray[np.int64]
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
 
 def in_turn(tasks: Sequence[Task[Labels]], records: int) -> list[Labels]:
@@ -80,7 +86,8 @@ class BlockMasker:
     """What a block must know of the whole: the resolved plan, attributes without records, scales, parts and blocks.
 
     A record is a row of numbers: the codes of the attributes that the method looks at, its survey weight, the numbers
-    of its sensitive values, and last the number of its part (`shoal.pipeline.parts`), -1 if it is left out.
+    of its sensitive values, the number of its domain (`shoal.pipeline.totals`), the number of its unit
+    (`shoal.pipeline.unit_codes`), and last the number of its part (`shoal.pipeline.parts`), -1 if it is left out.
 
     Attributes
     ----------
@@ -113,6 +120,10 @@ class BlockMasker:
         see `to_seams`. 0 where groups are not formed yet.
     known
         The partitions that were found for other k of the same table; None if it is masked once.
+    key
+        The secret of pseudonyms, drawn for this release alone; None if units get none.
+    domains
+        The numbers of the domains whose totals are kept; None if none are.
     """
 
     plan: ResolvedPlan
@@ -129,10 +140,12 @@ class BlockMasker:
     hybrid: "Hybrid | None" = None
     beside: int = 0
     known: KnownPartitions | None = None
+    key: bytes | None = field(default=None, repr=False)
+    domains: Mapping[Key, int] | None = None
 
     def without_secret(self) -> "BlockMasker":
-        """Return the same for a release, which must not hold the secret of hybrid data."""
-        return self if self.hybrid is None else replace(self, hybrid=self.hybrid.without_secret())
+        """Return the same for a release, which must not hold the secret of hybrid data or of pseudonyms."""
+        return replace(self, key=None, hybrid=None if self.hybrid is None else self.hybrid.without_secret())
 
     def no_hybrid(self) -> "HybridSums | None":
         """Return what no records show of hybrid data; None if none are made."""
@@ -165,7 +178,7 @@ class BlockMasker:
         """The columns that it looks at."""
         plan = self.plan
         names = [*plan.used, *(plan.strata or []), *(each.name for each in self.sensitive)]
-        names += [] if plan.weights is None else [plan.weights]
+        names += [*plan.roles["weights"], *plan.roles["unit"], *(plan.keep_totals or [])]
         if self.edits is not None:
             names += columns_of(self.edits.rules)
         return list(dict.fromkeys([*names, *self.seam_names]))
@@ -178,7 +191,8 @@ class BlockMasker:
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive) + self.beside + 1
+        own = (self.plan.weights is not None) + len(self.sensitive) + (self.plan.unit is not None)
+        return len(self.attributes) + own + (self.domains is not None) + self.beside + 1
 
     def encode(self, piece: pa.Table) -> Matrix:
         """Turn records into rows of numbers."""
@@ -187,6 +201,9 @@ class BlockMasker:
         if self.plan.weights is not None:
             columns.append(to_floats(without_declared(table, self.plan.weights), self.plan.weights, self.decimal))
         columns += [each.codes(table).astype(np.float64) for each in self.sensitive]
+        if self.domains is not None:
+            columns.append(domain_codes(piece, self.plan.keep_totals or [], self.domains).astype(np.float64))
+        columns += [unit_codes(table, name).astype(np.float64) for name in self.plan.roles["unit"]]
         columns += [one_chunk(piece.column(name)).to_numpy(zero_copy_only=False) for name in self.seam_names]
         columns.append(self._part_of(piece, columns[: len(self.attributes)]).astype(np.float64))
         return np.column_stack(columns)
@@ -264,9 +281,10 @@ class BlockMasker:
         published = np.empty((len(rows), len(self.plan.changed)))
         labels = np.empty((len(rows), len(self.columns)), dtype=np.int64)
         slack, own, misread, hybrid = np.zeros(published.shape[1]), 0, 0, None
-        formed = np.zeros(labels.shape[1], dtype=np.int64)
+        formed, dominated = np.zeros(labels.shape[1], dtype=np.int64), 0
         for piece, part in zip(pieces, parts, strict=True):
-            found = self._labels(part, results)
+            found, failed = re_formed(self, part, self._labels(part, results), self.homes(part))
+            dominated += failed
             if self.hybrid is None:
                 values, outside, counts = self.publish(part, found)
                 slack, own, misread = np.maximum(slack, outside), own + counts[0], misread + counts[1]
@@ -275,7 +293,7 @@ class BlockMasker:
                 found, hybrid = made[:, None], shown if hybrid is None else hybrid + shown
             published[order[piece]], labels[order[piece]] = values, found + formed
             formed = formed + found.max(axis=0) + 1
-        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]), hybrid)
+        return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]), hybrid, dominated)
 
     def _searched(self, rows: Matrix, run: Run) -> tuple[Labels, list[Labels], list[Matrix], Iterator[Labels]]:
         """Put the records of a block in the order of their values, cut it if need be, and search for groups."""
@@ -355,19 +373,21 @@ class BlockMasker:
         if self.plan.method == "ms" or self.beside:
             return []
         plan = self.plan if self.hybrid is None else self.plan.decided(method=self.plan.grouping)
-        space, secrets = self.space(rows), self._secrets(rows)
+        space, units = self.space(rows), self.units(rows)
+        limits = Limits(
+            self._secrets(rows),
+            l_diversity_of(self.plan),
+            self.plan.t,
+            [each.counts for each in self.sensitive],
+            None if units is None else Units(units, self.plan.k),
+        )
         total = self.records * len(self.columns)
         return [
             partial(
                 grouped,
                 space.columns(block).rows(home),
                 plan,
-                Limits(
-                    [each._replace(codes=each.codes[home]) for each in secrets],
-                    l_diversity_of(self.plan),
-                    self.plan.t,
-                    [each.counts for each in self.sensitive],
-                ),
+                limits.rows(home),
                 share=len(home) / total,
                 known=self.known,
             )
@@ -401,6 +421,20 @@ class BlockMasker:
     def weights(self, rows: Matrix) -> Codes | None:
         """Return the survey weights of some rows; None if none are named."""
         return None if self.plan.weights is None else rows[:, len(self.attributes)]
+
+    def domain(self, rows: Matrix) -> Labels:
+        """Return the numbers of the domains of some rows."""
+        at = len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive)
+        return rows[:, at].astype(np.int64)
+
+    def units(self, rows: Matrix) -> Labels | None:
+        """Return the numbers of the units of some rows; None if no unit is named."""
+        return None if self.plan.unit is None else rows[:, -2 - self.beside].astype(np.int64)
+
+    def pseudonyms(self, table: Table) -> dict[str, Array]:
+        """Return the column of random numbers that stand for the units of some records, if they get any."""
+        name = self.plan.pseudonym
+        return {} if name is None or self.key is None else {name: pa.array(unit_codes(table, name, self.key))}
 
     def publish(self, rows: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.float64], tuple[int, int]]:
         """Aggregate and repair: what groups publish, how far outside their ranges, and two counts of `MaskedBlock`."""

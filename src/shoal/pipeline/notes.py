@@ -214,6 +214,9 @@ def preserved(plan: Plan, edits: Strategy | None = None, whole: Collection[str] 
     weighted = "" if plan.weights is None else "weighted "
     if plan.restore_variance:
         return f"preserved{about}: the {weighted}mean and the {weighted}variance of {what}"
+    if plan.keep_totals is not None:
+        domains = f"of {' and '.join(plan.keep_totals)}"
+        return f"preserved: the {weighted}mean of every continuous attribute, in the file and in each value {domains}"
     if plan.missing in ("group", "impute"):
         about += ", where no value is missing"
     left_out = "suppress" in (plan.missing, plan.small_strata) or plan.edits_original == "exclude"

@@ -12,7 +12,7 @@ from shoal.kernels.l_diversity import FORMS, LDiversity
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Watch
-from shoal.partitioning.diversity import Limits, diverse
+from shoal.partitioning.diversity import Limits, Units, diverse
 from shoal.partitioning.known import KnownPartitions
 from shoal.partitioning.methods import by_first_record, partitioner
 from shoal.plan import Effort, Plan
@@ -45,13 +45,12 @@ def grouped(
     watch: Watch,
 ) -> Labels:
     """Partition the records of one block in one stratum, with its share of the budget; `known` are earlier ones."""
-    limited = limits.l is not None or limits.t is not None
     filled = plan.missing == "impute" and bool(np.isnan(space.values).any())
     effort = plan.effort.of(share)
-    if limited and _searches(plan) and not filled:
+    if limits.any and _searches(plan) and not filled:
         return _within_limits(space, plan, limits, effort, known, watch)
-    labels = (_filled if filled else _partitioned)(space, plan, effort, known, watch)
-    if not limited or (labels < 0).any():
+    labels = (_filled if filled else _partitioned)(space, plan, effort, known, watch, limits.units)
+    if not limits.any or (labels < 0).any():
         return labels
     if watch[1] != 0:
         watch = np.zeros(3, np.int64)  # the search was ended early; its groups are made diverse all the same
@@ -65,9 +64,21 @@ def _searches(plan: Plan) -> bool:
 
 
 def _partitioned(
-    space: EncodedMatrix, plan: Plan, effort: Effort, known: KnownPartitions | None, watch: Watch
+    space: EncodedMatrix,
+    plan: Plan,
+    effort: Effort,
+    known: KnownPartitions | None,
+    watch: Watch,
+    units: Units | None = None,
 ) -> Labels:
-    """Partition by the plan's method; where types or missing values ask for it, in its form for every type."""
+    """Partition by the plan's method; where types or missing values ask for it, in its form for every type.
+
+    MDAV gives groups enough units; those of other methods are merged until they have them.
+    """
+    if units is not None and plan.method == "mdav" and not _searches(plan):
+        from shoal.partitioning.units import mdav_units
+
+        return mdav_units(space, units, watch)
     if space.plain:
         search = partitioner(
             plan.method, plan.gain, tour=plan.tour, effort=effort, refine=plan.refine is not False, seed=plan.seed
@@ -87,11 +98,12 @@ def _partitioned(
 def _within_limits(
     space: EncodedMatrix, plan: Plan, limits: Limits, effort: Effort, known: KnownPartitions | None, watch: Watch
 ) -> Labels:
-    """Search for groups that are l-diverse and t-close, from those of the plan's method without a search."""
+    """Search for groups within limits, from those of the plan's method without a search."""
     from shoal.partitioning.best import best_within_limits
 
     method = "mdav" if plan.method == "best" else plan.method
-    start = _partitioned(space, plan.model_copy(update={"method": method, "refine": False}), effort, known, watch)
+    alone = plan.model_copy(update={"method": method, "refine": False})
+    start = _partitioned(space, alone, effort, known, watch, limits.units)
     if (start < 0).any():
         return start
 
@@ -101,18 +113,28 @@ def _within_limits(
     return best_within_limits(space, plan.k, start, search, limits, effort=effort, seed=plan.seed or 0, watch=watch)
 
 
-def _filled(space: EncodedMatrix, plan: Plan, effort: Effort, known: KnownPartitions | None, watch: Watch) -> Labels:
+def _filled(
+    space: EncodedMatrix,
+    plan: Plan,
+    effort: Effort,
+    known: KnownPartitions | None,
+    watch: Watch,
+    units: Units | None = None,
+) -> Labels:
     """Partition the records that miss nothing; each of the others joins the nearest group."""
     incomplete = np.asarray(np.isnan(space.values).any(axis=1))
-    if (count := int((~incomplete).sum())) < plan.k:
+    own = None if units is None else units.rows(np.flatnonzero(~incomplete))
+    count = int((~incomplete).sum())
+    if (enough := count if own is None else own.number) < plan.k:
+        what = "records miss" if own is None else "units have records that miss"
         raise DataError(
-            f"only {count} records miss nothing where k = {plan.k} are needed to fill the others from (in a stratum or "
+            f"only {enough} {what} nothing where k = {plan.k} are needed to fill the others from (in a stratum or "
             "record block, if there are several); leave out the attribute that is missing most, take larger blocks, or "
             "use missing = 'group'"
         )
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)
-    labels[~incomplete] = _partitioned(complete, plan, effort, known, watch)
+    labels[~incomplete] = _partitioned(complete, plan, effort, known, watch, own)
     averages = _averages(complete, labels[~incomplete])
     centre = _averages(complete, np.zeros(count, np.int64))[0]
     labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.apart)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.partitioning.diversity import refuse_impossible
+from shoal.pipeline.dominance import refuse_dominated
 from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
@@ -31,6 +33,7 @@ from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, frequencies, sensitive_of
 from shoal.pipeline.summary import Summary
+from shoal.pipeline.totals import combinations_of, refuse_small_domains
 from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
@@ -86,6 +89,11 @@ class Prepared:
         return {name: max(abs(extent.low), abs(extent.high)) for name, extent in self._extents.items()}
 
     @property
+    def lows(self) -> dict[str, float]:
+        """The least value of each number."""
+        return {name: extent.low for name, extent in self._extents.items()}
+
+    @property
     def heaviest(self) -> float:
         """The largest survey weight."""
         weights = self.masker.plan.weights
@@ -121,9 +129,12 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.partitioned))
     decimal = records.outline.decimal
     masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=decimal, hybrid=hybrid)
+    if plan.pseudonym is not None:  # neither in the plan nor by the seed: who has these must not find the units
+        masker = replace(masker, key=token_bytes(32))
     if resolved.strategy is not None and resolved.summary.edits is not None:
         edits = edits_of(resolved.strategy, resolved.summary.edits, resolved.levels, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)
+    masker = replace(masker, domains=combinations_of(plan, records))
     seen = _looked_through(masker, records)
     notes = _on_left_out(masker, seen)
     if masker.edits is not None:
@@ -139,6 +150,8 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
             refuse_impossible(each.name, each.counts[: len(each.values)], wanted)
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
+    refuse_dominated(masker, records)
+    refuse_small_domains(masker, records)
     if plan.method == "ms":
         masker = replace(masker, hybrid=_regressed(masker, records))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)

@@ -26,11 +26,14 @@ from shoal.edits.strategy import Strategy
 from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
+from shoal.pipeline.dominance import refuse_negative, with_magnitudes
 from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
+from shoal.pipeline.totals import misplaced_domains
 from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
+from shoal.pipeline.unit_codes import UnitSummary
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
 from shoal.plan.conflicts import ONE_ATTRIBUTE, misplaced_codes, misplaced_dimensions
@@ -109,7 +112,8 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     if plan.epsilon is None:
         refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
-    if problems := [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]:
+    problems = [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]
+    if problems := [*problems, *misplaced_domains(resolved)]:
         raise PlanError(problems)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)
@@ -122,8 +126,10 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     strategy = None
     if rules:
         resolved, strategy = with_rules(resolved, records.outline.names, rules)
+    resolved = with_magnitudes(resolved)
     inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
     summary = _summary(resolved, records, strategy, rules, inferred)
+    refuse_negative(resolved, records, summary)
     attributes = _described(resolved, records, summary, strategy, inferred)
     levels = _levels(resolved, records, summary, rules)
     _refuse_words(records, rules)
@@ -248,8 +254,16 @@ def _summary(
     texts = [name for name in plan.confidential if name not in plan.changed and may_identify(records.outline, name)]
     if plan.epsilon is not None:  # no message may depend on the records
         doubted, texts = [], []
-    look = partial(_look, types=types, strategy=strategy, decimal=records.outline.decimal, doubted=doubted, texts=texts)
-    names = list(dict.fromkeys([*types, *columns_of(rules), *texts]))
+    look = partial(
+        _look,
+        types=types,
+        strategy=strategy,
+        decimal=records.outline.decimal,
+        doubted=doubted,
+        texts=texts,
+        unit=None if plan.unit is None else (plan.unit, plan.k),
+    )
+    names = list(dict.fromkeys([*types, *columns_of(rules), *texts, *plan.roles["unit"]]))
     return records.fold(look, [name for name in names if name in records.outline.names], "scan")
 
 
@@ -261,12 +275,14 @@ def _look(
     decimal: str,
     doubted: Sequence[str],
     texts: Sequence[str],
+    unit: tuple[str, int] | None,
 ) -> Summary:
     table = Table(piece)
     profiles = {name: doubtful_profile(table, name) for name in doubted}
     profiles |= {name: profile_column(table, name) for name in texts}
     edits = None if strategy is None else basis_of(strategy, piece)
-    return Summary(summarize(piece, types, start, decimal).columns, edits, profiles)
+    units = None if unit is None else UnitSummary.of(table, *unit, start)
+    return Summary(summarize(piece, types, start, decimal).columns, edits, profiles, units)
 
 
 def _described(
@@ -288,6 +304,8 @@ def _described(
             problems += error.sentences
     if plan.weights is not None:
         problems += _weight_problems(plan.weights, summary.columns[plan.weights], records.outline)
+    if summary.units is not None and (problem := summary.units.problem(str(plan.unit), plan.k)):
+        problems.append(problem)
     if problems:
         raise DataError(*problems)
     _refuse_large_k(plan, summary.records)
@@ -502,7 +520,7 @@ def chosen(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> Cho
     n = 0 if plan.scale is not None and plan.scale.block_size is not None else summary.records
     searched = {"budget": plan.budget is not None and not plan.bound, "refine": plan.refine is not False}
     widest = max(len(block) for block in plan.in_blocks)
-    limited = plan.l is not None or plan.t is not None
+    limited = plan.l is not None or plan.t is not None or plan.unit is not None
     return choose(plan.method, widest, n, plain=is_plain(plan, attributes, summary), limited=limited, **searched)
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from shoal.tables.attributes import NUMBERS, moments_of, plain_values, without_d
 from shoal.tables.dtypes import is_number
 from shoal.tables.numbers import first_inexact, what_it_is
 from shoal.tables.profile import ColumnProfile
+
+if TYPE_CHECKING:
+    from shoal.pipeline.unit_codes import UnitSummary
 
 MOST_CATEGORIES = 100_000
 
@@ -122,6 +125,7 @@ class Summary:
     columns: Mapping[str, Column]
     edits: Basis | None = None
     profiles: Mapping[str, ColumnProfile | None] = field(default_factory=dict)
+    units: "UnitSummary | None" = None
 
     def __add__(self, other: "Summary") -> "Summary":
         columns = {name: column + other.columns[name] for name, column in self.columns.items()}
@@ -130,7 +134,8 @@ class Summary:
             name: None if one is None or (two := other.profiles[name]) is None else one + two
             for name, one in self.profiles.items()
         }
-        return Summary(columns, edits, profiles)
+        units = None if self.units is None or other.units is None else self.units + other.units
+        return Summary(columns, edits, profiles, units)
 
     @property
     def records(self) -> int:

@@ -116,6 +116,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
     """Report what the plan names and the table lacks, with the columns that the plan does not know."""
     named = {field: list(getattr(plan, field)) for field in ("types", "levels", "missing_codes")}
     named |= {field: list(getattr(plan, field)) for field in ("attribute_weights", "constraints")}
+    named |= {field: getattr(plan, field) or [] for field in ("magnitudes", "keep_totals")}
     named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}
     named["aggregate"] = list(plan.aggregate) if isinstance(plan.aggregate, dict) else []
     try:
@@ -127,7 +128,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
             raise
         told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"
         raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}")]) from None
-    if {*table.names} <= {*plan.identifiers}:
+    if {*table.names} <= {*plan.dropped}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
         )

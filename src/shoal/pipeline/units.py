@@ -16,7 +16,7 @@ from shoal.pipeline.role_words import meanings
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.dtypes import inner, is_number, is_text
-from shoal.text import listed
+from shoal.text import counted, listed
 
 _HANDFUL = 5  # different values: no more, and the column is a category
 _MANY = 200  # records of one value on average: more, and the column is a category
@@ -29,10 +29,11 @@ Finding = dict[str, Any]
 
 @dataclass(frozen=True)
 class Unit:
-    """A dropped identifier that may tell units apart, and whether its name says so."""
+    """A column that may tell units apart, whether its name says so, and whether it is the unit of the plan."""
 
     name: str
     named: bool
+    protected: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ class Groups:
 
 
 def possible_units(plan: Plan, table: Table) -> list[Unit]:
-    """List the dropped identifiers that may tell units apart, by their types and names.
+    """List the columns that may tell units apart: the plan's unit first, then identifiers by their types and names.
 
     With epsilon there is none: nothing may be said of the records.
     """
-    found = []
+    found = [Unit(name, named=True, protected=True) for name in plan.roles["unit"]]
     for name in [] if plan.epsilon is not None else plan.identifiers:
         said = meanings(name)
         if {*said} - {"household", "unit", "number", "direct identifier"}:
@@ -98,7 +99,9 @@ def units_in_groups(
     for i, unit in enumerate(units if groups else []):
         column = f"i{i}"
         [(different, present)] = database.rows(f"SELECT count(DISTINCT {column}), count({column}) FROM pairs")  # noqa: S608 - no outside text
-        if _repeats(unit, different, present) and (unit.named or _tells_units(database, column, originals)):
+        if unit.protected or (
+            _repeats(unit, different, present) and (unit.named or _tells_units(database, column, originals))
+        ):
             found += [
                 {"column": unit.name, "units": int(different), **_counted(database, column, each, k)} for each in groups
             ]
@@ -137,6 +140,16 @@ def _counted(database: Database, column: str, groups: Groups, k: int) -> Finding
         "below_k": below,
         "records": records,
     }
+
+
+def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[str]:
+    """Yield a sentence for each attribute block in which some combination has records of fewer than k units."""
+    for each in found:
+        if each["column"] == plan.unit and each["below_k"]:
+            yield (
+                f"{each['below_k']} of the {each['groups']} combinations of {listed(each['attributes'])} have records "
+                f"of fewer than {plan.k} units; the smallest has {counted(each['least'], 'unit')}"
+            )
 
 
 def on_units(units: Sequence[Finding], k: int) -> Iterator[Finding]:

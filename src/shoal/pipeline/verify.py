@@ -19,8 +19,10 @@ from shoal.errors import CheckFailed
 from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
+from shoal.pipeline.dominance import dominance_failures, dominance_rules, dominated_cells
 from shoal.pipeline.sensitive import Sensitive
-from shoal.pipeline.units import Groups, Unit, units_in_groups
+from shoal.pipeline.totals import numbers_of, wrong_totals
+from shoal.pipeline.units import Groups, Unit, too_few_units, units_in_groups
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -68,7 +70,7 @@ class Promise:
     unchanged
         The columns that are released unchanged.
     units
-        The dropped identifiers that may tell units apart, such as patients.
+        The unit of the plan, of which every group has k, and dropped identifiers that may tell units apart.
     """
 
     plan: ResolvedPlan
@@ -144,6 +146,8 @@ class Verified:
     diversity, closeness
         For each sensitive attribute, the worst group's diversity in each form of `shoal.measures.l_diversity`, and how
         far the distribution of the worst group is off.
+    dominance
+        For each magnitude, how many ``cells`` there are, and how many a contributor dominates, ``failing``.
     """
 
     blocks: list[Sizes]
@@ -153,6 +157,7 @@ class Verified:
     file: dict[str, Any] = field(default_factory=dict)
     diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
+    dominance: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -247,7 +252,12 @@ def verify(
         blocks.append(sizes)
         failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
     found = _counts(database, promise, blocks)
+    units = _units(database, promise)
+    failures += too_few_units(units, promise.plan)
     diversity, closeness = _diversity(database, promise, failures)
+    dominance = _dominance(database, promise)
+    failures += dominance_failures(dominance)
+    failures += _totals(database, promise)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
         failures += promise.edits.failures(broken())
@@ -256,9 +266,9 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    file = file_risk(database, columns, known, _units(database, promise), determined)
+    file = file_risk(database, columns, known, units, determined)
     refuse_given_away(file, promise.plan)
-    return replace(found, diversity=diversity, closeness=closeness, file=file)
+    return replace(found, diversity=diversity, closeness=closeness, dominance=dominance, file=file)
 
 
 def _units(database: Database, promise: Promise) -> list[dict[str, Any]]:
@@ -371,7 +381,7 @@ def _keeps_mean(promise: Promise, attribute: Attribute) -> bool:
     plan = promise.plan
     rules = [] if promise.edits is None else promise.edits.rules
     moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
-    plain = plan.missing in ("error", "suppress") and not plan.restore_variance
+    plain = plan.missing in ("error", "suppress") and not plan.restore_variance and plan.keep_totals is None
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
     return mean and plain and not moved and plan.epsilon is None
 
@@ -448,6 +458,36 @@ def _diversity(
                 f"'{each.name}' is {worst:.4f} from its distribution in some group, where t = {plan.t} was promised"
             )
     return diversity, closeness
+
+
+def _dominance(database: Database, promise: Promise) -> dict[str, dict[str, int]]:
+    """Count the groups of each magnitude that a contributor dominates."""
+    rules = dominance_rules(promise.plan)
+    found: dict[str, dict[str, int]] = {}
+    for block in promise.blocks if rules is not None else []:
+        names = [name for name in promise.plan.magnitudes or [] if name in block]
+        columns = [(f"x{promise.place(name)}", _near_one(promise, name)[0]) for name in names]
+        if rules is not None and names:
+            also = {"unit": promise.plan.unit is not None, "weighted": promise.plan.weights is not None}
+            counts = dominated_cells(database, rules, columns, _keys(promise, block), **also)
+            found |= {name: {"cells": a, "failing": b} for name, (a, b) in zip(names, counts, strict=True)}
+    return found
+
+
+def _totals(database: Database, promise: Promise) -> Iterator[str]:
+    """Yield the attributes whose totals are not kept in some domain: a value of an attribute, or a combination."""
+    domains, numbers = promise.plan.keep_totals or [], numbers_of(promise.plan)
+    columns = []
+    for attribute in (promise.attributes[promise.place(name)] for name in numbers):
+        j = promise.place(attribute.name)
+        y = f"k{j}" if promise.is_key(attribute) else f"y{j}"
+        tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
+        columns.append((f"x{j}", y, _near_one(promise, attribute.name)[0], tolerance))
+    for names in dict.fromkeys([*((name,) for name in domains), tuple(domains)]) if domains else []:
+        keys, weighted = [promise.key(name) for name in names], promise.plan.weights is not None
+        for name, count in zip(numbers, wrong_totals(database, keys, columns, weighted), strict=True):
+            if count:
+                yield f"column '{name}' does not keep its total in {counted(count, 'domain')} of {listed(names)}"
 
 
 def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[str]:  # noqa: E741

@@ -23,11 +23,14 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "k", "Set k, the minimum group size, for example -k 5."
     yield from _roles(plan)
     yield from _blocks(plan)
+    yield from _units(plan)
     if plan.distance == "balanced" and plan.standardize != "zscore":
         yield "distance", f"'balanced' does not go with --standardize {plan.standardize}. Leave out one of them."
     yield from _typed(plan)
     yield from _weighted(plan)
     yield from _diverse(plan)
+    yield from _dominated(plan)
+    yield from _totals(plan)
     yield from _edited(plan)
     if plan.trim is not None and not plan.trimmed:
         yield "trim", "does not apply without --aggregate trimmed_mean."
@@ -57,6 +60,31 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield "tour", f"does not apply to method '{plan.method}'. Use --method tour."
     if plan.strata is None and plan.edits is None and plan.small_strata != "error":
         yield "small_strata", "does not apply without strata. Name them with --strata."
+
+
+# What forms no groups in which units could be counted, or would have to protect all records of a unit at once.
+_WITHOUT_UNITS = {
+    "mic1d": "which forms no groups of records",
+    "ms": "which forms no groups",
+    "hybrid": "whose noise is drawn for records and not for units",
+    "insensitive": "whose epsilon is the privacy of one record",
+}
+
+
+def _units(plan: "Plan") -> Iterator[Problem]:
+    """Units, of which every group has at least k."""
+    if plan.unit is None:
+        if plan.unit_as != "drop":
+            yield "unit_as", "does not apply without units. Name their attribute with --unit."
+        return
+    method = "insensitive" if plan.epsilon is not None else plan.method
+    if method in _WITHOUT_UNITS:
+        what = "drop the attribute with --identifiers, or use another --method"
+        if plan.epsilon is not None:
+            what = "drop the attribute with --identifiers, or leave out --epsilon"
+        yield "unit", f"does not apply to method '{method}', {_WITHOUT_UNITS[method]}; {what}."
+    if plan.scale is not None and plan.scale.seams:
+        yield "scale.seams", "would move records out of groups that need all their units. Leave it out with --unit."
 
 
 def _searched(plan: "Plan") -> Iterator[Problem]:
@@ -198,6 +226,45 @@ def _diverse(plan: "Plan") -> Iterator[Problem]:
             yield field, "does not apply without sensitive attributes. Name them with --confidential."
         if plan.blocks is not None:
             yield field, "does not apply to attribute blocks, whose combinations may be unique."
+
+
+def _dominated(plan: "Plan") -> Iterator[Problem]:
+    """Dominance, which is about the totals of groups of records."""
+    asked = [field for field in ("p_percent", "dominance") if getattr(plan, field) is not None]
+    if plan.magnitudes is not None and not asked:
+        yield "magnitudes", "does not apply without dominance. Add --p-percent or --dominance."
+    for field in asked:
+        if plan.method == "mic1d" or plan.draws or plan.epsilon is not None:
+            how = "with --epsilon" if plan.epsilon is not None else f"to method '{plan.method}'"
+            yield field, f"does not apply {how}, whose groups publish no totals."
+        if plan.restore_variance:
+            yield field, "does not go with --restore-variance, which changes the totals of groups."
+        if plan.scale is not None and plan.scale.seams:
+            yield "scale.seams", f"would change the groups that were made for --{field.replace('_', '-')}."
+
+
+def _totals(plan: "Plan") -> Iterator[Problem]:
+    """Totals of domains, for which what groups publish is changed."""
+    if plan.keep_totals is None:
+        return
+    if plan.method == "mic1d" or plan.draws or plan.epsilon is not None:
+        how = "with --epsilon" if plan.epsilon is not None else f"to method '{plan.method}'"
+        yield "keep_totals", f"does not apply {how}, whose values are not means of groups."
+    if plan.edits is not None:
+        yield (
+            "keep_totals",
+            "would change values after rules are repaired, which may break the rules. Leave out --keep-totals, or the "
+            "rules.",
+        )
+    if plan.round:
+        yield "round", "would change the totals that --keep-totals keeps. Leave it out: whole numbers get decimals."
+    for field in ("restore_variance", "preserve"):
+        if getattr(plan, field):
+            yield field, "does not go with --keep-totals, which changes what groups publish. Leave out one of them."
+    if plan.missing in ("group", "impute"):
+        yield "keep_totals", f"does not go with --missing {plan.missing}, which changes totals. Use --missing suppress."
+    if plan.scale is not None and plan.scale.seams:
+        yield "scale.seams", "does not go with --keep-totals."
 
 
 def _edited(plan: "Plan") -> Iterator[Problem]:

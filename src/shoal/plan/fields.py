@@ -169,6 +169,18 @@ def _code(value: object) -> object:
     return value
 
 
+def _dominance(value: object) -> object:
+    """Accept a number of contributors and the share in percent that they may hold at most."""
+    parts = value.split(",") if isinstance(value, str) else value
+    try:
+        n, share = (float(str(_whole(part) if i == 0 else part)) for i, part in enumerate(parts))  # type: ignore[arg-type, var-annotated]
+    except (TypeError, ValueError):
+        n = share = 0.0
+    if not (1 <= n <= 1000 and n.is_integer() and 0 < share < 100):
+        raise ValueError("must be a number of contributors and their share in percent, for example --dominance 1,60.")
+    return [int(n), int(share) if share.is_integer() else share]
+
+
 def _path(value: object) -> object:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
@@ -207,6 +219,7 @@ else:
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 PathText = Annotated[str, BeforeValidator(_path)]
 Budget = Annotated[str | int, BeforeValidator(_budget)]
+Dominance = Annotated[list[int | float], Field(min_length=2, max_length=2), BeforeValidator(_dominance)]
 BlockRecords = Annotated[Annotated[int, Field(ge=1)] | Literal["auto"], BeforeValidator(_block_records)]
 Refine = Annotated[bool | float, BeforeValidator(_refine)]
 # A word or lists of names; told apart beforehand, so that a mistake is reported for the one that was meant.

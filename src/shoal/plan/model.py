@@ -37,6 +37,7 @@ from shoal.plan.fields import (
     Blocks,
     Budget,
     Character,
+    Dominance,
     Each,
     Edits,
     Finite,
@@ -199,7 +200,8 @@ class Plan(BaseModel):
     k: GroupSize = option(
         None,
         "protection",
-        "minimum group size: records, not people, in every group (with `mic1d`: values in every part)",
+        "minimum group size: records in every group, or different units if there is a `unit` (with `mic1d`: values in "
+        "every part)",
         "-k",
         public=True,
     )
@@ -219,6 +221,20 @@ class Plan(BaseModel):
     )
     identifiers: Names = option(
         [], "roles", "direct identifiers, such as names: dropped", public=True, title="Dropped attributes"
+    )
+    unit: str | None = option(
+        None,
+        "roles",
+        "the attribute that tells which person, firm or other unit a record is of: `k` counts units, not records",
+        metavar="A",
+        public=True,
+        title="Unit",
+    )
+    unit_as: Literal["drop", "pseudonym"] = option(
+        "drop",
+        "roles",
+        "with `unit`: leave the attribute out (`drop`), or give every unit a new random number (`pseudonym`)",
+        public=True,
     )
     publish: NamesOrRest = option(
         [],
@@ -431,10 +447,37 @@ class Plan(BaseModel):
         "-t",
         public=True,
     )
+    p_percent: Annotated[float, Field(gt=0, le=100)] | None = option(
+        None,
+        "protection",
+        "p % rule: in every group, the largest contributor to a total must not be known to within so many percent",
+        metavar="P",
+        public=True,
+    )
+    dominance: Dominance | None = option(
+        None,
+        "protection",
+        "(n, k)-dominance: the n largest contributors to a total hold at most k percent of it in every group",
+        metavar="N,K",
+        example="1,60",
+        public=True,
+    )
+    magnitudes: SomeNames | None = option(
+        None,
+        "protection",
+        "with `p_percent` and `dominance`: attributes whose totals are protected; every masked number if left out",
+        public=True,
+    )
     preserve: Literal["weighted_mean"] | None = option(
         None,
         "protection",
         "with `weights`: `weighted_mean` keeps and verifies the weighted total of every group",
+        public=True,
+    )
+    keep_totals: SomeNames | None = option(
+        None,
+        "protection",
+        "keep the totals of every masked number in each value, and each combination, of these unmasked attributes",
         public=True,
     )
     epsilon: PositiveFloat | None = option(
@@ -576,8 +619,24 @@ class Plan(BaseModel):
             "identifiers": self.identifiers,
             "strata": self.strata or [],
             "weights": [] if self.weights is None else [self.weights],
+            "unit": [] if self.unit is None else [self.unit],
             "publish": [] if isinstance(self.publish, str) else self.publish,
         }
+
+    @property
+    def dropped(self) -> list[str]:
+        """The columns that are not published."""
+        return [*self.identifiers, *([self.unit] if self.unit is not None and self.unit_as == "drop" else [])]
+
+    @property
+    def pseudonym(self) -> str | None:
+        """The column that has a random number for every unit; None if there is none."""
+        return self.unit if self.unit_as == "pseudonym" else None
+
+    @property
+    def counts(self) -> str:
+        """What k counts."""
+        return "record" if self.unit is None else "unit"
 
     @property
     def named(self) -> set[str]:

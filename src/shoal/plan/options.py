@@ -295,7 +295,7 @@ def _pairs(option: Option, given: Iterable[str]) -> dict[str, str]:
 def _texts(option: Option, value: Any) -> list[str]:
     match option.form:
         case "names":
-            return [",".join(value)]
+            return [",".join(map(_text, value))]
         case "items of names":
             return [",".join(each) for each in value]
         case "items":

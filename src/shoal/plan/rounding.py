@@ -15,6 +15,8 @@ def why_decimals(name: str, plan: Plan) -> str | None:
         return None if plan.round else "--no-round"
     if plan.preserve is not None and plan.types[name] == "continuous":
         return "--preserve keeps totals exactly"
+    if plan.keep_totals is not None and plan.types[name] == "continuous":
+        return "--keep-totals keeps totals exactly"
     if plan.restore_variance:
         return "--restore-variance keeps variances exactly"
     if plan.draws and name in plan.confidential:

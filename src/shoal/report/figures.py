@@ -123,7 +123,7 @@ def treatments(release: "Release") -> list[dict[str, str]]:
 
 
 def _treatment(name: str, plan: Plan) -> tuple[str, str]:
-    if name in plan.identifiers:
+    if name in plan.dropped:
         return "identifier", "dropped"
     if name in plan.masked:
         masked = not plan.draws or plan.mask_quasi

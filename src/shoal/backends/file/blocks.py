@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _BATCHES = 256  # pieces of work: enough to keep all cores busy to the end, few enough to wait for the disk after each
 _ROWS = 1 << 16  # records that are measured at a time
-_HEAD = 7  # of a batch: whether it is done; classes, uniques, smallest, largest; groups of their own, misread
+# Of a batch: whether it is done; classes, uniques, smallest, largest; groups of their own, misread, dominated
+_HEAD = 8
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Masked:
         How well the original records hide: classes, uniques, the smallest and the largest.
     slack
         How far each attribute may lie outside the range of its group, to keep rules.
-    own, misread
+    own, misread, dominated
         As in `shoal.pipeline.masker.MaskedBlock`.
     sums
         Of `Losses`; None where values were not final yet.
@@ -52,6 +54,7 @@ class Masked:
     misread: int
     sums: Sums | None
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
 
 @dataclass(frozen=True)
@@ -122,11 +125,12 @@ class Masking:
             "smallest": int(rows[:, 3].min()),
             "largest": int(rows[:, 4].max()),
         }
-        own, misread = (int(column.sum()) for column in rows[:, 5:7].T)
+        own, misread, dominated = (int(column.sum()) for column in rows[:, 5:8].T)
         final = None if self.masker.plan.restore_variance else sums.sum(axis=0)
         none = self.masker.no_hybrid()
         hybrid = None if none is None else reduce(add, (none.of_row(row) for row in shown))
-        return Masked(hidden, dict(zip(names, slack.max(axis=0).tolist(), strict=True)), own, misread, final, hybrid)
+        most = dict(zip(names, slack.max(axis=0).tolist(), strict=True))
+        return Masked(hidden, most, own, misread, final, hybrid, dominated)
 
     def _mask_whole(self, progress: Progress) -> None:
         """Mask one block that holds all records, its parts side by side."""
@@ -141,7 +145,7 @@ class Masking:
         """Mask some blocks one after the other; then they are done, also if the machine stops."""
         changed = len(self.losses.attributes)
         sums, slack, classes = np.zeros(self.losses.size), np.zeros(changed), []
-        own, misread, hybrid = 0, 0, self.masker.no_hybrid()
+        own, misread, dominated, hybrid = 0, 0, 0, self.masker.no_hybrid()
         for block in blocks:
             start, size = int(self.starts[block]), int(self.sizes[block])
             rows = self.records.read(start, size)
@@ -149,6 +153,7 @@ class Masking:
             if watch[1]:
                 return
             slack, own, misread = np.maximum(slack, found.slack), own + found.own, misread + found.misread
+            dominated += found.dominated
             self.published.write(start, found.published)
             if hybrid is not None and found.hybrid is not None:
                 hybrid += found.hybrid
@@ -159,7 +164,7 @@ class Masking:
             classes.append(found.classes)
             watch[0] += size
         alike = np.concatenate(classes)
-        head = [len(alike), (alike == 1).sum(), alike.min(), alike.max(), own, misread, *slack]
+        head = [len(alike), (alike == 1).sum(), alike.min(), alike.max(), own, misread, dominated, *slack]
         self.published.sync()
         shown = np.zeros(0) if hybrid is None else hybrid.row()
         self.done.write(number, np.array([[0.0, *head, *sums, *shown]]))
@@ -197,6 +202,22 @@ class Masking:
         if found is None:
             raise ValueError("there are no records")
         return found
+
+    def fold_published(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
+        """Look at the rows of every block and what they publish, and add up what is seen."""
+        return reduce(add, (look(self.block(number), self._published(number)) for number in range(len(self.sizes))))
+
+    def change(self, by: Callable[[Matrix, Matrix], tuple[Matrix, Floats]], target: Spill[np.float64]) -> Floats:
+        """Write what blocks publish to another file, changed; return the largest change of each attribute."""
+        largest = np.zeros(len(self.losses.attributes))
+        for number in range(len(self.sizes)):
+            published, change = by(self.block(number), self._published(number))
+            target.write(int(self.starts[number]), published)
+            largest = np.maximum(largest, change)
+        return largest
+
+    def _published(self, number: int) -> Matrix:
+        return self.published.read(int(self.starts[number]), int(self.sizes[number]))
 
     def fold_blocks(self, look: Callable[[Matrix], Seen], progress: Progress) -> Seen:
         """Look at the rows of every block, on all cores, and add up what is seen."""

@@ -16,7 +16,10 @@ from shoal.edits.expressions import Rule
 from shoal.errors import FileError
 from shoal.plan import Plan
 
-_SPILLS = ("codes", "block_of", "records", "published", "sums", "seams", "wide", "seam_records", "seam_block_of")
+_SPILLS = (
+    *("codes", "block_of", "records", "published", "totals", "sums"),
+    *("seams", "wide", "seam_records", "seam_block_of"),
+)
 _TEMPORARY = "sorting"
 _STATE = "state.json"
 

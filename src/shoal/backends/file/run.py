@@ -46,6 +46,7 @@ from shoal.pipeline.notes import notes
 from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
+from shoal.pipeline.totals import KeptTotals, adjustment
 from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
@@ -213,6 +214,7 @@ class FileBackend(FileRecords):
             masked = masking.run(self.progress)
             made = masker.hybrid_notes(masked.hybrid)
             cost = block_cost(blocked.block, masker, self.progress)
+            masking, masked, totals = self._with_totals(masking, masked, prepared, files)
             rescaled, sums = self._restored(masking, masked, prepared)
             gather = partial(masking.fold_blocks, Gathered.of, self.progress)
             certificate = certified_together(masker, gather, masking.losses, sums, self.memory)
@@ -239,6 +241,8 @@ class FileBackend(FileRecords):
             hidden=masked.before if whole else None,
             own=masked.own,
             misread=masked.misread,
+            dominated=masked.dominated,
+            totals=totals,
             blocking=Blocking.of(masker.blocks, cost),
             certificate=certificate,
         )
@@ -326,6 +330,22 @@ class FileBackend(FileRecords):
         spills = [files.enter_context(Spill(path, width, np.float64, rows)) for path, width, rows in widths]
         return Masking(masker, losses, *spills)
 
+    def _with_totals(
+        self, masking: Masking, masked: Masked, prepared: Prepared, files: contextlib.ExitStack
+    ) -> tuple[Masking, Masked, KeptTotals | None]:
+        """Change what groups publish so that domains keep their totals, in a file of its own: a run may be resumed."""
+        masker = masking.masker
+        if masker.domains is None:
+            return masking, masked, None
+        change = adjustment(masker, prepared.lows, masking.fold_published)
+        columns = len(masker.changed)
+        target = files.enter_context(Spill(self.folder.spill("totals"), columns, np.float64, masker.records))
+        largest = masking.change(change.apply, target)
+        masking = replace(masking, published=target)
+        slack = {name: max(masked.slack[name], by) for name, by in zip(masked.slack, largest.tolist(), strict=True)}
+        sums = masking.fold(partial(masking.measure, rescaled={}), self.rows)
+        return masking, replace(masked, slack=slack, sums=sums), KeptTotals.of(masker, largest)
+
     def _restored(self, masking: Masking, masked: Masked, prepared: Prepared) -> tuple[dict[str, Rescaling], Sums]:
         """Find how variances are restored, and measure what was lost."""
         if masked.sums is not None:
@@ -344,7 +364,7 @@ class FileBackend(FileRecords):
                 found = originals(self.source, self.kind, schema.names, self.rows)
                 published = in_file_order(masking.published, block_of, masking.starts, self.rows)
                 done = 0
-                for piece in release_pieces(found, published, masker, rescaled, schema):
+                for piece in release_pieces(found, published, masker, rescaled, schema, self.source):
                     yield piece
                     done += len(piece)
                     self.progress("write", done, masker.records)
@@ -387,6 +407,8 @@ class FilePublished:
     certificate: Certificate | None = None
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
+    dominated: int = 0
+    totals: KeptTotals | None = None
     _before: dict[str, float] | None = None
     _kept: contextlib.ExitStack | None = field(default=None, repr=False)
 
@@ -524,7 +546,7 @@ class FilePublished:
 
     def _describe(self, target: Path, file: Path, plan: Path, manifest: Path, verified: Verified) -> None:
         """Write the plan and the manifest of a file that will be `target`."""
-        columns = [name for name in self.names if name not in self.plan.identifiers]
+        columns = [name for name in self.names if name not in self.plan.dropped]
         csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
         described = manifest_of_file(
             file, target.name, columns, self.records, csv, self.plan, verified_of(self.promise, verified)

@@ -59,7 +59,7 @@ class FilePairs:
 
     @property
     def _names(self) -> list[str]:
-        return [name for name in self.source.schema.names if name not in self.promise.plan.identifiers]
+        return [name for name in self.source.schema.names if name not in self.promise.plan.dropped]
 
     def failures(self) -> list[str]:
         """List what has changed and must not have."""
@@ -139,7 +139,7 @@ class FilePairs:
         """Return the pairs of all records."""
         return_free_memory()
         self.changed, pairs = {}, Pairs(self.promise)
-        changed = {attribute.name for attribute in self.promise.attributes}
+        changed = {attribute.name for attribute in self.promise.attributes} | {self.promise.plan.pseudonym}
         unchanged = {each.name for each in self.promise.unchanged}
         looked_at = [name for name in self._names if name in self._compared() | unchanged]
         originally = [name for name in self.source.schema.names if name in self._compared()]

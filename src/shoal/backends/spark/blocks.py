@@ -42,7 +42,7 @@ _BATCH = 65_536  # records that a worker hands back at a time
 
 @dataclass(frozen=True)
 class BlockSeen:
-    """What a block shows of itself: losses, what rules moved, what is broken, classes, spreads, and hybrid data."""
+    """What a block shows of itself: losses, what rules moved or broke, classes, spreads, hybrid data, dominance."""
 
     sums: Sums
     slack: NDArray[np.float64]
@@ -52,6 +52,7 @@ class BlockSeen:
     classes: Sizes
     spreads: Spreads | None
     hybrid: "HybridSums | None" = None
+    dominated: int = 0
 
     def __add__(self, other: "BlockSeen") -> "BlockSeen":
         spreads = self.spreads if other.spreads is None or self.spreads is None else self.spreads + other.spreads
@@ -64,6 +65,7 @@ class BlockSeen:
             dict(Counter(self.classes) + Counter(other.classes)),
             spreads,
             self.hybrid if other.hybrid is None or self.hybrid is None else self.hybrid + other.hybrid,
+            self.dominated + other.dominated,
         )
 
 
@@ -99,7 +101,9 @@ def published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
             kind = masker.types[each.name]
             same = kind == stored[each.name]
             fields.append(StructField(each.name, each.dataType if same else from_arrow_type(kind), nullable=True))
-        elif each.name not in masker.plan.identifiers:
+        elif each.name == masker.plan.pseudonym:
+            fields.append(StructField(each.name, LongType()))
+        elif each.name not in masker.plan.dropped:
             fields.append(StructField(each.name, each.dataType, each.nullable))
     return fields
 
@@ -139,7 +143,7 @@ def with_groups(df: DataFrame, masker: BlockMasker, units: Sequence[Unit]) -> Da
 def _kept(df: DataFrame, masker: BlockMasker, units: Sequence[Unit]) -> list[str]:
     """Name the columns that masking and verifying need."""
     needed = {*masker.names, *(each.name for each in units)}
-    return [name for name in df.columns if name not in masker.plan.identifiers or name in needed]
+    return [name for name in df.columns if name not in masker.plan.dropped or name in needed]
 
 
 def masked_blocks(
@@ -159,7 +163,7 @@ def masked_blocks(
     def mask(block: pa.Table, number: int) -> pa.Table:
         rows = alone.encode(block)
         found = alone.mask(rows)
-        columns = alone.decode(found.published, {})
+        columns = {**alone.decode(found.published, {}), **alone.pseudonyms(Table(block))}
         at = [alone.plan.used.index(each.name) for each in alone.changed]
         original = Table(block)
         released = Table(_replaced(block, columns, [each.name for each in fields]))
@@ -175,6 +179,7 @@ def masked_blocks(
             added_sizes(found.classes),
             None if restoring is None else restoring.look(rows, found.published),
             found.hybrid,
+            found.dominated,
         )
         shown = pa.array([pickle.dumps(seen), *[None] * (len(rows) - 1)], pa.binary())
         table = released.native

@@ -255,6 +255,7 @@ def _published(
         [*made, *found, "the records are in no order, as always with Spark"],
         own=seen.own,
         misread=seen.misread,
+        dominated=seen.dominated,
         sums_of_hybrid=seen.hybrid,
         blocking=Blocking.of(masker.blocks),
         everyone=prepared.suppressed == 0,
@@ -355,6 +356,8 @@ class SparkPublished:
     privacy: dict[str, Any] | None = None
     sums_of_hybrid: "HybridSums | None" = None
     everyone: bool = True
+    dominated: int = 0
+    totals: None = None  # it keeps none: see `shoal.backends.capabilities`
     kept: ExitStack | None = None
     _before: dict[str, float] | None = None
 

@@ -159,7 +159,7 @@ struct type_caster<shoal::EncodedMatrix> : tuple_caster<shoal::EncodedMatrix, sh
 template <>
 struct type_caster<shoal::Attributes>
     : tuple_caster<shoal::Attributes, shoal::Matrix<const shoal::Index>, shoal::Integers, shoal::Integers,
-                   shoal::Integers, shoal::Span<const bool>> {};
+                   shoal::Integers, shoal::Span<const bool>, shoal::Integers, shoal::Whole> {};
 
 template <>
 struct type_caster<shoal::Parts> : tuple_caster<shoal::Parts, shoal::Integers, shoal::Integers, shoal::Integers,

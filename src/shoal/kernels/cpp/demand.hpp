@@ -1,4 +1,8 @@
-// What is asked of groups: a diversity of every confidential attribute, and a distance from the file of at most t.
+// What is asked of groups: a diversity of every confidential attribute, a distance from the file of at most t, and
+// records of so many units.
+//
+// Where records have units, a unit counts once for each value that it has in a group: so a rank is that of a value and a
+// unit together, and the units themselves are one attribute more, the last.
 #pragma once
 
 #include <vector>
@@ -16,10 +20,14 @@ class Demand {
     // Diversity is not asked for if its l is 0, a distance if t is infinite. A diversity may be `slack` below l.
     Demand(const Attributes &attributes, const LDiversity &wanted, double slack, double t);
 
-    Index attributes() const { return given.codes.rows; }
+    Index attributes() const { return given.codes.rows + (given.unit.size > 0); }
 
     // The rank of the value of attribute a that record i has.
-    Index code(Index a, Index i) const { return given.codes[a][i]; }
+    Index code(Index a, Index i) const {
+        if (given.unit.size == 0)
+            return given.codes[a][i];
+        return a < given.codes.rows ? given.codes[a][i] * numbers + given.unit[i] : given.unit[i];
+    }
 
     // How far a group is from what is asked: by the values it lacks, then by its distance; -1 if it satisfies.
     double severity(Integers members);
@@ -28,6 +36,12 @@ class Demand {
     bool satisfies(Index a, Integers codes);
 
   private:
+    // How many units are missing in a group; its ranks are in order.
+    double units_lacking(Integers codes) const;
+
+    // The ranks of the values, in order, in which each unit counts once; as they are if records have no units.
+    Integers values_of(Integers codes);
+
     // What a group lacks of the diversity of attribute a, and its distance from the file; its ranks are in order.
     double lacking(Index a, Integers codes);
     double distance(Index a, Integers codes) const;
@@ -36,7 +50,8 @@ class Demand {
     LDiversity wanted;
     double slack, t;
     std::vector<FileDistribution> files;
-    Buffer<Index> ranks, counts; // scratch
+    Index numbers; // of units
+    Buffer<Index> ranks, counts, values; // scratch
 };
 
 } // namespace shoal::ISA

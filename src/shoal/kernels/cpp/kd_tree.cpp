@@ -195,10 +195,11 @@ void remove(Blocks &store, Index lane) {
         node = (node - 1) / LANES;
 }
 
-void nearest_in_tree(const Blocks &store, Index lane, const double *point, Nearest &nearest, Search &search) {
+template <class Heap>
+void nearest_in_tree(const Blocks &store, Index lane, const double *point, Heap &nearest, Search &search) {
     alignas(64) double distance[LANES];
     double limit = INFINITE;
-    nearest.size = 0;
+    nearest.clear();
     Index home = store.inner + lane / LANES;
     search.bound[0] = 0.0;
     search.node[0] = home;
@@ -250,6 +251,9 @@ void nearest_in_tree(const Blocks &store, Index lane, const double *point, Neare
         home = above;
     }
 }
+
+template void nearest_in_tree(const Blocks &, Index, const double *, Nearest &, Search &);
+template void nearest_in_tree(const Blocks &, Index, const double *, NearestUnits &, Search &);
 
 Index farthest_in_tree(const Blocks &store, const double *point, const double *centre, double travelled,
                        Search &search) {

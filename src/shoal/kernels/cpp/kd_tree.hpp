@@ -36,8 +36,10 @@ void remove(Blocks &store, Index lane);
 // Fill the heap of the records nearest to a point, beginning with the block of `lane`.
 //
 // From that block up to the root, only siblings whose box reaches into the ball of the nearest so far are entered. A box
-// that just touches the ball is entered if it may have a record as far as the worst, with a lower index.
-void nearest_in_tree(const Blocks &store, Index lane, const double *point, Nearest &nearest, Search &search);
+// that just touches the ball is entered if it may have a record as far as the worst, with a lower index. The heap is a
+// `Nearest` or a `NearestUnits`.
+template <class Heap>
+void nearest_in_tree(const Blocks &store, Index lane, const double *point, Heap &nearest, Search &search);
 
 // The record farthest from a point, the lowest index on ties: far boxes first, none that falls short. -1 if no distance
 // is a number.

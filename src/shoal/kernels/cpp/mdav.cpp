@@ -85,27 +85,69 @@ Index found(Index record) {
     return record;
 }
 
+// Groups of any k records.
+struct AnyRecords {
+    explicit AnyRecords(Index k) : near(k - 1), records(k - 1), nearest{near, records} {}
+
+    void around(Index) {}
+    void take(Index) {}
+    bool suffice() const { return true; }
+
+    Buffer<double> near;
+    Buffer<Index> records;
+    Nearest nearest;
+};
+
+// Groups of k records of different units. They suffice as long as k units have records left.
+struct RecordsOfUnits {
+    RecordsOfUnits(Index k, Integers unit)
+        : near(k - 1), records(k - 1), left(count_of(unit), 0), place(left.size(), NearestUnits::NOT_IN),
+          nearest{near, records, unit, place}, k(k) {
+        for (Index u : unit)
+            units += left[u]++ == 0;
+    }
+
+    void around(Index x) { nearest.leave_out_unit_of(x); }
+    void take(Index i) { units -= --left[nearest.unit[i]] == 0; }
+    bool suffice() const { return units >= k; }
+
+    Buffer<double> near;
+    Buffer<Index> records, left, place;
+    NearestUnits nearest;
+
+  private:
+    static Index count_of(Integers unit) {
+        Index count = 0;
+        for (Index u : unit) {
+            require(u >= 0 && u < unit.size, "units must be numbered from 0");
+            count = std::max(count, u + 1);
+        }
+        return count;
+    }
+
+    Index k, units = 0;
+};
+
 // Form groups of k around the record farthest from the mean of those left, while k are left; with `pairs`, while 2k are,
 // and as long as there are 3k, also one around the record farthest from it. Return how many groups were formed; -1 if
-// stopped.
-Index fixed_size_groups(Table X, Index k, bool pairs, Watch watch, Span<Index> labels) {
-    require_sizes(X, k, labels);
+// stopped. Records that do not suffice for a group more are left.
+template <class Members>
+Index fixed_size_groups(Table X, Index k, bool pairs, Members &members, Watch watch, Span<Index> labels) {
     Index n = X.rows, d = X.columns, count = n, formed = 0, least = pairs ? 2 * k : k;
     RemainingMean mean(X);
     MovingMean moving(d);
-    Buffer<Index> place(n), records(k - 1);
-    Buffer<double> near(k - 1);
-    Nearest nearest{near, records};
+    Buffer<Index> place(n);
+    auto &nearest = members.nearest;
     Search search;
     std::fill(labels.begin(), labels.end(), -1);
-    while (count >= least) {
+    while (count >= least && members.suffice()) {
         // A tree serves until half of its records are gone; then the rest is packed into a new one.
         Blocks store = plant(remaining(X, labels, count), d, place, watch);
         moving.restart(store, mean.of(count));
         Index enough = std::max(least, count / 2);
         Index x = -1;
         bool pair = false; // x_s is next, the record farthest from x_r = x
-        while (count >= enough || pair) {
+        while ((count >= enough || pair) && members.suffice()) {
             if (watch.stopped())
                 return -1;
             if (pair) {
@@ -118,16 +160,19 @@ Index fixed_size_groups(Table X, Index k, bool pairs, Watch watch, Span<Index> l
             remove(store, place[x]);
             labels[x] = formed;
             mean.take_away(x);
+            members.take(x);
+            members.around(x);
             if (k > 1)
                 nearest_in_tree(store, place[x], X[x], nearest, search);
             nearest.require_full();
-            for (Index y : records) { // what these records need lies far apart in memory: ask for all of it at once
+            for (Index y : members.records) { // what these records need lies far apart in memory: ask for all of it at once
                 labels[y] = formed;
                 __builtin_prefetch(X[y]);
                 __builtin_prefetch(&place[y]);
             }
-            for (Index y : records) {
+            for (Index y : members.records) {
                 mean.take_away(y);
+                members.take(y);
                 remove(store, place[y]);
             }
             formed++;
@@ -189,35 +234,54 @@ void mdav_scan(Table X, Index k, Watch watch, Span<Index> labels) {
 }
 
 void mdav_tree(Table X, Index k, Watch watch, Span<Index> labels) {
-    Index formed = fixed_size_groups(X, k, true, watch, labels);
+    require_sizes(X, k, labels);
+    AnyRecords members(k);
+    Index formed = fixed_size_groups(X, k, true, members, watch, labels);
     if (formed < 0)
         return;
     label_rest(labels, formed);
     watch.done(X.rows);
 }
 
+void mdav_units_tree(Table X, Index k, Integers unit, Watch watch, Span<Index> labels) {
+    require(unit.size == X.rows, "units must have an element for each row of X");
+    require_sizes(X, k, labels);
+    RecordsOfUnits members(k, unit);
+    Index formed = fixed_size_groups(X, k, true, members, watch, labels);
+    if (formed < 0)
+        return;
+    if (members.suffice())
+        label_rest(labels, formed);
+    watch.done(X.rows);
+}
+
 void cbfs_tree(Table X, Index k, Watch watch, Span<Index> labels) {
-    if (fixed_size_groups(X, k, false, watch, labels) >= 0)
+    require_sizes(X, k, labels);
+    AnyRecords members(k);
+    if (fixed_size_groups(X, k, false, members, watch, labels) >= 0)
         watch.done(X.rows);
 }
 
-void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> labels) {
+namespace {
+
+// MDAV-generic by scans; records that do not suffice for a group more are left.
+template <class Members>
+void mdav_by_scans(const EncodedMatrix &space, Index k, Members &members, Watch watch, Span<Index> labels) {
     Table X = space.values;
     space.require_sizes();
-    require_sizes(X, k, labels);
     Index n = X.rows, d = X.columns, count = n, formed = 0;
     Tally tally(space);
     MixedRecords store(space);
-    Buffer<Index> place(n), records(k - 1);
-    Buffer<double> near(k - 1), average(d);
-    Nearest nearest{near, records};
+    Buffer<Index> place(n);
+    Buffer<double> average(d);
+    auto &nearest = members.nearest;
     std::fill(labels.begin(), labels.end(), -1);
-    while (count >= 2 * k) {
+    while (count >= 2 * k && members.suffice()) {
         // Pack the remaining records together again as soon as an eighth of the lanes would be dead.
         store.pack(X, labels, count, place);
         Index enough = std::max(2 * k, count - count / LANES);
         Index opposite = -1; // x_s, known as soon as the group of x_r has been found by a scan from x_r
-        while (count >= enough || opposite >= 0) {
+        while ((count >= enough || opposite >= 0) && members.suffice()) {
             if (watch.stopped())
                 return;
             Index x = opposite;
@@ -229,12 +293,15 @@ void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> 
             }
             opposite = -1;
             store.erase(place[x]);
+            members.take(x);
+            members.around(x);
             Index farthest = store.scan(X[x], nearest);
             nearest.require_full();
             labels[x] = formed;
             tally.count(x, -1);
-            for (Index y : records) {
+            for (Index y : members.records) {
                 labels[y] = formed;
+                members.take(y);
                 tally.count(y, -1);
                 store.erase(place[y]);
             }
@@ -246,8 +313,24 @@ void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> 
                 opposite = found(labels[found(farthest)] < 0 ? farthest : store.farthest(X[x]));
         }
     }
-    label_rest(labels, formed);
+    if (members.suffice())
+        label_rest(labels, formed);
     watch.done(n);
+}
+
+} // namespace
+
+void mdav_generic(const EncodedMatrix &space, Index k, Watch watch, Span<Index> labels) {
+    require_sizes(space.values, k, labels);
+    AnyRecords members(k);
+    mdav_by_scans(space, k, members, watch, labels);
+}
+
+void mdav_units_generic(const EncodedMatrix &space, Index k, Integers unit, Watch watch, Span<Index> labels) {
+    require(unit.size == space.values.rows, "units must have an element for each record");
+    require_sizes(space.values, k, labels);
+    RecordsOfUnits members(k, unit);
+    mdav_by_scans(space, k, members, watch, labels);
 }
 
 } // namespace shoal::ISA

@@ -175,7 +175,7 @@ std::pair<double, double> anneal_mixed(const EncodedMatrix &space, const Attribu
 
 void group_losses(const EncodedMatrix &space, Index k, Integers labels, Span<double> losses) {
     require_labels(space, k, labels, 1);
-    Attributes none{{nullptr, 0, labels.size}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}};
+    Attributes none{{nullptr, 0, labels.size}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}, {nullptr, 0}, 0};
     Index zero = 0;
     none.first = {&zero, 1};
     Demand nothing(none, {0.0, DISTINCT, 0.0}, 0.0, INFINITE);

@@ -28,11 +28,11 @@ void MixedRecords::pack(Table rows, Integers labels, Index count, Span<Index> pl
     }
 }
 
-Index MixedRecords::scan(const double *point, Nearest &nearest) const {
+template <class Heap> Index MixedRecords::scan(const double *point, Heap &nearest) const {
     alignas(64) double distance[LANES];
     double limit = nearest.record.size == 0 ? -1.0 : INFINITE, best = -1.0;
     Index farthest = -1;
-    nearest.size = 0;
+    nearest.clear();
     for (Index b = 0; b < blocks; b++) {
         Lanes found = distances(b, point);
         unsigned near = lanes_below(found, limit), far = lanes_above(found, best);
@@ -56,6 +56,9 @@ Index MixedRecords::scan(const double *point, Nearest &nearest) const {
     }
     return farthest;
 }
+
+template Index MixedRecords::scan(const double *, Nearest &) const;
+template Index MixedRecords::scan(const double *, NearestUnits &) const;
 
 Index MixedRecords::farthest(const double *point) const {
     Nearest none{{nullptr, 0}, {nullptr, 0}};

@@ -36,8 +36,9 @@ struct MixedRecords {
 
     // Fill the heap of the records nearest to a point, and return the farthest record.
     //
-    // Records come in the order of their indices, so that of several as near or as far the first to come stays.
-    Index scan(const double *point, Nearest &nearest) const;
+    // Records come in the order of their indices, so that of several as near or as far the first to come stays. The heap
+    // is a `Nearest` or a `NearestUnits`.
+    template <class Heap> Index scan(const double *point, Heap &nearest) const;
 
     Index farthest(const double *point) const;
 };

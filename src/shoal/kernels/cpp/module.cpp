@@ -127,6 +127,8 @@ NB_MODULE(_native, m) {
     KERNEL(mdav_generic);
     KERNEL(mdav_scan);
     KERNEL(mdav_tree);
+    KERNEL(mdav_units_generic);
+    KERNEL(mdav_units_tree);
 
     KERNEL(anneal_mixed);
     KERNEL(group_losses);

@@ -193,4 +193,60 @@ void Nearest::sort() {
     }
 }
 
+void NearestUnits::leave_out_unit_of(Index i) {
+    clear();
+    if (left_out >= 0)
+        place[left_out] = NOT_IN;
+    left_out = unit[i];
+    place[left_out] = LEFT_OUT;
+}
+
+void NearestUnits::clear() {
+    for (Index i : record.first(size))
+        place[unit[i]] = NOT_IN;
+    size = 0;
+}
+
+void NearestUnits::offer(double distance, Index candidate) {
+    Index at = place[unit[candidate]];
+    if (at == LEFT_OUT)
+        return;
+    if (at >= 0) {
+        if (farther(at, distance, candidate))
+            sink(at, distance, candidate);
+    } else if (!full()) {
+        rise(size++, distance, candidate);
+    } else if (size > 0 && farther(0, distance, candidate)) {
+        place[unit[record[0]]] = NOT_IN;
+        sink(0, distance, candidate);
+    }
+}
+
+void NearestUnits::put(Index at, double distance, Index candidate) {
+    near[at] = distance;
+    record[at] = candidate;
+    place[unit[candidate]] = at;
+}
+
+void NearestUnits::rise(Index at, double distance, Index candidate) {
+    for (Index up = (at - 1) / 2; at > 0 && !farther(up, distance, candidate); up = (at - 1) / 2) {
+        put(at, near[up], record[up]);
+        at = up;
+    }
+    put(at, distance, candidate);
+}
+
+void NearestUnits::sink(Index at, double distance, Index candidate) {
+    while (2 * at + 1 < size) {
+        Index down = 2 * at + 1, other = down + 1;
+        if (other < size && farther(other, near[down], record[down]))
+            down = other;
+        if (!farther(down, distance, candidate))
+            break;
+        put(at, near[down], record[down]);
+        at = down;
+    }
+    put(at, distance, candidate);
+}
+
 } // namespace shoal::ISA

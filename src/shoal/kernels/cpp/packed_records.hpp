@@ -91,6 +91,8 @@ struct Nearest {
     Span<Index> record; // as many as there is room for
     Index size = 0;
 
+    void clear() { size = 0; }
+
     // Offer a record.
     void offer(double distance, Index candidate);
 
@@ -101,6 +103,38 @@ struct Nearest {
 
     // Sort the records, the nearest first, which ends the heap.
     void sort();
+};
+
+// The nearest records so far of different units, none of them of the unit that is left out: of each unit the nearest. A
+// heap as `Nearest`, in which every unit knows its place.
+struct NearestUnits {
+    Span<double> near;
+    Span<Index> record; // as many as there is room for
+    Integers unit;      // of every record
+    Span<Index> place;  // (units): in the heap, NOT_IN if it has none of the unit; NOT_IN for all to begin with
+    Index size = 0, left_out = -1;
+
+    // Begin again, without any record of the unit of record i from now on.
+    void leave_out_unit_of(Index i);
+
+    void clear();
+
+    // Offer a record.
+    void offer(double distance, Index candidate);
+
+    bool full() const { return size == record.size; }
+
+    void require_full() const { require(full(), "distances must be numbers"); }
+
+    static constexpr Index NOT_IN = -1, LEFT_OUT = -2;
+
+  private:
+    bool farther(Index at, double distance, Index candidate) const {
+        return near[at] > distance || (near[at] == distance && record[at] > candidate);
+    }
+    void put(Index at, double distance, Index candidate);
+    void rise(Index at, double distance, Index candidate);
+    void sink(Index at, double distance, Index candidate);
 };
 
 } // namespace shoal::ISA

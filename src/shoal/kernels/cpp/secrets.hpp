@@ -12,6 +12,8 @@ struct Attributes {
     Integers first;            // (attributes + 1): where each begins in `below`
     Integers known;            // (attributes): how many values are known; ranks from there on are missing values
     Span<const bool> ordered;  // (attributes)
+    Integers unit;             // (records): the unit of each, numbered from 0; empty if k counts records
+    Index units;               // that every group has at least; 0 if k counts records
 };
 
 // The records in the order of a confidential attribute, cut into parts that have shares in pools of records.

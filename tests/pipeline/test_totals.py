@@ -1,0 +1,188 @@
+"""Totals of domains: kept to nine digits in the file that is written, with k as ever, or refused in words."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.backends.capabilities import refuse_limits
+from shoal.pipeline import totals
+
+QUASI = ["sales", "staff", "profit"]
+DOMAINS = ["nace", "size"]
+PLAN = {"k": 3, "quasi": QUASI, "publish": "rest", "method": "mdav", "keep_totals": DOMAINS}
+
+
+def businesses(n: int = 400, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    sales = np.round(rng.lognormal(5, 1.2, n)).astype(int)
+    return pd.DataFrame(
+        {
+            "nace": rng.choice(["C", "F", "G", "I"], n),
+            "size": pd.cut(sales, [-1, 60, 200, 10**9], labels=["small", "medium", "large"]).astype(str),
+            "region": rng.choice(["n", "s"], n),
+            "sales": sales,
+            "staff": np.round(sales / 20 * rng.uniform(0.2, 2, n)).astype(int),
+            "profit": rng.normal(0, 50, n),
+            "w": rng.integers(1, 9, n) / 2,
+        }
+    )
+
+
+def worst(original: pd.DataFrame, masked: pd.DataFrame, names: list[str], weights: str | None = None) -> float:
+    """How far the total of a domain is off at most, as a share of its absolute values, by SQL."""
+    w = "1" if weights is None else f"o.{weights}"
+    found = 0.0
+    rows, other = original.assign(row=range(len(original))), masked.assign(row=range(len(masked)))
+    with duckdb.connect() as database:
+        database.register("original", rows)
+        database.register("masked", other)
+        for keys in ([*names], *([name] for name in names)):
+            cells = ", ".join(f"o.{key}" for key in keys)
+            for name in QUASI:
+                query = (
+                    f"SELECT max(abs(d) / greatest(a, 1e-300)) FROM (SELECT sum({w} * (m.{name} - o.{name})) d, "
+                    f"sum({w} * abs(o.{name})) a FROM original o JOIN masked m USING (row) GROUP BY {cells})"
+                )
+                found = max(found, database.sql(query).fetchall()[0][0])
+    return found
+
+
+def least_group(masked: pd.DataFrame, names: list[str]) -> int:
+    return int(masked.groupby(names).size().min())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"weights": "w"},
+        {"strata": ["region"], "keep_totals": ["nace", "region"]},
+        {"blocks": [["sales", "staff"], ["profit"]]},
+        {"method": "best", "budget": 500},
+        {"scale": {"block_size": 120}},
+        {"p_percent": 10, "magnitudes": ["sales"]},
+    ],
+    ids=str,
+)
+def test_the_written_file_keeps_the_totals_of_domains_and_k(more, tmp_path):
+    table, plan = businesses(), {**PLAN, **more}
+    release = shoal.protect(table, **plan)
+    release.save(tmp_path / "masked.parquet")
+    masked = pq.read_table(tmp_path / "masked.parquet").to_pandas()
+    names = plan["keep_totals"]
+    assert worst(table, masked, names, plan.get("weights")) < 1e-9
+    without = shoal.protect(table, **{**plan, "keep_totals": None})
+    assert worst(table, without.table, names, plan.get("weights")) > 1e-3
+    for block in plan.get("blocks", [QUASI]):
+        assert least_group(masked, [*block, *plan.get("strata", [])]) >= 3
+    assert masked[["sales", "staff"]].min().min() >= 0
+    changes = release.summary()["totals"]["largest_change"]
+    assert set(changes) == set(QUASI)
+    assert any("totals kept in" in note and "standard deviations" in note for note in release.notes)
+    assert not any("in each group" in note for note in release.notes)
+
+
+def test_a_file_larger_than_memory_keeps_the_same_totals(tmp_path):
+    source = tmp_path / "in.parquet"
+    businesses().to_parquet(source)
+    plan = {**PLAN, "scale": {"block_size": 120}, "weights": "w"}
+    in_memory = shoal.protect(source, engine="memory", **plan)
+    found = shoal.protect(source, engine="file", output=tmp_path / "out.parquet", **plan)
+    found.save()
+    in_memory.save(tmp_path / "memory.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").equals(pq.read_table(tmp_path / "memory.parquet"))
+    assert found.loss()["IL"] == pytest.approx(in_memory.loss()["IL"])
+    assert found.summary()["totals"] == in_memory.summary()["totals"]
+
+
+def test_values_at_zero_stay_there():
+    table = businesses()
+    table["staff"] = np.where(table["nace"] == "C", 0, table["staff"])
+    release = shoal.protect(table, **PLAN)
+    assert release.table["staff"].min() >= 0
+    assert worst(table, release.table, DOMAINS) < 1e-9
+    of_c = release.table.loc[table["nace"] == "C", "staff"]
+    assert of_c.max() < 1e-9
+
+
+def test_totals_that_are_not_kept_do_not_pass_verification(monkeypatch):
+    nothing = totals.Adjustment.apply
+
+    def off(self, rows, published):
+        found, largest = nothing(self, rows, published)
+        return found * (1 + 1e-7), largest + 1
+
+    monkeypatch.setattr(totals.Adjustment, "apply", off)
+    with pytest.raises(
+        shoal.CheckFailed, match="column 'sales' does not keep its total in 12 domains of 'nace', 'size'"
+    ):
+        shoal.protect(businesses(), **PLAN)
+
+
+def test_domains_of_few_records_or_units_are_refused_without_their_values():
+    table = businesses()
+    table.loc[[5, 6], "nace"] = "Z"
+    with pytest.raises(shoal.DataError) as error:
+        shoal.protect(table, **PLAN)
+    assert "combinations of 'nace', 'size' " in str(error.value)
+    assert "fewer than k = 3 records" in str(error.value)
+    assert "Z" not in str(error.value)
+    table = businesses().assign(firm=np.arange(400) // 2)
+    table.loc[10:13, "nace"] = "Y"
+    table.loc[10:13, "size"] = "small"
+    with pytest.raises(shoal.DataError, match="fewer than k = 3 units"):
+        shoal.protect(table, **{**PLAN, "unit": "firm"})
+
+
+def test_a_total_that_one_contributor_dominates_is_refused():
+    table = businesses()
+    table.loc[0, ["sales", "nace"]] = [10 * int(table["sales"].sum()), "F"]
+    table = pd.concat([table, table.assign(nace="G")], ignore_index=True)
+    with pytest.raises(shoal.DataError, match="a contributor dominates the total of 'sales' in 2 of 12 combinations"):
+        shoal.protect(table, **PLAN, dominance=[1, 90], magnitudes=["sales"])
+
+
+def test_more_domains_than_groups_are_refused():
+    table = businesses(60).assign(nace=np.arange(60) % 12)
+    groups = {"k": 5, "keep_totals": ["nace"], "blocks": [["sales"], ["staff", "profit"]], "attribute_weights": {}}
+    words = "in 12 combinations of 'nace' cannot be kept by the values of"
+    with pytest.raises(shoal.DataError, match=words):
+        shoal.protect(table.assign(sales=np.repeat([1, 2, 3], 20)), **{**PLAN, **groups})
+
+
+def test_spark_says_why_it_keeps_no_totals():
+    with pytest.raises(shoal.PlanError, match="keep_totals is not available on engine 'spark': it changes the values"):
+        refuse_limits("spark", shoal.Plan(**PLAN))
+
+
+def test_too_many_combinations_are_refused():
+    with pytest.raises(shoal.PlanError, match="more than 1,000 combinations of 'code'"):
+        shoal.protect(businesses(1200).assign(code=range(1200)), **{**PLAN, "keep_totals": ["code"]})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keep_totals": ["sales"]}, "'sales', which is masked"),
+        ({"keep_totals": ["nacee"]}, "did you mean 'nace'"),
+        ({"keep_totals": ["region"], "identifiers": ["region"]}, "'region', which is dropped"),
+        ({"keep_totals": ["nace", "nace"]}, "more than once"),
+        ({"keep_totals": []}, "names no attribute"),
+        ({"quasi": ["nace"], "keep_totals": ["size"], "publish": "rest"}, "no quasi-identifier is continuous"),
+        ({"edit": "sales >= staff"}, "may break the rules"),
+        ({"round": True}, "whole numbers get decimals"),
+        ({"restore_variance": True}, "does not go with --keep-totals"),
+        ({"weights": "w", "preserve": "weighted_mean"}, "does not go with --keep-totals"),
+        ({"missing": "group"}, "--missing suppress"),
+        ({"method": "mic1d"}, "does not apply to method 'mic1d'"),
+    ],
+    ids=str,
+)
+def test_options_that_do_not_go_together_are_refused(options, words):
+    rules = {"edits": [options.pop("edit")]} if "edit" in options else {}
+    with pytest.raises(shoal.PlanError) as error:
+        shoal.protect(businesses(), **{**PLAN, **options, **rules})
+    assert words in str(error.value)
