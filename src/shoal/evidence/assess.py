@@ -18,12 +18,15 @@ from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError, PlanError
 from shoal.evidence.check import CsvOptions, opened, rule_levels
 from shoal.evidence.composition import record_keys
+from shoal.evidence.units import counted_units, units_in_classes
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
+from shoal.pipeline.unit_codes import UnitSummary
 from shoal.plan import AttributeType, Plan
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
@@ -51,6 +54,7 @@ def assess(
     known: int | None = None,
     scenarios: Mapping[str, Sequence[Sequence[str]]] | None = None,
     edits: str | Sequence[str] | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -90,6 +94,9 @@ def assess(
         Scenarios by name: for each, the sets of attributes that an intruder may know.
     edits : path or list of str, optional
         Rules whose violations are counted in both tables: a file of them, or rules line by line.
+    unit : str, optional
+        The column of the original that tells which person or firm a record is of; the masked table need not have it.
+        Groups are counted by units then.
 
     Returns
     -------
@@ -101,11 +108,13 @@ def assess(
         are any (`_scenarios`); and the ``score`` of both together (`shoal.measures.score`; None where the original is
         all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and ``score_PIL`` the mean
         of PIL and DR (Torra, Cano & Navarro-Arribas 2009). With `edits`, for every rule how many records of the
-        original and of the masked table break it.
+        original and of the masked table break it. With a `unit`, ``before`` and ``after`` count units, and
+        ``risk["units"]`` has the groups of fewer than k (`shoal.evidence.units.counted_units`).
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types["edits"] = edits
-    plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
+    roles = {"quasi": quasi, "confidential": confidential, "weights": weights, "unit": unit}
+    plan = Plan(k=k, seed=seed, csv=csv, **roles, **known_types)
     rules = rules_of(plan)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
@@ -129,6 +138,11 @@ def assess(
         **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
         "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
     }
+    if plan.unit is not None:
+        units, original_classes = classes(before, [plan.unit]), classes(before, names)
+        risk["before"] = exposure_of(added_sizes(units_in_classes(original_classes, units)))
+        risk["after"] = exposure_of(added_sizes(units_in_classes(labels, units)))
+        risk["units"] = {"column": plan.unit, **counted_units(labels, units, plan.k)}
     if one is not None:
         risk["intruder"] = {"attributes": one, "before": exposure(before, one), "after": exposure(after, one)}
         if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in one]:
@@ -199,7 +213,11 @@ def _whole_file(
     masked += [name for name in others if not ordered.same_column(before, name)]
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
-    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal)
+    units: dict[str, Any] = {}
+    if plan.unit is not None:
+        units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
+        units["units_of"][rows] = classes(before, [plan.unit])
+    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
 
 
 class _Pair(NamedTuple):
@@ -291,8 +309,11 @@ def _attributes(
     Constant ones tell nothing. Of attributes that nobody named, neither do those that were not masked.
     """
     named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
-    weights = [] if plan.weights is None else [plan.weights]
-    refuse_unknown(before, {**named, "levels": list(plan.levels), "weights": weights}, "the original")
+    weights = [*plan.roles["weights"], *plan.roles["unit"]]
+    own = {"levels": list(plan.levels), "weights": plan.roles["weights"], "unit": plan.roles["unit"]}
+    refuse_unknown(before, {**named, **own}, "the original")
+    if plan.unit is not None and (problem := UnitSummary.of(before, plan.unit, 1, 0).problem(plan.unit, 1)):
+        raise DataError(problem)
     refuse_unknown(after, named, "the masked table")
     gone = [name for name in before.names if name not in after.names]
     asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, key or ""})
