@@ -301,7 +301,10 @@ class Release:
         risk: dict[str, Any] = {"file": self.verified.file}
         if after is None:
             return risk
-        before = {} if self.plan.epsilon is not None else {"before": self.published.before()}
+        units = self.verified.before
+        before = {}
+        if self.plan.epsilon is None:
+            before = {"before": self.published.before() if units is None else exposure_of(units)}
         risk |= {**before, "after": exposure_of(after)}
         if self.verified.apart:
             pairs = zip(self.plan.given_blocks, self.verified.apart, strict=True)
@@ -318,9 +321,9 @@ class Release:
         ``file`` is the risk of all published columns, with the worst of it in ``file["headline"]``: see
         `shoal.pipeline.whole_file.file_risk`. ``before`` and ``after`` describe the quasi-identifiers alone (see
         `shoal.measures.exposure`); ``blocks`` and ``strata`` are there when the plan has them: each block by itself,
-        and all with the strata added; ``dominance`` counts for each magnitude the cells that a
-        contributor dominates. Without quasi-identifiers there is nothing but ``file``. With
-        epsilon there is no ``before``.
+        and all with the strata added; ``dominance`` counts for each magnitude the cells that a contributor dominates.
+        Without quasi-identifiers there is nothing but ``file``. With epsilon there is no ``before``. Where the plan
+        names a unit, sizes of groups are numbers of units.
         """
         return self._risk
 

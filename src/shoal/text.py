@@ -13,6 +13,13 @@ RISKS = {
     "real_k": "records in a group on average, k'",
     "reidentification": "records an intruder links right, on average",
 }
+# The same where k counts units: people or firms, of which one may have several records.
+UNIT_RISKS = {
+    "uniques": "groups of one unit alone",
+    "smallest": "units in the smallest group",
+    "real_k": "units in a group on average, k'",
+    "reidentification": "units an intruder links right, on average",
+}
 
 
 class Message(str):

@@ -12,6 +12,7 @@ ROLES = {
     "quasi": "masked (quasi-identifier)",
     "confidential": "confidential",
     "identifier": "dropped (identifier)",
+    "unit": "dropped (unit: k counts these)",
     "publish": "released unchanged",
 }
 TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
@@ -145,7 +146,8 @@ class Choices:
             "k": self.k,
             "quasi": masked,
             "confidential": self.having("confidential"),
-            "identifiers": self.having("identifier"),
+            "identifiers": [*self.having("identifier"), *self.having("unit")[1:]],
+            "unit": next(iter(self.having("unit")), None),
             "publish": [name for name in self.having("publish") if name not in (*strata, self.weights)],
             "csv": {"missing": self.missing_words} if self.missing_words else None,
             "types": {name: type_ for name, type_ in self.types.items() if self._changed(name, used)},

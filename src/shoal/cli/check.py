@@ -12,10 +12,11 @@ from shoal.text import listed, visible
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "edits", "levels", "csv"),
+    *("k", "quasi", "confidential", "unit", "edits", "levels", "csv"),
     k="The minimum group size that must hold.",
     quasi="Quasi-identifiers (key variables) of the file; every numeric attribute if left out.",
     confidential="Sensitive attributes, which strangers are presumed not to know.",
+    unit="The column that tells units apart, perhaps by pseudonyms: every combination must have k units.",
     edits="Rules that the file must obey, in a file (Schematron or plain text).",
 )
 def check_command(
@@ -78,16 +79,16 @@ def _print_notes(result: dict[str, Any]) -> None:
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "weights", "types", "levels", "edits", "csv"),
-    *("p_percent", "dominance", "magnitudes", "unit"),
+    *("k", "quasi", "confidential", "weights", "unit", "types", "levels", "edits", "csv"),
+    *("p_percent", "dominance", "magnitudes"),
     k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
     quasi="The masked attributes to compare; every numeric one that differs if left out.",
     confidential="Sensitive attributes: how diverse they are among records published alike.",
     weights="The attribute with the survey weights, by which records count in the loss.",
+    unit="The column of the original that tells units apart: groups are counted by units, which are the contributors.",
     edits="Rules whose violations are counted in both files, in a file (Schematron or plain text).",
     p_percent="p % rule: count the groups in which the largest contributor is known to within so many percent.",
     dominance="(n, k)-dominance: count the groups in which the n largest contributors hold more than k percent.",
-    unit="With --p-percent and --dominance: the attribute of the original that tells the contributor of a record.",
     magnitudes="With --p-percent and --dominance: attributes with totals; every number from zero up if left out.",
 )
 def assess_command(

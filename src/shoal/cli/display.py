@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.parallel import STEPS
-from shoal.text import RISKS, counted
+from shoal.text import RISKS, UNIT_RISKS, counted
 
 _LOSS_BAR = 12  # characters, of which each shows eighths; fewer on a narrow screen
 _SHOWN = 6  # columns that are released unchanged
@@ -132,7 +132,7 @@ def checked(result: dict[str, Any]) -> RenderableType:
     blocks = result.get("blocks", [{**result, "attributes": result["quasi"]}])
     held = "".join(
         f"; k = {result['k']} holds for {', '.join(each['attributes'])}, in {each['groups']:,} groups of "
-        f"{each['smallest']} to {each['largest']}"
+        f"{each['smallest']} to {each['largest']}{' units' if 'counts' in result else ''}"
         for each in blocks
     )
     also = "so does" if result["edits"] == 1 else "so do"
@@ -155,10 +155,11 @@ def _unchanged(file: dict[str, Any]) -> Table:
     rows = sorted(file["unchanged"].items(), key=lambda each: (-each[1]["uniques"], -each[1]["below_k"]))
     for name, row in rows[:_SHOWN]:
         style = "red" if row["below_k"] and row["role"] != "confidential" else ""
-        counts = (_number(row[what]) for what in ("groups", "uniques", "below_k"))
+        counts = (_number(row[what]) for what in ("groups", "alone" if "alone" in row else "uniques", "below_k"))
         table.add_row(Text(name), row["role"], *counts, style=style)
     least = file["k"]
-    said = f"Unique: records whose value no other record has. Below {least}: fewer than {least} records have it."
+    who = "unit" if "counts" in file else "record"
+    said = f"Unique: records whose value no other {who} has. Below {least}: fewer than {least} {who}s have it."
     if len(rows) > _SHOWN:
         said += f" For {counted(len(rows) - _SHOWN, 'other column')} see --json."
     table.caption = Text(said, "dim", justify="left")
@@ -196,13 +197,15 @@ def _head(summary: dict[str, Any]) -> Text:
     after = summary["risk"]["after"]
     masked = f"{_number(len(plan['quasi']))} attribute{'s' if len(plan['quasi']) > 1 else ''} masked"
     unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
+    unit += " units" if "unit" in plan else ""
     unit += f", epsilon = {plan['epsilon']:g}" if "epsilon" in plan else ""
     return Text.assemble(
         (
             f"{_number(summary['records'])} records, {masked} by {plan['method']}, k = {_number(plan['k'])}{unit}",
             "bold",
         ),
-        f": {counted(after['groups'], 'group')} of {after['smallest']} to {after['largest']}.",
+        f": {counted(after['groups'], 'group')} of {after['smallest']} to {after['largest']}"
+        f"{' units' if 'unit' in plan else ''}.",
     )
 
 
@@ -249,7 +252,8 @@ def risk(measured: dict[str, Any]) -> Table:
     more = "together" in whole or bool(whole.get("recovered") and "with_masked" in whole)
     seen |= {"whole file": whole["with_masked"]} if more else {}
     table = _table("What an intruder could do", *seen, "")
-    for name, meaning in RISKS.items():
+    by_units = "counts" in whole or "units" in measured
+    for name, meaning in (UNIT_RISKS if by_units else RISKS).items():
         cells = [_value(name, each[name]) for each in seen.values()]
         table.add_row(meaning, *cells, Text(SAFER[name], "dim"))
     if more:

@@ -13,7 +13,7 @@ from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
 from shoal.text import quoted, visible
 
-_COLOURS = {"identifier": "red", "weights": "yellow", "publish": "green"}
+_COLOURS = {"identifier": "red", "unit": "red", "weights": "yellow", "publish": "green"}
 
 
 @takes_plan("csv")

@@ -14,7 +14,7 @@ from shoal.plan.commands import SWEEP_FIELDS
 from shoal.plan.options import Option, options_of, read, write
 from shoal.text import quoted
 
-_COLOURS = {"identifier": "red", "weights": "yellow", "publish": "yellow"}
+_COLOURS = {"identifier": "red", "unit": "red", "weights": "yellow", "publish": "yellow"}
 _WIDTH = 78  # of a line of the command, without its backslash
 _PLAN_FILE = "The command line cannot express this. Put these lines into a plan file and use --plan"
 

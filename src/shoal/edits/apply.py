@@ -161,11 +161,11 @@ def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -
     return f"rule '{rule}' is broken by {counted(records, 'record')}{where}; {way}"
 
 
-def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int) -> str:
-    """Report that rules part off too few records."""
+def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int, counts: str = "record") -> str:
+    """Report that rules part off too few records, or units."""
     names = list(dict.fromkeys(rules))
     part = f"rule {listed(names)} parts" if len(names) == 1 else f"rules {listed(names[:_NAMED])} part"
-    return f"{part} off {counted(sum(sizes), 'record')} in {counted(len(sizes), 'part')} of fewer than k = {k}"
+    return f"{part} off {counted(sum(sizes), counts)} in {counted(len(sizes), 'part')} of fewer than k = {k}"
 
 
 def ways_out(rules: Collection[str], kept: Strategy, plan: Plan) -> str:

@@ -24,15 +24,17 @@ from shoal.evidence.composition import record_keys
 from shoal.evidence.estimates import estimates
 from shoal.evidence.published import published_figures, read_published
 from shoal.evidence.sides import Side
+from shoal.evidence.units import counted_units, units_in_classes
 from shoal.evidence.verdict import judged
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
+from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.dominance import negative_magnitude
 from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
-from shoal.pipeline.unit_codes import unit_codes
+from shoal.pipeline.unit_codes import UnitSummary, unit_codes
 from shoal.plan import AttributeType, Plan
 from shoal.plan.policy import Policy, as_policy
 from shoal.tables import Table
@@ -117,7 +119,8 @@ def assess(
         As in a plan: ``risk["dominance"]`` counts the groups of records published alike that break the p % rule or
         (n, k)-dominance, by `shoal.measures.dominance`.
     unit : str, optional
-        The attribute of the original that tells whose record it is: units are the contributors then.
+        The column of the original that tells which person or firm a record is of; the masked table need not have it.
+        Groups are counted by units then, and units are the contributors of `p_percent` and `dominance`.
 
     Returns
     -------
@@ -129,15 +132,16 @@ def assess(
         are any (`_scenarios`); and the ``score`` of both together (`shoal.measures.score`; None where the original is
         all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and ``score_PIL`` the mean
         of PIL and DR (Torra, Cano & Navarro-Arribas 2009). With `edits`, for every rule how many records of the
-        original and of the masked table break it. What users of the data see is of all records of both tables:
-        ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as in
-        `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`, None
-        without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
+        original and of the masked table break it. With a `unit`, ``before`` and ``after`` count units, and
+        ``risk["units"]`` has the groups of fewer than k (`shoal.evidence.units.counted_units`). What users of the data
+        see is of all records of both tables: ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as
+        in `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`,
+        None without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
-    known_types["unit"] = unit
-    plan = Plan(k=k, quasi=quasi, confidential=confidential, weights=weights, seed=seed, csv=csv, **known_types)
+    roles = {"quasi": quasi, "confidential": confidential, "weights": weights, "unit": unit}
+    plan = Plan(k=k, seed=seed, csv=csv, **roles, **known_types)
     rules = rules_of(plan)
     limits = as_policy(policy)
     wanted = [*([analyses] if isinstance(analyses, str) else analyses), *(limits.formulas if limits else [])]
@@ -172,6 +176,11 @@ def assess(
     if plan.p_percent is not None or plan.dominance is not None:
         risk["dominance"], negative = _dominance(before, pairs, labels, plan)
         left_out["negative, in what is measured of dominance"] = negative
+    if plan.unit is not None:
+        units, original_classes = classes(before, [plan.unit]), classes(before, names)
+        risk["before"] = exposure_of(added_sizes(units_in_classes(original_classes, units)))
+        risk["after"] = exposure_of(added_sizes(units_in_classes(labels, units)))
+        risk["units"] = {"column": plan.unit, **counted_units(labels, units, plan.k)}
     if one is not None:
         risk["intruder"] = {"attributes": one, "before": exposure(before, one), "after": exposure(after, one)}
         if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in one]:
@@ -292,7 +301,11 @@ def _whole_file(
     masked += [name for name in others if not ordered.same_column(before, name)]
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
-    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal)
+    units: dict[str, Any] = {}
+    if plan.unit is not None:
+        units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
+        units["units_of"][rows] = classes(before, [plan.unit])
+    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
 
 
 class _Pair(NamedTuple):
@@ -384,12 +397,15 @@ def _attributes(
     Constant ones tell nothing. Of attributes that nobody named, neither do those that were not masked.
     """
     named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
-    weights = [] if plan.weights is None else [plan.weights]
-    others = {"levels": list(plan.levels), "weights": weights, "unit": plan.roles["unit"]}
-    refuse_unknown(before, {**named, **others}, "the original")
+    own = {"levels": list(plan.levels), "weights": plan.roles["weights"], "unit": plan.roles["unit"]}
+    refuse_unknown(before, {**named, **own}, "the original")
+    if plan.unit is not None and (problem := UnitSummary.of(before, plan.unit, 1, 0).problem(plan.unit, 1)):
+        raise DataError(problem)
     refuse_unknown(after, named, "the masked table")
     gone = [name for name in before.names if name not in after.names]
-    asked = plan.masked or numeric_attributes(before, {*gone, *plan.confidential, *weights, *others["unit"], key or ""})
+    asked = plan.masked or numeric_attributes(
+        before, {*gone, *plan.confidential, *own["weights"], *own["unit"], key or ""}
+    )
     pairs = [_paired(before, after, rows, name, plan) for name in asked]
     constant = [pair.attribute.name for pair in pairs if pair.constant]
     equal = [pair.attribute.name for pair in pairs if pair.equal and not pair.constant]

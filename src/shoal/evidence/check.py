@@ -12,14 +12,16 @@ from shoal.edits.expressions import Rule, attributes_of
 from shoal.edits.levels import Levels, compared_by_order, levels_of, refuse_incomparable, with_unused
 from shoal.edits.passes import domains_of, records_of
 from shoal.edits.verification_sql import broken_in_sql
-from shoal.errors import CheckFailed, PlanError
+from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.evidence.composition import Earlier, differing, intersected
 from shoal.evidence.recheck import recheck
+from shoal.evidence.units import sizes_in_units, too_few
 from shoal.evidence.whole_file import whole_file
 from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.manifest import Manifest, load_manifest
 from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
+from shoal.pipeline.unit_codes import UnitSummary
 from shoal.pipeline.verify import too_small
 from shoal.plan import Csv, Plan
 from shoal.tables import Table, kind_of, open_table
@@ -41,6 +43,7 @@ def check(
     key: str | None = None,
     confidential: Sequence[str] = (),
     levels: Mapping[str, Sequence[Level]] | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
 
@@ -74,6 +77,9 @@ def check(
     levels : mapping, optional
         Levels, in order, of attributes that rules compare by order. Those of ordered categorical columns are known: of
         the original if it is given, and of the masked table.
+    unit : str, optional
+        A column of the masked table that tells which person or firm a record is of, perhaps by pseudonyms: every
+        combination must have records of k of these. It comes from the manifest if there is one.
 
     Returns
     -------
@@ -90,9 +96,9 @@ def check(
         Saying how many combinations are too small, which rules are broken by how many records, every difference to the
         manifest, and what earlier releases reveal; what was counted is in its ``found``.
     """
-    _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key, levels)
+    _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key, levels, unit)
     given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
-    plan = Plan(**given, quasi=quasi, confidential=confidential, edits=edits, csv=csv, levels=levels or {})
+    plan = Plan(**given, quasi=quasi, confidential=confidential, edits=edits, csv=csv, levels=levels or {}, unit=unit)
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
     if unused := [name for name in plan.levels if name not in compared_by_order(rules)]:
@@ -136,10 +142,11 @@ def _refuse_contradictions(
     against: Any,
     key: str | None,
     levels: Any,
+    unit: str | None,
 ) -> None:
     problems = []
     if manifest is not None:
-        twice = {"k": k, "quasi": quasi, "confidential": confidential or None}
+        twice = {"k": k, "quasi": quasi, "confidential": confidential or None, "unit": unit}
         problems = [(name, "comes from the manifest; leave it out") for name in twice if twice[name] is not None]
         if not isinstance(masked, str | os.PathLike):
             problems.append(("manifest", "is that of a file; give the masked file by its path"))
@@ -158,8 +165,15 @@ def _refuse_contradictions(
 def _counted(masked: Any, plan: Plan) -> _Seen:
     """Count how often the combinations of quasi-identifiers occur."""
     table = open_table(masked, plan.csv)
-    refuse_unknown(table, {"quasi": plan.masked, "confidential": plan.confidential})
-    names = plan.masked or numeric_attributes(table, plan.confidential)
+    roles = {"quasi": plan.masked, "confidential": plan.confidential, "unit": plan.roles["unit"]}
+    refuse_unknown(table, roles)
+    names = plan.masked or numeric_attributes(table, [*plan.confidential, *plan.roles["unit"]])
+    if plan.unit is not None:
+        if problem := UnitSummary.of(table, plan.unit, plan.k, 0).problem(plan.unit, plan.k):
+            raise DataError(problem)
+        sizes = sizes_in_units(table, names, plan.unit)
+        found = {"records": len(table), "k": plan.k, "counts": "units", "quasi": names, **exposure_of(sizes)}
+        return _Seen(table, [names], found, [*too_few(table, names, plan.unit, plan.k)])
     sizes = added_sizes(class_sizes(table, names))
     found = {"records": len(table), "k": plan.k, "quasi": names, **exposure_of(sizes)}
     return _Seen(table, [names], found, [*too_small(sizes, names, plan.k)])
@@ -183,7 +197,9 @@ def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
 
 def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     """Measure the risk of all columns, by the roles that the manifest or the caller gives them."""
-    said: dict[str, Any] = {"confidential": plan.confidential} if seen.manifest is None else seen.manifest.plan
+    own: dict[str, Any] = {"confidential": plan.confidential, "unit": plan.unit}
+    said: dict[str, Any] = own if seen.manifest is None else seen.manifest.plan
+    unit = said.get("unit")
     roles: dict[str, str] = {}
     for role in ("quasi", "confidential", "strata", "weights"):
         names = said.get(role) or []
@@ -192,7 +208,8 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     synthetic = [name for name in roles if draws and roles[name] == "confidential" and name in seen.table.names]
     masked = [name for name in seen.found["quasi"] if name not in synthetic]
     verified = {} if seen.manifest is None else seen.manifest.verified.model_dump(include={"units", "determined"})
-    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, **verified)
+    there = unit if unit in seen.table.names else None
+    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, unit=there, **verified)
 
 
 def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[str]:

@@ -16,7 +16,7 @@ _PROMISED = ("l", "l_form", "c", "t")
 
 def contradictions(manifest: Manifest) -> Iterator[str]:
     """Yield a sentence for everything in which the sections of a manifest do not agree."""
-    for each in (_on_blocks, _on_diversity, _on_roles, _on_rest):
+    for each in (_on_blocks, _on_diversity, _on_roles, _on_units, _on_rest):
         yield from (f"the manifest contradicts itself: {sentence}" for sentence in each(manifest))
 
 
@@ -84,9 +84,13 @@ def _on_roles(manifest: Manifest) -> Iterator[str]:
     """Yield columns with a role that the file cannot have."""
     plan, columns = manifest.plan, manifest.published.columns
     dropped = _names(plan, "identifiers")
+    roles = {role: _names(plan, role) for role in _ROLES if plan.get(role) != "rest"}
+    if plan.get("unit_as") == "pseudonym":
+        roles["unit"] = _names(plan, "unit")
+    else:
+        dropped += _names(plan, "unit")
     if {*dropped} & {*columns}:
         yield "identifiers of the plan are among the columns"
-    roles = {role: _names(plan, role) for role in _ROLES if plan.get(role) != "rest"}
     blocks = _promised(plan)
     if {name for block in blocks for name in block} - {*roles["quasi"]} and roles["quasi"]:
         yield "its blocks have other columns than its quasi-identifiers"
@@ -97,6 +101,20 @@ def _on_roles(manifest: Manifest) -> Iterator[str]:
         if twice := sorted(seen & {*names}):
             yield f"{listed(twice)} has two roles in the plan"
         seen |= {*names}
+
+
+def _on_units(manifest: Manifest) -> Iterator[str]:
+    """Yield how the units that were counted differ from those that the plan promises."""
+    verified, unit = manifest.verified, manifest.plan.get("unit")
+    if (verified.counts is not None) != (unit is not None):
+        yield "k counts units in the plan and records in what was verified, or the other way round"
+    if unit is None:
+        return
+    found = [each for each in verified.units if each.column == unit]
+    if _sorted(each.attributes for each in found) != _sorted(block.attributes for block in verified.blocks):
+        yield f"'{unit}', whose values k counts, was not counted in all groups"
+    if any(each.below_k or each.least < (verified.k or 0) for each in found):
+        yield f"some groups hold fewer than k = {verified.k} values of '{unit}'"
 
 
 def _on_rest(manifest: Manifest) -> Iterator[str]:
@@ -112,8 +130,9 @@ def _on_rest(manifest: Manifest) -> Iterator[str]:
     if unknown:
         yield f"{listed(sorted(unknown))}, said to give originals away, is not among the columns"
     groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
+    unit = plan.get("unit")
     for each in verified.units:
-        if each.column not in _names(plan, "identifiers"):
+        if each.column != unit and each.column not in _names(plan, "identifiers"):
             yield f"'{each.column}' is no identifier that the plan drops"
         if groups.get(frozenset(each.attributes)) != each.groups or each.below_k > each.groups:
             yield f"the values of '{each.column}' were counted in other groups than were verified"

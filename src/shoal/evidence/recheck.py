@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from shoal.errors import FileError, ShoalError
 from shoal.evidence.contradictions import contradictions
+from shoal.evidence.units import too_few
 from shoal.kernels.l_diversity import FORMS
 from shoal.pipeline.classes import class_sizes, classes
 from shoal.pipeline.counting import added_sizes
@@ -81,7 +83,11 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
             added_sizes(class_sizes(table, block.attributes)), block.attributes, manifest.verified.k or 0
         )
         failures += _other_counts(found, block)
-        failures += _undiverse(table, block)
+        unit = _pseudonym(manifest)
+        if manifest.verified.counts is None or unit in table.names:
+            failures += _undiverse(table, block, unit)
+        if unit in table.names:
+            failures += too_few(table, block.attributes, str(unit), manifest.verified.k or 0)
     return Recheck(table, blocks, failures, [*_unverified(manifest)])
 
 
@@ -171,7 +177,13 @@ def _other_counts(found: Block, said: Block) -> Iterator[str]:
             yield f"{noun} by {listed(said.attributes)} is {count:,}, where the manifest says {claim:,}"
 
 
-def _undiverse(table: Table, block: Block) -> Iterator[str]:
+def _pseudonym(manifest: Manifest) -> str | None:
+    """Return the column that tells units apart, if it is published."""
+    unit = manifest.plan.get("unit")
+    return str(unit) if unit is not None and manifest.plan.get("unit_as") == "pseudonym" else None
+
+
+def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[str]:
     """Yield the confidential attributes that groups give away more of than promised, or than the manifest says."""
     alike = classes(table, block.attributes) if block.diversity else None
     for said in block.diversity:
@@ -179,7 +191,11 @@ def _undiverse(table: Table, block: Block) -> Iterator[str]:
             yield f"diversity cannot be measured without '{said.attribute}'"
             continue
         codes, missing, _ = confidential_codes(table, said.attribute)
-        found = measured(said, alike, codes, missing)
+        group = alike
+        if unit is not None:  # which counts once for each value that it has in a group
+            _, once = np.unique(np.stack([alike, codes, classes(table, [unit])]), axis=1, return_index=True)
+            group, codes, missing = alike[once], codes[once], missing[once]
+        found = measured(said, group, codes, missing)
         least, claims = found.model_dump(include={*FORMS}), said.model_dump(include={*FORMS}, exclude_none=True)
         failures = [*undiverse(said.attribute, least, said.l, said.l_form)]
         for form, claim in claims.items():
@@ -205,6 +221,8 @@ def _unverified(manifest: Manifest) -> Iterator[str]:
     """List what was verified before the file was published, and cannot be without the original."""
     verified = manifest.verified
     yield "that the masked values were computed from the original, and the other columns are unchanged"
+    if verified.counts is not None and _pseudonym(manifest) is None:
+        yield "that every group has records of k units, and l and t if they were promised: the unit is not in the file"
     if verified.k is None:
         yield "what the method promises: it forms no groups that the file would show"
     if manifest.plan.get("epsilon") is not None:

@@ -17,6 +17,7 @@ from shoal.backends.memory import MemoryPublished, MemoryRecords
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.evidence.limits import Limits
 from shoal.evidence.outputs import output_paths, refuse_outputs
+from shoal.evidence.units import units_in_classes
 from shoal.kernels.standardize import Matrix
 from shoal.measures import exposure
 from shoal.measures.distance_linkage import masking_distance_linkage
@@ -391,7 +392,7 @@ class _Ready:
 
     def again(self, plan: Plan) -> "_Ready | None":
         """Return the same for another k, where k decides nothing but the size of groups; None where it does."""
-        parts = plan.strata is not None or plan.edits is not None or plan.missing == "suppress"
+        parts = plan.strata is not None or plan.edits is not None or plan.missing == "suppress" or plan.unit is not None
         if parts or plan.method != self.asked.method or plan.scale is not None or self.masker.blocks is not None:
             return None
         masker = replace(self.masker, plan=self.masker.plan.decided(k=plan.k))
@@ -527,10 +528,12 @@ def _run(name: str, k: int, ready: _Ready, unchanged: Labels) -> _Run:
         published = ready.published()
         rows, codes, groups = published.rows, published.codes, published.groups
         cost = published.losses.summary(published.sums)
-    hidden = exposure(np.bincount(groups))
+    units = masker.units(rows)
+    hidden = exposure(np.bincount(groups) if units is None else units_in_classes(groups, units))
     linked = _linked(masker, rows, codes)
-    alike = published_classes(np.column_stack([codes, unchanged[keep]])).size
-    unique = 100 * float((alike == 1).sum()) / len(rows)
+    alike = published_classes(np.column_stack([codes, unchanged[keep]]))
+    sizes = alike.size if units is None else units_in_classes(alike.labels, units)[alike.labels]
+    unique = 100 * float((sizes == 1).sum()) / len(rows)
     row = {
         "method": masker.plan.method,
         "k": k,

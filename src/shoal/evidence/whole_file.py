@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.backends.database import DuckPairs
 from shoal.pipeline.counting import countable, countable_column
 from shoal.pipeline.doubts import may_identify
+from shoal.pipeline.units import trails_of
 from shoal.pipeline.whole_file import Columns, as_number, as_unchanged, file_risk
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -26,6 +28,8 @@ def whole_file(
     nominal: Collection[str] = (),
     units: Sequence[dict[str, Any]] = (),
     determined: Sequence[dict[str, Any]] | None = None,
+    unit: str | None = None,
+    units_of: NDArray[np.int64] | None = None,
 ) -> dict[str, Any]:
     """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
 
@@ -45,9 +49,13 @@ def whole_file(
         Those of them that are numbers of categories.
     units, determined
         What a manifest says of the units in groups, and of masked attributes that follow from unchanged columns.
+    unit
+        The column that tells units apart, which k counts; a stranger is presumed not to know it.
+    units_of
+        The units of the records, where the table has no such column.
     """
     changed = [*masked, *synthetic]
-    others = [name for name in table.names if name not in changed]
+    others = [name for name in table.names if name not in changed and name != unit]
     texts = [name for name in others if roles.get(name) == "confidential" and may_identify(table, name)]
     profiles = {name: profile_column(table, name) for name in texts}
     unchanged = [as_unchanged(table, name, roles.get(name, "publish"), profiles.get(name)) for name in others]
@@ -59,6 +67,8 @@ def whole_file(
             pairs[f"n{i}"] = as_number(table.column(each.name))
     values = originals or {}
     pairs |= {f"x{j}": pa.array(codes, mask=np.isnan(codes)) for j, codes in enumerate(values.values())}
+    if unit is not None:
+        pairs["i0"] = _published(table, unit) if units_of is None else pa.array(units_of)
     batch = pa.RecordBatch.from_pydict(pairs)
     columns = Columns(
         k,
@@ -67,9 +77,15 @@ def whole_file(
         {name: f"x{j}" for j, name in enumerate(values)},
         unchanged,
         frozenset(nominal),
+        unit=None if unit is None else "i0",
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
-    return file_risk(DuckPairs(lambda: iter([batch])), columns, units=units, determined=determined)
+    database = DuckPairs(lambda: iter([batch]))
+    trails = None
+    if unit in table.names:
+        own = [*columns.masked.values(), *(f"u{i}" for i, each in enumerate(unchanged) if each.key)]
+        trails = trails_of(database, "i0", own, k)
+    return file_risk(database, columns, units=units, determined=determined, trails=trails)
 
 
 def _published(table: Table, name: str) -> Array:

@@ -20,11 +20,12 @@ def representatives(
     partitions: list[Labels],
     plan: Plan,
     weights: Codes | None,
+    units: Labels | None = None,
 ) -> list[Codes]:
     """Return each attribute as it will be published: the representative of its group for every record.
 
-    With ``missing = "group"``, what fewer than k records of a group have a value of is published as missing: the mean
-    or the mode of one value is that value.
+    With ``missing = "group"``, what fewer than k records of a group, or units where they are named, have a value of is
+    published as missing: the mean or the mode of one value is that value.
     """
     found: dict[str, Codes] = {}
     for block, labels in zip(plan.in_blocks, partitions, strict=True):
@@ -47,9 +48,17 @@ def representatives(
                     fill=plan.missing == "impute",
                 )
             if attribute.name in block and plan.missing == "group":
-                known = np.bincount(labels, ~np.isnan(attribute.codes))
+                known = _known(labels, ~np.isnan(attribute.codes), units)
                 found[attribute.name] = np.where(known[labels] < plan.k, np.nan, found[attribute.name])
     return [found[attribute.name] for attribute in attributes]
+
+
+def _known(labels: Labels, known: NDArray[np.bool_], units: Labels | None) -> Labels:
+    """Count in each group the records whose value is known, or the units that have any."""
+    if units is None:
+        return np.bincount(labels, known).astype(np.int64)
+    pairs = np.unique(np.stack([labels[known], units[known]]), axis=1)
+    return np.bincount(pairs[0], minlength=int(labels.max()) + 1)
 
 
 def _medoids(space: EncodedMatrix, labels: Labels, weights: Codes | None, *, fill: bool) -> Labels:

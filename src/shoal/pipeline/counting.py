@@ -1,7 +1,7 @@
 """Equivalence classes by SQL: how many combinations of values occur how often, on any backend."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -39,10 +39,42 @@ class Database(Protocol):
         """Return expressions on at most so many of the records; all records where they are fewer."""
 
 
-def sizes_of(database: Database, keys: Sequence[str]) -> Sizes:
-    """Count how many combinations of columns occur how often."""
-    inside = f"SELECT count(*) AS n FROM pairs GROUP BY {', '.join(keys)}"  # noqa: S608 - no outside text
+def sizes_of(database: Database, keys: Sequence[str], count: str = "count(*)") -> Sizes:
+    """Count how many combinations of columns occur how often, or have so many units, by what `count` counts."""
+    inside = f"SELECT {count} AS n FROM pairs GROUP BY {', '.join(keys)}"  # noqa: S608 - no outside text
     return {int(n): int(count) for n, count in database.rows(f"SELECT n, count(*) FROM ({inside}) AS g GROUP BY n")}  # noqa: S608
+
+
+class Spread(NamedTuple):
+    """How many combinations there are that so many records or units share, and how many records these have."""
+
+    sizes: Sizes
+    records: Sizes
+
+    @classmethod
+    def of(cls, sizes: Sizes) -> "Spread":
+        """Return that of combinations whose sizes are numbers of records."""
+        return cls(sizes, {size: size * count for size, count in sizes.items()})
+
+
+def spreads_of_each(
+    database: Database,
+    sets: Sequence[Sequence[str]],
+    known: Mapping[frozenset[str], Sizes] | None = None,
+    unit: str | None = None,
+) -> list[Spread]:
+    """Count the combinations of several sets of columns, by the records or by the units that share them."""
+    if unit is None:
+        return [Spread.of(sizes) for sizes in sizes_of_each(database, sets, known)]
+    found: dict[frozenset[str], Spread] = {}
+    for keys in map(frozenset, sets):
+        if keys not in found:
+            by = ", ".join(sorted(keys))
+            inside = f"SELECT count(DISTINCT {unit}) AS units, count(*) AS n FROM pairs GROUP BY {by}"  # noqa: S608
+            rows = database.rows(f"SELECT units, count(*), sum(n) FROM ({inside}) AS g GROUP BY units")  # noqa: S608
+            sizes = {int(units): int(count) for units, count, _ in rows}
+            found[keys] = Spread(sizes, {int(units): int(records) for units, _, records in rows})
+    return [found[frozenset(keys)] for keys in sets]
 
 
 def sizes_of_each(

@@ -96,7 +96,10 @@ class Block(_Part):
 
 
 class Units(_Part):
-    """A dropped identifier that several records share, and how many groups have records of fewer than k of them."""
+    """A column that tells units apart, dropped or replaced, and how many groups have records of fewer than k of them.
+
+    It is the unit of the plan, of which every group has k, or an identifier that several records share.
+    """
 
     column: str
     units: Count
@@ -129,6 +132,7 @@ class Verified(_Part):
     """What was verified before the file was published; no k where the file shows no groups."""
 
     k: Annotated[int, Field(ge=2)] | None = None
+    counts: Literal["units"] | None = None  # what k counts, and l and t with it; records if left out
     blocks: list[Block] = []
     units: list[Units] = []
     determined: list[Determined] = []
@@ -270,6 +274,7 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
     rules = 0 if promise.edits is None else len(promise.edits.rules)
     return Verified(
         k=plan.k if blocks else None,
+        counts=None if plan.unit is None else "units",
         blocks=blocks,
         determined=[Determined(**each) for each in found.file.get("determined", [])],
         units=[Units(**each) for each in found.file.get("units", [])],

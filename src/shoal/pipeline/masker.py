@@ -439,7 +439,9 @@ class BlockMasker:
     def publish(self, rows: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.float64], tuple[int, int]]:
         """Aggregate and repair: what groups publish, how far outside their ranges, and two counts of `MaskedBlock`."""
         attributes, partitions = self.of(rows), list(labels.T)
-        values = representatives(attributes, partial(self.space, rows), partitions, self.plan, self.weights(rows))
+        values = representatives(
+            attributes, partial(self.space, rows), partitions, self.plan, self.weights(rows), self.units(rows)
+        )
         slack = np.zeros(len(attributes))
         if self.edits is None:
             return np.column_stack(values), slack, (0, 0)

@@ -4,7 +4,7 @@ One pass counts the records of every combination (`Tally`). What becomes of comb
 then decided on the counts alone, so it does not depend on where the records are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,16 +41,51 @@ class Key:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many records each combination has, and the first of them, from 1, where records have numbers."""
+    """How many records each combination has, and the first of them, from 1, where records have numbers.
+
+    Where k counts units, `units` has the lowest `most` numbers of those of each combination: as many as decide whether
+    there are that many, in it or together with others.
+    """
 
     keys: Mapping[Key, tuple[int, int | None]]
+    units: Mapping[Key, frozenset[int]] | None = None
+    most: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
         found = dict(self.keys)
+        units = None
+        if self.units is not None and other.units is not None:
+            nobody = frozenset[int]()
+            both = {*self.units, *other.units}
+            units = {key: self._some(self.units.get(key, nobody) | other.units.get(key, nobody)) for key in both}
         for key, (count, first) in other.keys.items():
             before, earlier = found.get(key, (0, None))
             found[key] = (before + count, first if earlier is None else min(earlier, first or earlier))
-        return Tally(found)
+        return Tally(found, units, self.most)
+
+    def _some(self, units: frozenset[int]) -> frozenset[int]:
+        return frozenset(sorted(units)[: self.most])
+
+    def protected(self, keys: Iterable[Key]) -> int:
+        """Count what k counts in some combinations together: records, or units up to `most`."""
+        if self.units is None:
+            return sum(self.keys[key][0] for key in keys)
+        return len(frozenset[int]().union(*(self.units[key] for key in keys)))
+
+    def units_of(self, strata: Sequence[tuple[Any, ...]]) -> list[frozenset[int]] | None:
+        """Return the units of each stratum, `most` of them at least if there are as many; None if records count."""
+        if self.units is None:
+            return None
+        found: dict[tuple[Any, ...], frozenset[int]] = dict.fromkeys(strata, frozenset())
+        for key, units in self.units.items():
+            if key.stratum in found:
+                found[key.stratum] |= units
+        return [found[stratum] for stratum in strata]
+
+    @property
+    def counts(self) -> str:
+        """What k counts."""
+        return "record" if self.units is None else "unit"
 
 
 def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8]) -> tuple[Integers, list[Key]]:
@@ -85,15 +120,38 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
     return places, [Key(tuple(each[i] for each in values), outcomes[at].tobytes()) for i, at in enumerate(first)]
 
 
-def tally(places: Integers, keys: Sequence[Key], keep: NDArray[np.bool_], start: int | None) -> Tally:
-    """Count the records of each combination; `start` is how many records there are before these, where known."""
+def tally(
+    places: Integers,
+    keys: Sequence[Key],
+    keep: NDArray[np.bool_],
+    start: int | None,
+    units: Integers | None = None,
+    most: int = 0,
+) -> Tally:
+    """Count the records of each combination; `start` is how many records there are before these, where known.
+
+    With the numbers of their `units`, so many of these at most are kept of each.
+    """
     counts = np.bincount(places[keep], minlength=len(keys))
     first = np.full(len(keys), len(places))
     np.minimum.at(first, places[keep], np.flatnonzero(keep))
-    found = Tally({})
+    of = None if units is None else _lowest(places[keep], units[keep], most)
+    found = Tally({}, None if of is None else {}, most)
     for i in np.flatnonzero(counts).tolist():  # keys may be equal that Arrow tells apart: 0.0 and -0.0
-        found += Tally({keys[i]: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)})
+        one = {keys[i]: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)}
+        found += Tally(one, None if of is None else {keys[i]: of[i]}, most)
     return found
+
+
+def _lowest(places: Integers, units: Integers, most: int) -> dict[int, frozenset[int]]:
+    """Return the lowest numbers of units in each combination, so many at most."""
+    pairs = np.unique(np.stack([places, units], axis=1), axis=0)
+    which, first = np.unique(pairs[:, 0], return_index=True)
+    ends = np.append(first[1:], len(pairs))
+    return {
+        int(at): frozenset(pairs[low : min(low + most, high), 1].tolist())
+        for at, low, high in zip(which, first, ends, strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -178,14 +236,16 @@ def _strata(
     keys: Sequence[Key], tally: Tally, plan: Plan, merge: Merge, notes: list[str]
 ) -> tuple[dict[tuple[Any, ...], int], bool]:
     """Return the number of each stratum that is published, and whether some were merged."""
-    sizes: dict[tuple[Any, ...], int] = {}
+    members: dict[tuple[Any, ...], list[Key]] = {}
     for key in keys:
-        sizes[key.stratum] = sizes.get(key.stratum, 0) + tally.keys[key][0]
+        members.setdefault(key.stratum, []).append(key)
+    sizes = {stratum: sum(tally.keys[key][0] for key in own) for stratum, own in members.items()}
+    counts = {stratum: tally.protected(own) for stratum, own in members.items()}
     numbers = {stratum: number for number, stratum in enumerate(sizes)}
-    small = [stratum for stratum, size in sizes.items() if size < (plan.k or 0)]
+    small = [stratum for stratum, count in counts.items() if count < (plan.k or 0)]
     if not small or plan.strata is None:
         return numbers, False
-    few = f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} records"
+    few = f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} {tally.counts}s"
     if plan.small_strata == "merge":
         merged = merge(list(sizes), list(sizes.values()))
         notes.append(
@@ -194,9 +254,11 @@ def _strata(
         return dict(zip(sizes, merged, strict=True)), True
     if plan.small_strata == "suppress":
         if len(small) == len(sizes):
-            raise DataError(f"every stratum has fewer than k = {plan.k} records: nothing would be left to publish")
+            raise DataError(
+                f"every stratum has fewer than k = {plan.k} {tally.counts}s: nothing would be left to publish"
+            )
         notes.append(f"{counted(sum(sizes[each] for each in small), 'record')} left out, being in {few}")
-        return {stratum: number for stratum, number in numbers.items() if sizes[stratum] >= plan.k}, False
+        return {stratum: number for stratum, number in numbers.items() if counts[stratum] >= plan.k}, False
     raise DataError(_small_strata(small, keys, tally, plan.k))
 
 
@@ -212,8 +274,8 @@ def _small_strata(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: 
         else f"in {counted(len(small), 'stratum', 'strata')}"
     )
     return (
-        f"strata: fewer than k = {k} records {where}: merge such strata (small_strata = 'merge') or leave them out "
-        "('suppress')"
+        f"strata: fewer than k = {k} {tally.counts}s {where}: merge such strata (small_strata = 'merge') or leave them "
+        "out ('suppress')"
     )
 
 
@@ -228,11 +290,17 @@ def _homes(
     return homes, rules
 
 
-def _sizes(homes: Sequence[tuple[int, bytes]], keys: Sequence[Key], tally: Tally) -> dict[tuple[int, bytes], int]:
-    sizes: dict[tuple[int, bytes], int] = {}
+def _members(homes: Sequence[tuple[int, bytes]], keys: Sequence[Key]) -> dict[tuple[int, bytes], list[Key]]:
+    """Return the combinations in each home."""
+    found: dict[tuple[int, bytes], list[Key]] = {}
     for home, key in zip(homes, keys, strict=True):
-        sizes[home] = sizes.get(home, 0) + tally.keys[key][0]
-    return sizes
+        found.setdefault(home, []).append(key)
+    return found
+
+
+def _sizes(homes: Sequence[tuple[int, bytes]], keys: Sequence[Key], tally: Tally) -> dict[tuple[int, bytes], int]:
+    """Count what k counts in each home."""
+    return {home: tally.protected(own) for home, own in _members(homes, keys).items()}
 
 
 def _by_rules(
@@ -255,7 +323,7 @@ def _by_rules(
         gone = _small_keys(keys, tally, plan, strategy, stratum)
         if len(gone) == len(keys):
             raise DataError(
-                f"every part that the rules {named} make has fewer than k = {plan.k} records; "
+                f"every part that the rules {named} make has fewer than k = {plan.k} {tally.counts}s; "
                 f"{ways_out(parting, strategy, plan)}"
             )
         left = counted(sum(tally.keys[key][0] for key in gone), "record")
@@ -269,13 +337,13 @@ def _by_rules(
             if _is_mixed([key.outcomes[j] for key in keys], merged[split.block])
         ]
         notes.append(
-            f"{counted(sum(small), 'record')} in parts of fewer than k = {plan.k} that rules make joined another part; "
-            "the rules are verified there, not kept by construction"
+            f"{counted(sum(small), tally.counts)} in parts of fewer than k = {plan.k} that rules make joined another "
+            "part; the rules are verified there, not kept by construction"
         )
         return merged, frozenset(given_up)
     raise DataError(
-        f"{small_parts(parting, small, plan.k)}: leave such records out (small_strata = 'suppress'), join them with "
-        f"others and see whether the rules hold ('merge'), {ways_out(parting, strategy, plan)}"
+        f"{small_parts(parting, small, plan.k, tally.counts)}: leave such records out (small_strata = 'suppress'), "
+        f"join them with others and see whether the rules hold ('merge'), {ways_out(parting, strategy, plan)}"
     )
 
 
@@ -301,17 +369,18 @@ def _numbered(homes: Sequence[tuple[int, bytes]]) -> Integers:
 
 def _merged(homes: Sequence[tuple[int, bytes]], keys: Sequence[Key], tally: Tally, k: int) -> Integers:
     """Join parts of fewer than k with the one before in their stratum, or the next: the last split tells them apart."""
-    sizes = _sizes(homes, keys, tally)
+    members = _members(homes, keys)
     number: dict[tuple[int, bytes], int] = {}
     last: tuple[int, bytes] | None = None
-    together = 0
-    for home in sorted(sizes):
-        if last is not None and last[0] == home[0] and (together < k or sizes[home] < k):
+    together: list[Key] = []
+    for home in sorted(members):
+        few = min(tally.protected(together), tally.protected(members[home])) < k
+        if last is not None and last[0] == home[0] and few:
             number[home] = number[last]
-            together += sizes[home]
+            together = [*together, *members[home]]
         else:
             number[home] = len(number)
-            together = sizes[home]
+            together = members[home]
         last = home
     return np.array([number[home] for home in homes], dtype=np.int64)
 
@@ -321,7 +390,9 @@ def _is_mixed(outcomes: Sequence[int], homes: Integers) -> bool:
     return any(found.setdefault(int(home), outcome) != outcome for home, outcome in zip(homes, outcomes, strict=True))
 
 
-def nearest_strata(sizes: Sequence[int], profiles: Matrix, k: int) -> list[int]:
+def nearest_strata(
+    sizes: Sequence[int], profiles: Matrix, k: int, units: Sequence[frozenset[int]] | None = None
+) -> list[int]:
     """Join strata below k, the smallest first, with the one whose profile is nearest, until none is left.
 
     Parameters
@@ -332,16 +403,23 @@ def nearest_strata(sizes: Sequence[int], profiles: Matrix, k: int) -> list[int]:
         For each stratum, sums over its records of what describes them.
     k
         The minimum group size.
+    units
+        The units of each stratum, or k of them, if k counts these.
     """
     left, sums = np.array(sizes, dtype=np.float64), profiles.copy()
+    counts = left if units is None else np.array([len(each) for each in units], dtype=np.float64)
+    who = [*(units or [])]
     home = np.arange(len(left))
-    while len(there := np.flatnonzero(left)) > 1 and left[there].min() < k:
-        small = there[np.argmin(left[there])]
+    while len(there := np.flatnonzero(left)) > 1 and counts[there].min() < k:
+        small = there[np.argmin(counts[there])]
         others = there[there != small]
         means = sums[others] / left[others, None]
         nearest = others[np.argmin(((means - sums[small] / left[small]) ** 2).sum(axis=1))]
         left[nearest] += left[small]
         sums[nearest] += sums[small]
         left[small] = 0
+        if who:
+            who[nearest] |= who[small]
+            counts[nearest] = len(who[nearest])
         home[home == small] = nearest
     return home.tolist()

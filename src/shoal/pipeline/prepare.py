@@ -31,9 +31,10 @@ from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, ta
 from shoal.pipeline.records import Encoder, Records, Seen
 from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
-from shoal.pipeline.sensitive import Frequencies, Sensitive, frequencies, sensitive_of
+from shoal.pipeline.sensitive import Frequencies, Sensitive, UnitPairs, frequencies, sensitive_of, values_of
 from shoal.pipeline.summary import Summary
 from shoal.pipeline.totals import combinations_of, refuse_small_domains
+from shoal.pipeline.unit_codes import unit_codes
 from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
@@ -203,7 +204,7 @@ def _looked_through(masker: BlockMasker, records: Records) -> _Seen:
         return _Seen(Tally({Key(): (masker.records, 1)}), Broken())
     used = plan.used if plan.missing == "suppress" else []
     ruled = [] if masker.edits is None else columns_of(masker.edits.rules)
-    names = list(dict.fromkeys([*used, *(plan.strata or []), *ruled]))
+    names = list(dict.fromkeys([*used, *(plan.strata or []), *ruled, *plan.roles["unit"]]))
     return records.fold(partial(_look, masker), [name for name in names if name in records.outline.names], "scan")
 
 
@@ -216,7 +217,8 @@ def _look(masker: BlockMasker, piece: pa.Table, start: int | None) -> _Seen:
     if masker.edits is not None:
         broken, breaks = masker.edits.broken(table, complete, start)
         keep = complete & ~breaks if masker.edits.exclude else complete
-    found = tally(*masker.keys(piece), keep, start)
+    units = None if masker.plan.unit is None else unit_codes(table, masker.plan.unit)
+    found = tally(*masker.keys(piece), keep, start, units, masker.plan.k or 0)
     return _Seen(found, broken, int((~complete).sum()), int((complete & ~keep).sum()))
 
 
@@ -235,6 +237,11 @@ def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[str]:
             f"only {counted(left - seen.excluded, 'record')} would be left of those that break no rule, and k = "
             f"{plan.k}; put records right{other}"
         )
+    if seen.tally.units is not None and (units := seen.tally.protected(seen.tally.keys)) < plan.k:
+        raise DataError(
+            f"only {counted(units, 'unit')} would be left of those whose records can be published, and k = {plan.k}. "
+            "Use a smaller -k."
+        )
     return [f"{counted(seen.missed, 'record')} left out, missing a value that is needed"] if seen.missed else []
 
 
@@ -248,9 +255,8 @@ def _with_parts(masker: BlockMasker, found: Tally, records: Records, summary: Su
         profiles = records.fold_rows(
             replace(everyone, scales=scales), partial(_profiles, replace(everyone, scales=scales)), "measure"
         )
-        return nearest_strata(
-            sizes, np.stack([profiles.sums[j] for j in range(len(strata))]).astype(float), masker.plan.k
-        )
+        of = np.stack([profiles.sums[j] for j in range(len(strata))]).astype(float)
+        return nearest_strata(sizes, of, masker.plan.k, found.units_of(strata))
 
     strategy = None if masker.edits is None else masker.edits.kept
     parts = parts_of(found, masker.plan, strategy, merge)
@@ -384,16 +390,27 @@ class _Ranges:
 
 
 def _sensitive(masker: BlockMasker, name: str, records: Records) -> Sensitive:
-    """Count the values of a sensitive attribute among the records that are published."""
+    """Count the values of a sensitive attribute among the records that are published, or the units that have them."""
     plan = masker.plan
     type_, levels = plan.types.get(name), plan.levels.get(name)
+    stored = records.outline.column(name).type
+    names = list(dict.fromkeys([*masker.names, name]))
 
     def look(piece: pa.Table, start: int | None) -> Frequencies:
         keep = masker.encode(piece)[:, -1] >= 0
         return frequencies(Table(piece), name, type_, levels, keep)
 
-    names = list(dict.fromkeys([*masker.names, name]))
-    return sensitive_of(records.fold(look, names, "scan"), name, records.outline.column(name).type, type_, levels)
+    def look_at_units(piece: pa.Table, start: int | None) -> UnitPairs:
+        rows, table = masker.encode(piece), Table(piece)
+        keep = rows[:, -1] >= 0
+        found = frequencies(table, name, type_, levels, keep)
+        units = masker.units(rows)
+        return UnitPairs.of(found, values_of(table, name).filter(pa.array(keep)), np.asarray(units)[keep])
+
+    if plan.unit is None:
+        return sensitive_of(records.fold(look, names, "scan"), name, stored, type_, levels)
+    pairs = records.fold(look_at_units, names, "scan")
+    return pairs.counted_in(sensitive_of(pairs.records, name, stored, type_, levels))
 
 
 def block_size(masker: BlockMasker, memory: int | None, workers: int | None = None, most: int | None = None) -> int:

@@ -17,7 +17,7 @@ from shoal.tables.dtypes import is_number
 from shoal.tables.profile import ColumnProfile
 from shoal.text import counted
 
-Role = Literal["identifier", "quasi", "confidential", "weights", "strata", "publish"]
+Role = Literal["identifier", "unit", "quasi", "confidential", "weights", "strata", "publish"]
 
 _ENOUGH = 10  # records from which on different texts say something
 _UNIQUE = 0.5  # of the records: more different values than this single them out
@@ -29,6 +29,7 @@ _LONG = 7  # digits of a number that is none of a quantity
 _RARE = 5  # records that every value has of what is published as it is
 _STRATUM = 10  # records that every stratum has
 _UNITS = 20  # different units, at least
+_SHARED = 1.2  # records of a unit on average, at least
 _DEMOGRAPHIC = (
     *("age", "sex", "place", "nationality", "education", "occupation", "family status", "family"),
     *("body", "housing"),
@@ -60,6 +61,7 @@ class Column:
     designed: bool = False
     weights: Sequence[str] = ()
     constant: Mapping[str, int] = field(default_factory=dict)
+    unit: str | None = None
 
     @property
     def different(self) -> int:
@@ -189,8 +191,17 @@ def _unit(column: Column) -> Verdict | None:
     alone = column.share > _UNIQUE and "household" not in column.meanings  # rather a quantity of the unit
     if not column.says("number") and (alone or _is_coded_place(column)):
         return None
+    if profile.name == column.unit:
+        return Verdict("unit", f"number of a unit: {words}, {_shared(column)}; k counts units")
     kind = "household" if "household" in column.meanings else "unit"
     return Verdict("identifier", f"number of a {kind}: {words}, {_shared(column)}")
+
+
+def is_repeated_unit(column: Column) -> bool:
+    """Whether several records share each number of a person, firm or the like, and none misses it."""
+    found = _unit(column)
+    repeats = column.profile.present >= _SHARED * column.different and column.different >= _UNITS
+    return found is not None and repeats and not column.profile.missing and "household" not in column.meanings
 
 
 def _shared(column: Column) -> str:

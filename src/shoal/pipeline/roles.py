@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 from shoal.errors import DataError, PlanError
 from shoal.pipeline.missing_codes import labelled_codes, missing_codes, missing_words
 from shoal.pipeline.records import Records
-from shoal.pipeline.role_rules import RULES, Column, Role, is_weight, meanings_of, type_of
+from shoal.pipeline.role_rules import RULES, Column, Role, is_repeated_unit, is_weight, meanings_of, type_of
 from shoal.plan import AttributeType, Plan
 from shoal.plan.commands import file_name, protect_command
 from shoal.tables import Table
@@ -108,14 +108,17 @@ def propose(profiles: Sequence[ColumnProfile], constant: Mapping[str, int] | Non
         Column(each, said[each.name], people, "body" in spoken, designed, constant=constant or {}) for each in profiles
     ]
     weights = [each.profile.name for each in columns if is_weight(each)]
-    return [_proposal(replace(each, weights=weights)) for each in columns]
+    units = [each for each in columns if is_repeated_unit(each)]
+    # Of a patient's number and that of a hospital, the patient's: k people are in k hospitals at most.
+    unit = max(units, key=lambda each: each.different).profile.name if units else None
+    return [_proposal(replace(each, weights=weights, unit=unit)) for each in columns]
 
 
 def _proposal(column: Column) -> Proposal:
     profile = column.profile
     verdict = next(verdict for rule in RULES if (verdict := rule(column)) is not None)
     type_, levels = type_of(column)
-    codes = (*missing_words(profile), *(missing_codes(profile) if verdict.role != "identifier" else ()))
+    codes = (*missing_words(profile), *(missing_codes(profile) if verdict.role not in ("identifier", "unit") else ()))
     warnings = [verdict.warning, profile.doubt and f"{profile.doubt.rstrip('.')}.", labelled_codes(profile)]
     return Proposal(
         profile.name,
@@ -151,6 +154,7 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
         "identifiers": having["identifier"],
         "publish": having["publish"],
         "weights": next(iter(having["weights"]), None),
+        "unit": next(iter(having["unit"]), None),
         "strata": having["strata"] or None,
         "types": {each.column: each.type for each in masked if each.guessed and not each.levels},
         "levels": {each.column: list(each.levels) for each in masked if each.levels},

@@ -1,7 +1,7 @@
 """Sensitive attributes: their values as numbers, in order where they have one, and how often each occurs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +53,8 @@ class Sensitive:
     values
         The values that occur, sorted; those of an ordinal attribute in the order of its levels.
     counts
-        How many records have each value; the last count is that of missing values, if there are any.
+        How many records, or units where they are named, have each value; the last count is that of missing values, if
+        there are any.
     ordered
         Whether values have an order, as numbers, dates and ordinal levels do, unless one is missing: missing is a
         value of its own, beside the order.
@@ -81,6 +82,34 @@ class Sensitive:
         return np.asarray(places.fill_null(len(self.values)).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class UnitPairs:
+    """How often each value occurs, and which units have it: a unit counts once for each value that it has."""
+
+    records: Frequencies
+    pairs: pa.Table  # of a value and the number of a unit, each combination once
+
+    @classmethod
+    def of(cls, records: Frequencies, values: Array, units: Integers) -> "UnitPairs":
+        """Look at some records."""
+        return cls(records, _distinct(pa.table({"value": values, "unit": pa.array(units)})))
+
+    def __add__(self, other: "UnitPairs") -> "UnitPairs":
+        both = pa.concat_tables([self.pairs, other.pairs.cast(self.pairs.schema)])
+        return UnitPairs(self.records + other.records, _distinct(both))
+
+    def counted_in(self, sensitive: Sensitive) -> Sensitive:
+        """Return a sensitive attribute whose counts are of units."""
+        values = self.pairs.column("value").combine_chunks().cast(sensitive.values.type)
+        places = pc.index_in(values, value_set=sensitive.values).fill_null(len(sensitive.values))
+        counts = np.bincount(places.to_numpy(zero_copy_only=False), minlength=len(sensitive.counts))
+        return replace(sensitive, counts=counts.astype(np.int64))
+
+
+def _distinct(pairs: pa.Table) -> pa.Table:
+    return pairs.group_by(pairs.column_names, use_threads=False).aggregate([])
+
+
 def _column(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     if not has_categories(inner(column.type)):
@@ -88,6 +117,11 @@ def _column(table: Table, name: str) -> Array:
             f"column '{name}' is of type {column.type}; a confidential attribute must be text, numbers or dates"
         )
     return column
+
+
+def values_of(table: Table, name: str) -> Array:
+    """Return the values of a sensitive attribute such that equal ones are equal."""
+    return plain_values(_column(table, name))
 
 
 def frequencies(

@@ -72,7 +72,8 @@ def _options(plan: Plan, proposals: Sequence[Proposal]) -> dict[str, Any]:
     for each in proposals:
         found.setdefault(_field(plan, each), []).append(each.column)
     options: dict[str, Any] = {
-        field: names[0] if field == "weights" else [*plan.roles[field], *names] for field, names in found.items()
+        field: names[0] if field in ("weights", "unit") else [*plan.roles[field], *names]
+        for field, names in found.items()
     }
     masked = [each for each in proposals if each.role == "quasi"]
     if plan.given_blocks and masked:
@@ -89,9 +90,12 @@ def _options(plan: Plan, proposals: Sequence[Proposal]) -> dict[str, Any]:
 def _field(plan: Plan, proposal: Proposal) -> str:
     """Return the field of the plan for a proposed role; what the method cannot use is dropped."""
     unused = plan.draws or plan.method == "mic1d"
-    if proposal.role == "identifier" or (proposal.role in ("weights", "strata") and unused):
+    if proposal.role == "identifier" or (proposal.role in ("weights", "strata", "unit") and unused):
         return "identifiers"
-    return "identifiers" if proposal.role == "weights" and plan.weights is not None else proposal.role
+    taken = (proposal.role == "weights" and plan.weights is not None) or (
+        proposal.role == "unit" and (plan.unit is not None or (plan.scale is not None and plan.scale.seams))
+    )
+    return "identifiers" if taken else proposal.role
 
 
 def _type(proposal: Proposal) -> str:

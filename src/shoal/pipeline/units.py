@@ -152,6 +152,39 @@ def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[str]:
             )
 
 
+def not_one_to_one(database: Database) -> Iterator[str]:
+    """Yield a sentence if pseudonyms, p0, are not one for each unit, i0."""
+    counts = [f"SELECT DISTINCT {columns} FROM pairs" for columns in ("i0", "p0", "i0, p0")]  # noqa: S608
+    found = [int(database.rows(f"SELECT count(*) FROM ({each}) AS d")[0][0]) for each in counts]  # noqa: S608
+    if len({*found}) > 1:
+        yield "pseudonyms do not tell the same units apart as the original. Run it again, with new random numbers"
+
+
+def trails_of(database: Database, unit: str, keys: Sequence[str], k: int) -> Finding:
+    """Count the units whose trail, the groups that their pseudonym links, is that of fewer than k units.
+
+    Each record hides among k units, but who knows several records of one unit can look for the pseudonym that has all
+    of them.
+    """
+    one = f"SELECT DISTINCT {unit} AS unit, {database.hash}({', '.join(keys)}) AS h FROM pairs"  # noqa: S608
+    trail = f"SELECT count(*) AS n, sum(CAST(h AS DECIMAL(38, 0))) AS h FROM ({one}) AS o GROUP BY unit"  # noqa: S608
+    shared = f"SELECT n, count(*) AS units FROM ({trail}) AS t GROUP BY n, h"  # noqa: S608
+    few = f"sum(CASE WHEN units < {k} THEN units ELSE 0 END)"
+    [row] = database.rows(f"SELECT sum(units), {few}, max(n) FROM ({shared}) AS s")  # noqa: S608 - no outside text
+    units, below, longest = (int(each or 0) for each in row)
+    return {"units": units, "below_k": below, "longest": longest}
+
+
+def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
+    """Yield what the whole file's risk says of pseudonyms."""
+    if trails is not None and trails["below_k"]:
+        text = (
+            f"Pseudonyms link the records of a unit: {trails['below_k']:,} of {counted(trails['units'], 'unit')} have "
+            f"a set of groups that fewer than {k} units share. Use --unit-as drop unless users need the links."
+        )
+        yield {"records": trails["below_k"], "columns": [], "text": text}
+
+
 def on_units(units: Sequence[Finding], k: int) -> Iterator[Finding]:
     """Yield what the whole file's risk says of groups with fewer than k units."""
     several = len({tuple(each["attributes"]) for each in units}) > 1

@@ -22,7 +22,7 @@ from shoal.pipeline.counting import Database, Sizes, countable, countable_column
 from shoal.pipeline.dominance import dominance_failures, dominance_rules, dominated_cells
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.totals import numbers_of, wrong_totals
-from shoal.pipeline.units import Groups, Unit, too_few_units, units_in_groups
+from shoal.pipeline.units import Groups, Unit, not_one_to_one, too_few_units, trails_of, units_in_groups
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -124,7 +124,18 @@ class Promise:
             {each.name: f"x{j}" for j, each in enumerate(self.attributes)},
             self.unchanged,
             frozenset(each.name for each in self.attributes if each.type in CATEGORIES),
+            unit=self.unit,
         )
+
+    @property
+    def unit(self) -> str | None:
+        """The column of `pairs` that has the unit of which every group has k; None if k counts records."""
+        return None if self.plan.unit is None else "i0"
+
+    @property
+    def counts(self) -> str:
+        """What k counts, as an aggregate."""
+        return "count(*)" if self.unit is None else f"count(DISTINCT {self.unit})"
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,9 @@ class Verified:
         The same for all quasi-identifiers and strata together; None where there are no strata.
     apart
         The same for each attribute block without strata.
+    before
+        The same for the original quasi-identifiers of published records, where units are counted. Then `together`,
+        `strata` and `apart` count units too, and `blocks` records.
     file
         The risk of the whole file: see `shoal.pipeline.whole_file.file_risk`.
     diversity, closeness
@@ -154,6 +168,7 @@ class Verified:
     together: Sizes | None = None
     strata: Sizes | None = None
     apart: list[Sizes] = field(default_factory=list)
+    before: Sizes | None = None
     file: dict[str, Any] = field(default_factory=dict)
     diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
@@ -198,6 +213,8 @@ class Pairs:
             if each.number:
                 columns[f"n{i}"] = as_number(published.column(each.name))
         columns |= {f"i{i}": countable_column(original, each.name) for i, each in enumerate(promise.units)}
+        if plan.pseudonym is not None:
+            columns["p0"] = published.column(plan.pseudonym)
         if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
@@ -254,6 +271,8 @@ def verify(
     found = _counts(database, promise, blocks)
     units = _units(database, promise)
     failures += too_few_units(units, promise.plan)
+    if promise.plan.pseudonym is not None:
+        failures += not_one_to_one(database)
     diversity, closeness = _diversity(database, promise, failures)
     dominance = _dominance(database, promise)
     failures += dominance_failures(dominance)
@@ -266,7 +285,11 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    file = file_risk(database, columns, known, units, determined)
+    trails = None
+    if promise.plan.pseudonym is not None and promise.unit is not None:
+        keys = [*columns.masked.values(), *(promise.key(each.name) for each in promise.unchanged if each.key)]
+        trails = trails_of(database, promise.unit, keys, promise.plan.k)
+    file = file_risk(database, columns, known, units, determined, trails)
     refuse_given_away(file, promise.plan)
     return replace(found, diversity=diversity, closeness=closeness, dominance=dominance, file=file)
 
@@ -333,11 +356,14 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         lambda count: f"column '{name}' publishes {counted(count, 'value')} {where}",
     )
     if plan.missing == "group" and slack != np.inf:
+        known, of = f"there{j}", []
+        if promise.unit is not None:
+            known, of = f"units{j}", [f"count(DISTINCT CASE WHEN x{j} IS NOT NULL THEN {promise.unit} END) AS units{j}"]
         yield _Check(
-            [],
-            f"y{j} IS NOT NULL AND there{j} < {plan.k}",
+            of,
+            f"y{j} IS NOT NULL AND {known} < {plan.k}",
             lambda count: (
-                f"column '{name}' publishes {counted(count, 'value')} computed from fewer than {plan.k} records"
+                f"column '{name}' publishes {counted(count, 'value')} computed from fewer than {plan.k} {plan.counts}s"
             ),
         )
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
@@ -418,17 +444,24 @@ def _counts(database: Database, promise: Promise, blocks: list[Sizes]) -> Verifi
         return Verified(blocks)
     keys = [promise.key(name) for name in plan.masked]
     strata = [promise.key(name) for name in plan.strata or []]
-    one = len(blocks) == 1
-    together = blocks[0] if one and not promise.strata else sizes_of(database, keys)
+    one, by_units = len(blocks) == 1, promise.unit is not None
+
+    def sizes(keys: Sequence[str]) -> Sizes:
+        return sizes_of(database, keys, promise.counts)
+
+    together = blocks[0] if one and not promise.strata and not by_units else sizes(keys)
     with_strata = None
     if strata:
-        with_strata = blocks[0] if one and promise.strata else sizes_of(database, [*keys, *strata])
+        with_strata = blocks[0] if one and promise.strata and not by_units else sizes([*keys, *strata])
     apart = []
     if plan.given_blocks and promise.blocks:
         apart = blocks
-        if promise.strata:
-            apart = [sizes_of(database, [promise.key(name) for name in block]) for block in promise.blocks]
-    return Verified(blocks, together, with_strata, apart)
+        if promise.strata or by_units:
+            apart = [sizes([promise.key(name) for name in block]) for block in promise.blocks]
+    before = None
+    if by_units:
+        before = sizes([f"x{promise.place(name)}" for name in plan.masked])
+    return Verified(blocks, together, with_strata, apart, before=before)
 
 
 def _diversity(
@@ -440,7 +473,10 @@ def _diversity(
     closeness: dict[str, float] = {}
     names = [name for block in promise.blocks for name in block]
     for i, each in enumerate(promise.sensitive):
-        query = f"SELECT {database.collect}(q{i}) AS q FROM pairs GROUP BY {_keys(promise, names)}"  # noqa: S608
+        keys, source = _keys(promise, names), "pairs"
+        if promise.unit is not None:  # which counts once for each value that it has in a group
+            source = f"(SELECT DISTINCT {keys}, {promise.unit}, q{i} FROM pairs) AS d"  # noqa: S608
+        query = f"SELECT {database.collect}(q{i}) AS q FROM {source} GROUP BY {keys}"  # noqa: S608
         least, worst = dict.fromkeys(FORMS, math.inf), 0.0
         for batch in database.each(query):
             column: Any = batch.column(0)

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.kernels.l_diversity import DOMINANT
-from shoal.pipeline.counting import Database, Sizes, exposure_of, sizes_of_each
+from shoal.pipeline.counting import Database, Sizes, Spread, exposure_of, spreads_of_each
 from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
-from shoal.pipeline.units import on_units
+from shoal.pipeline.units import on_trails, on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -75,6 +75,12 @@ class Columns:
     unchanged: Sequence[Unchanged]
     nominal: frozenset[str] = frozenset()
     described: str = "columns released unchanged"  # where the original is not known, they may not be
+    unit: str | None = None  # the expression of the unit that k counts; None if it counts records
+
+    @property
+    def counts(self) -> str:
+        """What k counts."""
+        return "record" if self.unit is None else "unit"
 
 
 def unchanged_columns(
@@ -119,6 +125,7 @@ def file_risk(
     counted_already: Sizes | None = None,
     units: Sequence[Finding] = (),
     determined: Sequence[Finding] | None = None,
+    trails: Finding | None = None,
 ) -> Finding:
     """Measure what the whole file gives a stranger.
 
@@ -134,6 +141,8 @@ def file_risk(
         What is known of the units in groups: see `shoal.pipeline.units.units_in_groups`.
     determined
         What is known of masked attributes that follow from unchanged columns; looked for if left out.
+    trails
+        What pseudonyms give away: see `shoal.pipeline.units.trails_of`.
 
     Returns
     -------
@@ -141,7 +150,8 @@ def file_risk(
         For each column that is released ``unchanged``, and for the sets of columns ``together`` (all unchanged ones
         that a stranger may know), ``with_masked`` (these and the masked ones) and ``everything`` (all published
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
-        ``distinct``, the share of distinct combinations; ``determined``, masked attributes that follow from unchanged
+        ``distinct``, the share of distinct combinations. If there is a unit (``counts``), classes are measured in units,
+        and ``alone`` are the records in classes of one unit; ``determined``, masked attributes that follow from unchanged
         columns; ``recovered``, those of them whose original values stand for the masked ones in ``with_masked`` and
         ``everything``, being known of most records; ``units``, as given; ``groups``, the number of groups by what a
         stranger may know as it is published; ``shared``, for each sensitive column those of them in which ``all`` known
@@ -151,7 +161,11 @@ def file_risk(
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
-    records = _records(counted_already) if counted_already else int(database.rows("SELECT count(*) FROM pairs")[0][0])
+    records = (
+        _records(counted_already)
+        if counted_already and columns.unit is None
+        else int(database.rows("SELECT count(*) FROM pairs")[0][0])
+    )
     if determined is None:
         determined = [*determined_columns(database, columns, records)] if at and columns.originals else []
     recovered = {each["column"] for each in determined if each["how"] in COMPUTED and 2 * each["records"] > records}
@@ -167,18 +181,20 @@ def file_risk(
     asked = [*([expression] for expression in at.values()), *(list(names.values()) for names in sets.values())]
     asked += [keys] if keys else []
     known = {} if counted_already is None else {frozenset(columns.masked.values()): counted_already}
-    sizes = sizes_of_each(database, asked, known)
+    sizes = spreads_of_each(database, asked, known, columns.unit)
     each = zip(columns.unchanged, sizes, strict=False)
     found: Finding = {
         "k": columns.k,
-        "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns.k)} for column, counts in each},
+        **({} if columns.unit is None else {"counts": "units"}),
+        "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns)} for column, counts in each},
     }
     for (what, names), counts in zip(sets.items(), sizes[len(at) :], strict=False):
-        found[what] = {"columns": list(names), **_exposed(counts, columns.k)}
+        found[what] = {"columns": list(names), **_exposed(counts, columns)}
     found["determined"], found["recovered"] = [*determined], [name for name in changed if name in recovered]
     found["sampled"] = bool(found["determined"] or columns.originals) and records > SAMPLED
     found["units"] = [*units]
-    found["groups"] = sum(sizes[-1].values()) if keys else 0
+    found |= {} if trails is None else {"trails": trails}
+    found["groups"] = sum(sizes[-1].sizes.values()) if keys else 0
     sensitive = [name for name in at if name not in key and keys]
     found["shared"] = {name: _shared(database, keys, at[name]) for name in sensitive}
     findings = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
@@ -201,10 +217,12 @@ def refuse_given_away(found: Finding, plan: Plan) -> None:
         raise DataError(*problems)
 
 
-def _exposed(sizes: Sizes, k: int) -> dict[str, Any]:
+def _exposed(spread: Spread, columns: Columns) -> dict[str, Any]:
     """Describe how well records hide in some columns."""
-    below = sum(size * count for size, count in sizes.items() if size < k)
-    return {**exposure_of(sizes), "below_k": below, "distinct": sum(sizes.values()) / _records(sizes)}
+    below = sum(records for size, records in spread.records.items() if size < columns.k)
+    distinct = sum(spread.sizes.values()) / sum(spread.records.values())
+    alone = {} if columns.unit is None else {"alone": spread.records.get(1, 0)}
+    return {**exposure_of(spread.sizes), **alone, "below_k": below, "distinct": distinct}
 
 
 def _records(sizes: Sizes) -> int:
@@ -243,10 +261,8 @@ def _headline(found: Finding, columns: Columns) -> Finding:
     whole = found.get("everything")
     if whole is None or whole["uniques"]:
         return {"safe": False, **_on_sensitive(found, columns)}
-    text = (
-        "Safe over all published columns: every record shares its values with at least "
-        f"{counted(whole['smallest'] - 1, 'other')}."
-    )
+    others = counted(whole["smallest"] - 1, "other" if columns.unit is None else "other unit")
+    text = f"Safe over all published columns: every record shares its values with at least {others}."
     return {"severity": "note", "safe": True, "records": 0, "columns": [], "text": text}
 
 
@@ -260,6 +276,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
         text = f"{what} Drop {'it' if len(names) == 1 else 'them'} with --identifiers {','.join(names)}."
         yield {"records": number, "columns": names, "text": text}
     yield from on_units(found["units"], columns.k)
+    yield from on_trails(found.get("trails"), columns.k)
     for each in found["determined"]:
         if each["records"]:
             yield {"records": each["records"], "columns": each["by"], "text": on_determined(each, records)}
@@ -267,9 +284,12 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     worst = found.get("with_masked")
     if worst is None or not worst["below_k"]:
         return
-    number = worst["uniques"] or worst["below_k"]
-    what = "unique in" if worst["uniques"] else f"in equivalence classes of fewer than k = {columns.k} records by"
-    names, where = _blamed(found, columns, "uniques" if worst["uniques"] else "below_k", number)
+    alone = "uniques" if columns.unit is None else "alone"
+    number = worst[alone] or worst["below_k"]
+    what = f"in equivalence classes of fewer than k = {columns.k} {columns.counts}s by"
+    if worst[alone]:
+        what = "unique in" if columns.unit is None else "those of one unit alone by"
+    names, where = _blamed(found, columns, alone if worst[alone] else "below_k", number)
     text = f"{number:,} of {records:,} records are {what} {where}."
     yield {"records": number, "columns": names, "text": text}
 
@@ -293,7 +313,7 @@ def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tupl
     masked = ", together with the masked ones" if found["together"][measure] < number else ""
     alone = worst_first(rows)
     if alone:
-        word = "unique" if measure == "uniques" else f"below k = {columns.k}"
+        word = f"below k = {columns.k}" if measure == "below_k" else "unique"
         named = [
             f"'{name}' ({rows[name][measure]:,} {word} by itself)" if rows[name][measure] else f"'{name}'"
             for name in alone[:_NAMED]
@@ -307,7 +327,7 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
     """Explain that only sensitive columns, which a stranger is presumed not to know, single records out."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] == "confidential"}
     names = worst_first(rows)
-    others = counted(columns.k - 1, "other")
+    others = counted(columns.k - 1, "other") if columns.unit is None else counted(columns.k - 1, "other unit")
     promised = f"Every record has at least {others} like it in the columns that a stranger may know."
     if "with_masked" not in found:
         promised = "No column that a stranger may know is released."

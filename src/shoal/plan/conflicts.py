@@ -74,7 +74,7 @@ _WITHOUT_UNITS = {
 def _units(plan: "Plan") -> Iterator[Problem]:
     """Units, of which every group has at least k."""
     if plan.unit is None:
-        if plan.unit_as != "drop":
+        if plan.unit_as is not None:
             yield "unit_as", "does not apply without units. Name their attribute with --unit."
         return
     method = "insensitive" if plan.epsilon is not None else plan.method

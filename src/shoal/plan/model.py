@@ -230,10 +230,11 @@ class Plan(BaseModel):
         public=True,
         title="Unit",
     )
-    unit_as: Literal["drop", "pseudonym"] = option(
-        "drop",
+    unit_as: Literal["drop", "pseudonym"] | None = option(
+        None,
         "roles",
-        "with `unit`: leave the attribute out (`drop`), or give every unit a new random number (`pseudonym`)",
+        "with `unit`: leave the attribute out (`drop`, if left out), or give every unit a new random number "
+        "(`pseudonym`)",
         public=True,
     )
     publish: NamesOrRest = option(
@@ -626,7 +627,7 @@ class Plan(BaseModel):
     @property
     def dropped(self) -> list[str]:
         """The columns that are not published."""
-        return [*self.identifiers, *([self.unit] if self.unit is not None and self.unit_as == "drop" else [])]
+        return [*self.identifiers, *([self.unit] if self.unit is not None and self.pseudonym is None else [])]
 
     @property
     def pseudonym(self) -> str | None:

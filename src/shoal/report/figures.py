@@ -123,6 +123,8 @@ def treatments(release: "Release") -> list[dict[str, str]]:
 
 
 def _treatment(name: str, plan: Plan) -> tuple[str, str]:
+    if name == plan.unit:
+        return "unit", "dropped" if plan.pseudonym is None else "a random number for each"
     if name in plan.dropped:
         return "identifier", "dropped"
     if name in plan.masked:

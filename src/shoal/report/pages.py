@@ -109,7 +109,7 @@ def _release_figures(release: "Release", summary: dict[str, Any]) -> dict[str, A
         "plan": release.plan,
         "summary": summary,
         "verdict": wording.verdict(release.plan, summary),
-        "risk_rows": wording.RISK_ROWS,
+        "risk_rows": wording.risk_rows(release.plan),
         "loss_words": wording.LOSS_WORDS,
         "sizes": [_drawn(sizes_chart(sizes, title)) for title, sizes in group_sizes(release)],
     }

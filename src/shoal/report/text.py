@@ -4,7 +4,7 @@ from typing import Any
 
 from shoal.partitioning.methods import choose
 from shoal.plan import Plan
-from shoal.text import RISKS, counted
+from shoal.text import RISKS, UNIT_RISKS, counted
 
 Summary = dict[str, Any]
 
@@ -14,7 +14,19 @@ _RISK_WORDS = {
     "real_k": "Records that share their values; higher is safer.",
     "reidentification": "By an intruder who knows all these values of a person as published: 100 / k'; lower is safer.",
 }
-RISK_ROWS = {name: (said[0].upper() + said[1:], _RISK_WORDS[name]) for name, said in RISKS.items()}
+_UNIT_WORDS = {
+    **_RISK_WORDS,
+    "uniques": "All their records are of one person or firm; lower is safer.",
+    "real_k": "Different units that share their values; higher is safer.",
+}
+
+
+def risk_rows(plan: Plan) -> dict[str, tuple[str, str]]:
+    """Return the figures of a risk, each with what it says; where k counts units, in units."""
+    figures, words = (RISKS, _RISK_WORDS) if plan.unit is None else (UNIT_RISKS, _UNIT_WORDS)
+    return {name: (said[0].upper() + said[1:], words[name]) for name, said in figures.items()}
+
+
 LOSS_WORDS = {
     "IL": "SSE / SST, the squared differences to the original over those to the mean: 0 % changes nothing, at 100 % "
     "every record publishes the mean; lower is better.",
@@ -46,9 +58,10 @@ def verdict(plan: Plan, summary: Summary) -> str:
     if plan.draws:
         return _hybrid_verdict(plan, summary, records)
     after = summary["risk"]["after"]
-    sizes = f"{counted(after['groups'], 'group')} of {_from_to(after['smallest'], after['largest'])}"
+    units = "" if plan.unit is None else " units"
+    sizes = f"{counted(after['groups'], 'group')} of {_from_to(after['smallest'], after['largest'])}{units}"
     what = "the masked attribute" if len(plan.masked) == 1 else f"the {len(plan.masked)} masked attributes"
-    held = f"k = {plan.k:,} holds for {what}: {records} are published in {sizes}"
+    held = f"k = {plan.k:,}{units} holds for {what}: {records} are published in {sizes}"
     if plan.epsilon is not None:
         return f"{held}, with differential privacy of epsilon = {plan.epsilon:g}."
     il = summary["loss"]["IL"]

@@ -91,6 +91,7 @@ class FilePairs:
         if self.promise.edits is not None:
             looked_at |= {*columns_of(self.promise.edits.rules)}
         known = {name: self.source.schema.field(name).type for name in self._names if name in looked_at}
+        known |= {name: pa.int64() for name in [self.promise.plan.pseudonym] if name is not None}
         types = {name: stored_type("csv", type_) for name, type_ in {**known, **self.masker.types}.items()}
         return replace(source, types={name: type_ for name, type_ in types.items() if not is_text(type_)})  # type: ignore[type-var]
 
@@ -140,7 +141,7 @@ class FilePairs:
         return_free_memory()
         self.changed, pairs = {}, Pairs(self.promise)
         changed = {attribute.name for attribute in self.promise.attributes} | {self.promise.plan.pseudonym}
-        unchanged = {each.name for each in self.promise.unchanged}
+        unchanged = {each.name for each in self.promise.unchanged} | {self.promise.plan.pseudonym}
         looked_at = [name for name in self._names if name in self._compared() | unchanged]
         originally = [name for name in self.source.schema.names if name in self._compared()]
         in_use = InUse()

@@ -35,7 +35,7 @@ class SparkPairs:
         keys += [_number(at[each.name], kinds[each.name]).alias(f"n{i}") for i, each in enumerate(left) if each.number]
         if plan.weights is not None:
             keys.append(at[plan.weights].cast("double").alias("w"))
-        own = [name for name in masked.columns if re.fullmatch(r"[xyqebi]\d+", name)]
+        own = [name for name in masked.columns if re.fullmatch(r"[xyqebip]\d+", name)]
         # NaN is what a missing number is in a row
         pairs = [
             F.when(F.isnan(name), None).otherwise(F.col(name)).alias(name) if name[0] in "xy" else F.col(name)
