@@ -636,3 +636,12 @@ def _ordered(one, sign, two, levels, written) -> bool:
     if isinstance(one, str):
         one, two = levels.index(one), levels.index(two)
     return {"<": one < two, "<=": one <= two, ">": one > two, ">=": one >= two}[sign]
+
+
+def varying_within(records: list[dict], household: str) -> dict[str, int]:
+    """In how many households members differ in each attribute."""
+    homes: dict = {}
+    for record in records:
+        homes.setdefault(record[household], []).append(record)
+    names = [name for name in records[0] if name != household]
+    return {name: sum(len({member[name] for member in home}) > 1 for home in homes.values()) for name in names}

@@ -20,7 +20,8 @@ from shoal.parallel import Progress, quiet
 from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
-from shoal.pipeline.notes import on_blocks, on_change, on_one_group, on_repair
+from shoal.pipeline.mask_households import with_masked_households
+from shoal.pipeline.notes import on_blocks, on_change, on_households, on_one_group, on_repair
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
@@ -94,6 +95,7 @@ def protect(
         prepared = prepare(resolved, records)  # what a block must know of the whole: scales, strata, rules
         masker, sized = with_block_size(prepared.masker, records)  # where it is left to the data
         masker = with_blocks(masker, records, records.block_size(masker))
+        masker = with_masked_households(masker, prepared, records, records.block_size)
         published = records.map_blocks(masker, prepared)  # partition, aggregate, repair
         verified = published.verify()  # counted on what will be written, by SQL that knows nothing of masking
         return release_of(records, resolved, prepared, published, verified, sized)
@@ -120,6 +122,7 @@ def release_of(
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),
+                *on_households(published.plan, verified.composed),
                 *resolved.notes,
                 *records.notes,
                 *prepared.notes,
@@ -269,6 +272,8 @@ class Release:
         if self.verified.apart:
             pairs = zip(self.plan.given_blocks, self.verified.apart, strict=True)
             risk["blocks"] = [{"attributes": block, **exposure_of(sizes)} for block, sizes in pairs]
+        if self.verified.households is not None:
+            risk["households"] = exposure_of(self.verified.households)
         if self.verified.strata is not None:
             risk["strata"] = exposure_of(self.verified.strata)
         return risk
@@ -290,13 +295,14 @@ class Release:
         What it says of ``hybrid`` data was computed from the original records, and is for their keeper alone. With
         epsilon, all of it may be published, and there is no ``loss``.
         """
-        hybrid = self.published.hybrid()
+        hybrid, households = self.published.hybrid(), self.published.masker.households
         return {
             "records": self.records,
             "suppressed": self.suppressed,
             "plan": self.plan.options(),
             **({} if self.plan.epsilon is not None else {"loss": self.loss()}),
             "risk": self.risk(),
+            **({} if households is None else {"households": households.summary()}),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),
             **({} if self.certificate is None else {"certificate": self.certificate.summary()}),

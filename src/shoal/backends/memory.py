@@ -1,6 +1,6 @@
 """Records in memory: the backend with one piece."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
@@ -160,6 +160,8 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
         slack, own, misread = np.maximum(slack, each.slack), own + each.own, misread + each.misread
     if masker.plan.method == "ms":
         labels[:] = 0  # it forms no groups
+    if masker.households is not None:  # whose groups lie in several blocks
+        labels[:, 0] = masker.households.groups(rows[:, masker.household_at])
     partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
     cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
     shown = [each.hybrid for each in found if each.hybrid is not None]
@@ -333,8 +335,9 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         return _mic1d(records, masker, prepared)
     masked = mask_in_memory(records, masker, keep_best=records.keep_best)
     rescaled = _rescaled(masker, masked, prepared)
-    columns = masker.decode(masked.published, rescaled)
     original = _only(records.outline, masked.keep)
+    columns = masker.decode(masked.published, rescaled)
+    pseudonyms = masker.pseudonyms(original)
     slack = dict(zip(plan.changed, masked.slack.tolist(), strict=True))
     promise = promise_of(masker, prepared, records.outline, rescaled, slack)
     certificate: Certificate | None = None
@@ -343,7 +346,9 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
     masker = masker.without_secret()
     if plan.bound and masked.blocking is None:
         certificate, proof = certified(masker, masked.rows, masked.partitions, records.progress, keep=records.keep_best)
-    published = _published(records, masker, original, masked.rows, columns, masked.partitions, promise, proof)
+    published = _published(
+        records, masker, original, masked.rows, columns, masked.partitions, promise, proof, pseudonyms
+    )
     return replace(
         published,
         notes=[*made, *published.notes],
@@ -364,8 +369,9 @@ def _published(
     partitions: list[Labels],
     promise: Promise,
     also: Sequence[str] = (),
+    pseudonyms: Mapping[str, Array] | None = None,
 ) -> MemoryPublished:
-    released = original.publish(columns, drop=masker.plan.identifiers)
+    released = original.publish({**columns, **(pseudonyms or {})}, drop=masker.plan.dropped)
     codes = masker.as_read(columns)
     at = [masker.plan.used.index(attribute.name) for attribute in masker.changed]
     losses = Losses(masker.changed, masker.scales)
@@ -459,7 +465,7 @@ def verify_in_memory(
 
 
 def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:
-    identifiers = promise.plan.identifiers
+    identifiers = promise.plan.dropped
     for name in identifiers:
         if name in published.names:
             yield f"the identifier '{name}' is still there"
@@ -470,7 +476,7 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
-    changed = {attribute.name for attribute in promise.attributes}
+    changed = {attribute.name for attribute in promise.attributes} | {promise.plan.pseudonym}
     for name in published.names:
         if name not in changed and not published.same_column(original, name):
             yield f"column '{name}' was to stay as it is, and has changed"

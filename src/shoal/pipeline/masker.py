@@ -22,6 +22,7 @@ from shoal.partitioning.diversity import Limits, Secret
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
+from shoal.pipeline.households import Households
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
 from shoal.pipeline.sensitive import Sensitive
@@ -113,6 +114,8 @@ class BlockMasker:
         see `to_seams`. 0 where groups are not formed yet.
     known
         The partitions that were found for other k of the same table; None if it is masked once.
+    households
+        What members of households share; None if records have none. Their number stands after the sensitive values.
     """
 
     plan: ResolvedPlan
@@ -129,6 +132,7 @@ class BlockMasker:
     hybrid: "Hybrid | None" = None
     beside: int = 0
     known: KnownPartitions | None = None
+    households: Households | None = None
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data."""
@@ -165,7 +169,7 @@ class BlockMasker:
         """The columns that it looks at."""
         plan = self.plan
         names = [*plan.used, *(plan.strata or []), *(each.name for each in self.sensitive)]
-        names += [] if plan.weights is None else [plan.weights]
+        names += [*plan.roles["weights"], *plan.roles["household"]]
         if self.edits is not None:
             names += columns_of(self.edits.rules)
         return list(dict.fromkeys([*names, *self.seam_names]))
@@ -178,7 +182,12 @@ class BlockMasker:
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive) + self.beside + 1
+        return self.household_at + (self.households is not None) + self.beside + 1
+
+    @property
+    def household_at(self) -> int:
+        """Where the number of its household stands in a row, if there are households."""
+        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive)
 
     def encode(self, piece: pa.Table) -> Matrix:
         """Turn records into rows of numbers."""
@@ -187,6 +196,7 @@ class BlockMasker:
         if self.plan.weights is not None:
             columns.append(to_floats(without_declared(table, self.plan.weights), self.plan.weights, self.decimal))
         columns += [each.codes(table).astype(np.float64) for each in self.sensitive]
+        columns += [] if self.households is None else [self.households.numbers(table)]
         columns += [one_chunk(piece.column(name)).to_numpy(zero_copy_only=False) for name in self.seam_names]
         columns.append(self._part_of(piece, columns[: len(self.attributes)]).astype(np.float64))
         return np.column_stack(columns)
@@ -371,7 +381,8 @@ class BlockMasker:
                 share=len(home) / total,
                 known=self.known,
             )
-            for block, homes in zip(self.columns, self.homes(rows), strict=True)
+            for place, (block, homes) in enumerate(zip(self.columns, self.homes(rows), strict=True))
+            if place or self.households is None  # households are in groups already
             for home in homes
         ]
 
@@ -389,6 +400,9 @@ class BlockMasker:
         if self.beside:
             return self._across_seams(rows)
         for block, homes in enumerate(self.homes(rows)):
+            if self.households is not None and not block:
+                labels[:, 0] = self.households.groups(rows[:, self.household_at])
+                continue
             formed = 0
             for home in homes:
                 found = next(results)
@@ -402,10 +416,16 @@ class BlockMasker:
         """Return the survey weights of some rows; None if none are named."""
         return None if self.plan.weights is None else rows[:, len(self.attributes)]
 
+    def pseudonyms(self, table: Table) -> dict[str, Array]:
+        """Return the column of random numbers that stand for the households of some records, if they get any."""
+        return {} if self.households is None else self.households.replaced(table)
+
     def publish(self, rows: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.float64], tuple[int, int]]:
         """Aggregate and repair: what groups publish, how far outside their ranges, and two counts of `MaskedBlock`."""
         attributes, partitions = self.of(rows), list(labels.T)
-        values = representatives(attributes, partial(self.space, rows), partitions, self.plan, self.weights(rows))
+        known = {} if self.households is None else self.households.known(rows[:, self.household_at])
+        space = partial(self.space, rows)
+        values = representatives(attributes, space, partitions, self.plan, self.weights(rows), known)
         slack = np.zeros(len(attributes))
         if self.edits is None:
             return np.column_stack(values), slack, (0, 0)

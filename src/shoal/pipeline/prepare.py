@@ -121,6 +121,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.partitioned))
     decimal = records.outline.decimal
     masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=decimal, hybrid=hybrid)
+    masker = replace(masker, households=resolved.households)
     if resolved.strategy is not None and resolved.summary.edits is not None:
         edits = edits_of(resolved.strategy, resolved.summary.edits, resolved.levels, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)

@@ -72,7 +72,8 @@ def _options(plan: Plan, proposals: Sequence[Proposal]) -> dict[str, Any]:
     for each in proposals:
         found.setdefault(_field(plan, each), []).append(each.column)
     options: dict[str, Any] = {
-        field: names[0] if field == "weights" else [*plan.roles[field], *names] for field, names in found.items()
+        field: names[0] if field in ("weights", "household") else [*plan.roles[field], *names]
+        for field, names in found.items()
     }
     masked = [each for each in proposals if each.role == "quasi"]
     if plan.given_blocks and masked:
@@ -127,7 +128,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
             raise
         told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"
         raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}")]) from None
-    if {*table.names} <= {*plan.identifiers}:
+    if {*table.names} <= {*plan.dropped}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
         )

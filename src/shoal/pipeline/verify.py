@@ -19,8 +19,10 @@ from shoal.errors import CheckFailed
 from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
+from shoal.pipeline.households import numbers_in
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.units import Groups, Unit, units_in_groups
+from shoal.pipeline.verify_households import by_composition, inconstant, not_one_to_one, one_each
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -106,6 +108,11 @@ class Promise:
         """Return the place of a changed attribute among all."""
         return next(j for j, attribute in enumerate(self.attributes) if attribute.name == name)
 
+    def parts(self, name: str) -> list[str]:
+        """Return the columns of `pairs` that have a changed attribute as it was and as it is published."""
+        j = self.place(name)
+        return [f"k{j}", f"x{j}", *([] if self.is_key(self.attributes[j]) else [f"y{j}"])]
+
     def key(self, name: str) -> str:
         """Return the column of `pairs` that has what is published of an attribute."""
         at = {each.name: f"u{i}" for i, each in enumerate(self.unchanged)}
@@ -144,6 +151,10 @@ class Verified:
     diversity, closeness
         For each sensitive attribute, the worst group's diversity in each form of `shoal.measures.l_diversity`, and how
         far the distribution of the worst group is off.
+    households
+        How many combinations of household attributes occur in how many households; None where there are none.
+    composed
+        With pseudonyms, how many households fewer than k equal in their attributes and size, and how many there are.
     """
 
     blocks: list[Sizes]
@@ -153,6 +164,8 @@ class Verified:
     file: dict[str, Any] = field(default_factory=dict)
     diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
+    households: Sizes | None = None
+    composed: tuple[int, int] | None = None
 
 
 @dataclass
@@ -193,6 +206,10 @@ class Pairs:
             if each.number:
                 columns[f"n{i}"] = as_number(published.column(each.name))
         columns |= {f"i{i}": countable_column(original, each.name) for i, each in enumerate(promise.units)}
+        if plan.household is not None:
+            columns["h"] = numbers_in(original, plan.household)
+        if plan.pseudonym is not None:
+            columns["p"] = countable_column(published, plan.pseudonym)
         if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
@@ -241,12 +258,17 @@ def verify(
     """
     if failures:
         raise CheckFailed(list(failures))
-    failures, blocks = [], []
+    failures, blocks, households = [], [], None
     for block in promise.blocks:
+        if promise.plan.household is not None and block == promise.plan.household_attributes:
+            households, wrong = _households(database, promise, block)
+            failures += wrong
+            blocks.append(sizes_of(database, _keys(promise, block).split(", ")))
+            continue
         sizes, wrong = _block(database, promise, block)
         blocks.append(sizes)
         failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
-    found = _counts(database, promise, blocks)
+    found = replace(_counts(database, promise, blocks), households=households)
     diversity, closeness = _diversity(database, promise, failures)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
@@ -258,7 +280,21 @@ def verify(
     known = found.together if [*columns.masked] == promise.plan.masked else None
     file = file_risk(database, columns, known, _units(database, promise), determined)
     refuse_given_away(file, promise.plan)
+    if promise.plan.household_as == "pseudonym":
+        keys = _keys(promise, promise.plan.household_attributes).split(", ")
+        found = replace(found, composed=by_composition(database, keys, promise.plan.k))
     return replace(found, diversity=diversity, closeness=closeness, file=file)
+
+
+def _households(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
+    """Count the households of every combination of their attributes, in a table with one record for each."""
+    keys = _keys(promise, block).split(", ")
+    parts = [part for name in block for part in promise.parts(name)]
+    columns = dict.fromkeys([*keys, *parts, *(["w"] if promise.plan.weights is not None else [])])
+    sizes, wrong = _block(database, promise, block, one_each([*columns]))
+    small = too_small(sizes, [*block, *promise.strata], promise.plan.k, "household")
+    mixed = [] if promise.plan.pseudonym is None else not_one_to_one(database, promise.plan.pseudonym)
+    return sizes, [*inconstant(database, keys, [*block, *promise.strata]), *small, *wrong, *mixed]
 
 
 def _units(database: Database, promise: Promise) -> list[dict[str, Any]]:
@@ -272,18 +308,21 @@ def _keys(promise: Promise, block: Sequence[str]) -> str:
     return ", ".join(promise.key(name) for name in [*block, *promise.strata])
 
 
-def _block(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
+def _block(
+    database: Database, promise: Promise, block: Sequence[str], relation: str = "pairs"
+) -> tuple[Sizes, list[str]]:
     """Count how many combinations occur how often, and those that publish what none of their records could give.
 
     A number or a level must lie in the range of theirs, a category be one of theirs, and a value be missing only where
-    theirs are: rows out of order do not pass. Where sums are kept, they are added up in every group.
+    theirs are: rows out of order do not pass. Where sums are kept, they are added up in every group. The `relation` may
+    have records of households.
     """
     checks = [each for name in block for each in _checks(promise, name)] if promise.ranges else []
     if not checks:
         return sizes_of(database, _keys(promise, block).split(", ")), []
     parts = ", ".join(dict.fromkeys(part for check in checks for part in check.parts))
     odd = ", ".join(f"coalesce(sum(CASE WHEN {check.wrong} THEN 1 ELSE 0 END), 0)" for check in checks)
-    inside = f"SELECT count(*) AS n, {parts} FROM pairs GROUP BY {_keys(promise, block)}"  # noqa: S608 - no outside text
+    inside = f"SELECT count(*) AS n, {parts} FROM {relation} GROUP BY {_keys(promise, block)}"  # noqa: S608 - no outside text
     rows = database.rows(f"SELECT n, count(*), {odd} FROM ({inside}) AS g GROUP BY n")  # noqa: S608
     counts = [int(sum(row[2 + i] for row in rows)) for i in range(len(checks))]
     wrong = [check.sentence(count) for check, count in zip(checks, counts, strict=True) if count]
@@ -391,13 +430,13 @@ def _slack(promise: Promise, attribute: Attribute) -> float:
     return slack
 
 
-def too_small(sizes: Sizes, names: Sequence[str], k: int) -> Iterator[str]:
+def too_small(sizes: Sizes, names: Sequence[str], k: int, noun: str = "record") -> Iterator[str]:
     """Yield a sentence if some combination of the attributes occurs fewer than k times."""
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
         yield (
             f"{sum(below.values())} of the {sum(sizes.values())} combinations of {listed(names)} occur fewer than {k} "
-            f"times; the smallest has {counted(min(below), 'record')}"
+            f"times; the smallest has {counted(min(below), noun)}"
         )
 
 

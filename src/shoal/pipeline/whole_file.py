@@ -82,7 +82,7 @@ def unchanged_columns(
 ) -> list[Unchanged]:
     """List the columns that are released unchanged under a resolved plan; some sensitive ones have `profiles`."""
     role = {name: role for role, names in plan.roles.items() for name in names}
-    gone = {*plan.identifiers, *plan.changed}
+    gone = {*plan.dropped, *plan.changed, plan.household}
     names = [name for name in table.names if name not in gone]
     return [as_unchanged(table, name, role.get(name, "publish"), (profiles or {}).get(name)) for name in names]
 

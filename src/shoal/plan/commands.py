@@ -15,6 +15,7 @@ from shoal.text import quoted
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = (
     *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
+    *("household", "household_attributes", "household_as"),
     *("tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
 )
 

@@ -408,6 +408,28 @@ class Plan(BaseModel):
     weights: str | None = option(
         None, "roles", "the attribute with the survey weights", metavar="A", public=True, title="Survey weights"
     )
+    household: str | None = option(
+        None,
+        "roles",
+        "the attribute with the household numbers: quasi-identifiers that are constant within every household are "
+        "masked once per household, in groups of at least k households, and stay constant",
+        metavar="A",
+        public=True,
+        title="Households",
+    )
+    household_attributes: Names = option(
+        [],
+        "roles",
+        "with `household`: quasi-identifiers to mask once per household; all that are constant within every household "
+        "if left out",
+        public=True,
+    )
+    household_as: Literal["drop", "pseudonym"] = option(
+        "drop",
+        "roles",
+        "with `household`: `drop` the household numbers, or replace each by a random number (`pseudonym`)",
+        public=True,
+    )
     l: NumberOfValues | None = option(  # noqa: E741 - the literature's own name
         None, "protection", "l-diversity: minimum number of different sensitive values in a group", "-l", public=True
     )
@@ -559,7 +581,10 @@ class Plan(BaseModel):
 
     @property
     def given_blocks(self) -> list[list[str]]:
-        """The attribute blocks that were given by hand."""
+        """The attribute blocks that were given by hand; with households, their attributes and those of persons."""
+        if self.household_attributes and self.quasi is not None:
+            persons = [name for name in self.quasi if name not in self.household_attributes]
+            return [block for block in (self.household_attributes, persons) if block]
         return self.blocks if isinstance(self.blocks, list) else []
 
     @property
@@ -576,8 +601,20 @@ class Plan(BaseModel):
             "identifiers": self.identifiers,
             "strata": self.strata or [],
             "weights": [] if self.weights is None else [self.weights],
+            "household": [] if self.household is None else [self.household],
             "publish": [] if isinstance(self.publish, str) else self.publish,
         }
+
+    @property
+    def dropped(self) -> list[str]:
+        """The columns that are not published: direct identifiers, and household numbers unless replaced."""
+        gone = [self.household] if self.household is not None and self.household_as == "drop" else []
+        return [*self.identifiers, *gone]
+
+    @property
+    def pseudonym(self) -> str | None:
+        """The column that has a random number for every household; None if there is none."""
+        return self.household if self.household_as == "pseudonym" else None
 
     @property
     def named(self) -> set[str]:

@@ -123,7 +123,7 @@ def treatments(release: "Release") -> list[dict[str, str]]:
 
 
 def _treatment(name: str, plan: Plan) -> tuple[str, str]:
-    if name in plan.identifiers:
+    if name in plan.dropped:
         return "identifier", "dropped"
     if name in plan.masked:
         masked = not plan.draws or plan.mask_quasi
@@ -134,6 +134,8 @@ def _treatment(name: str, plan: Plan) -> tuple[str, str]:
         return "quasi-identifier", f"{how} of its group" if masked else "unchanged"
     if name in plan.confidential:
         return "confidential", "synthetic" if plan.draws else "unchanged"
+    if name == plan.household:
+        return "household", "random number"
     if name in (plan.strata or []):
         return "stratum", "unchanged"
     return ("survey weight" if name == plan.weights else "published"), "unchanged"

@@ -15,12 +15,13 @@ from shoal.aggregation import Rescaling
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.pipeline.masker import BlockMasker
+from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.csv.writing import csv_lines, refuse_misread, with_word
 from shoal.tables.dataframes import masked_field, rebuild
-from shoal.tables.dtypes import has_text, inner
+from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.levels import InUse, has_levels, keep_in_arrow, used_in_arrow
 from shoal.tables.stat.labels import labels_of, with_labels
 from shoal.tables.storage import Kind, plain_dictionaries
@@ -33,7 +34,9 @@ Write = Callable[[pa.Table], None]
 def published_schema(source: Source, masker: BlockMasker) -> pa.Schema:
     """Return the columns that are published: identifiers are gone, masked attributes have their types."""
     masked: dict[str, Array] = {name: pa.array([], type_) for name, type_ in masker.types.items()}
-    return used_in_arrow(rebuild(source.schema.empty_table(), masked, masker.plan.identifiers)).schema
+    if masker.plan.pseudonym is not None:
+        masked[masker.plan.pseudonym] = pa.array([], pa.int64())
+    return used_in_arrow(rebuild(source.schema.empty_table(), masked, masker.plan.dropped)).schema
 
 
 def originals(source: Source, kind: Kind, names: list[str], rows: int) -> Iterator[pa.Table]:
@@ -49,6 +52,7 @@ def release_pieces(
     masker: BlockMasker,
     rescaled: Mapping[str, Rescaling],
     schema: pa.Schema,
+    source: Source,
 ) -> Iterator[pa.Table]:
     """Put what is published in the place of what was there, piece by piece.
 
@@ -61,15 +65,28 @@ def release_pieces(
         Of the release.
     schema
         Of the columns that are wanted.
+    source
+        Of the pieces.
     """
     for piece, (codes, there) in zip(pieces, published, strict=True):
         if not there.any():
             continue
         piece = piece if there.all() else keep_in_arrow(piece, there)
-        columns = masker.decode(codes, rescaled)
+        columns = {**masker.decode(codes, rescaled), **_pseudonyms(piece, masker, source)}
         arrays = [columns.get(name, one_chunk(piece.column(name))) for name in schema.names]
         fields = [field.with_type(array.type) for field, array in zip(schema, arrays, strict=True)]
         yield pa.table(arrays, schema=pa.schema(fields))
+
+
+def _pseudonyms(piece: pa.Table, masker: BlockMasker, source: Source) -> dict[str, Array]:
+    """Return the pseudonyms of the units in a piece, if these get any; a unit of a CSV file comes as text."""
+    name = masker.plan.pseudonym
+    if name is None or name not in piece.column_names:
+        return {}
+    column = one_chunk(piece.column(name))
+    if isinstance(source, CsvSource) and is_text(column.type):
+        column = source.typed(column, name)
+    return masker.pseudonyms(Table(pa.table({name: column})))
 
 
 def write_release(
@@ -93,7 +110,7 @@ def write_release(
         labels do, are looked at twice, because a file has its lists before its records.
     """
     schema = published_schema(source, masker)
-    masked = masker.plan.changed
+    masked = [*masker.plan.changed, *filter(None, [masker.plan.pseudonym])]
     if kind == "csv":
         with _written(path, kind, schema, masked, dialect) as write:
             for piece in pieces(schema):

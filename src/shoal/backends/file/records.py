@@ -133,14 +133,15 @@ def _spoken_of(plan: Plan) -> list[str]:
         *columns_of(rules_of(plan)),
         *plan.missing_codes,
         *(plan.strata or []),
-        *([] if plan.weights is None else [plan.weights]),
+        *plan.roles["weights"],
+        *plan.roles["household"],
     ]
     return names + (plan.confidential if plan.l is not None or plan.t is not None or plan.draws else [])
 
 
 def _texts(source: Source, plan: Plan, kind: Kind) -> list[str]:
     """List the text columns that must be looked at: those that are masked, or would be if they are numbers."""
-    taken = {*plan.confidential, *plan.identifiers}
+    taken = {*plan.confidential, *plan.dropped}
     texts = [each.name for each in source.schema if is_text(inner(each.type))]
     if isinstance(source, CsvSource) and kind != "csv":
         return texts

@@ -341,7 +341,7 @@ class FileBackend(FileRecords):
                 found = originals(self.source, self.kind, schema.names, self.rows)
                 published = in_file_order(masking.published, block_of, masking.starts, self.rows)
                 done = 0
-                for piece in release_pieces(found, published, masker, rescaled, schema):
+                for piece in release_pieces(found, published, masker, rescaled, schema, self.source):
                     yield piece
                     done += len(piece)
                     self.progress("write", done, masker.records)
@@ -521,7 +521,7 @@ class FilePublished:
 
     def _describe(self, target: Path, file: Path, plan: Path, manifest: Path, verified: Verified) -> None:
         """Write the plan and the manifest of a file that will be `target`."""
-        columns = [name for name in self.names if name not in self.plan.identifiers]
+        columns = [name for name in self.names if name not in self.plan.dropped]
         csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
         described = manifest_of_file(
             file, target.name, columns, self.records, csv, self.plan, verified_of(self.promise, verified)

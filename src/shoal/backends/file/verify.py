@@ -59,7 +59,7 @@ class FilePairs:
 
     @property
     def _names(self) -> list[str]:
-        return [name for name in self.source.schema.names if name not in self.promise.plan.identifiers]
+        return [name for name in self.source.schema.names if name not in self.promise.plan.dropped]
 
     def failures(self) -> list[str]:
         """List what has changed and must not have."""
@@ -139,7 +139,7 @@ class FilePairs:
         """Return the pairs of all records."""
         return_free_memory()
         self.changed, pairs = {}, Pairs(self.promise)
-        changed = {attribute.name for attribute in self.promise.attributes}
+        changed = {attribute.name for attribute in self.promise.attributes} | {self.promise.plan.pseudonym}
         unchanged = {each.name for each in self.promise.unchanged}
         looked_at = [name for name in self._names if name in self._compared() | unchanged]
         originally = [name for name in self.source.schema.names if name in self._compared()]
@@ -175,7 +175,7 @@ class FilePairs:
     def _compared(self) -> set[str]:
         """Name the columns of which the original is looked at beside what is published."""
         names = {*self.promise.plan.used, *(each.name for each in self.promise.sensitive)}
-        names |= {each.name for each in self.promise.units}
+        names |= {*self.promise.plan.roles["household"], *(each.name for each in self.promise.units)}
         return names | (set() if self.promise.edits is None else {*columns_of(self.promise.edits.rules)})
 
     def encoded(self, path: Path) -> Iterator[tuple[Matrix, Matrix]]:

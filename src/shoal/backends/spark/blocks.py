@@ -99,7 +99,9 @@ def published_fields(df: DataFrame, masker: BlockMasker) -> list[StructField]:
             kind = masker.types[each.name]
             same = kind == stored[each.name]
             fields.append(StructField(each.name, each.dataType if same else from_arrow_type(kind), nullable=True))
-        elif each.name not in masker.plan.identifiers:
+        elif each.name == masker.plan.pseudonym:
+            fields.append(StructField(each.name, LongType()))
+        elif each.name not in masker.plan.dropped:
             fields.append(StructField(each.name, each.dataType, each.nullable))
     return fields
 
@@ -111,6 +113,7 @@ def _pair_fields(promise: Promise, df: DataFrame) -> list[StructField]:
     fields += [StructField(f"y{j}", DoubleType()) for j in apart]
     fields += [StructField(f"q{i}", LongType()) for i in range(len(promise.sensitive))]
     fields += [StructField(f"i{i}", df.schema[each.name].dataType) for i, each in enumerate(promise.units)]
+    fields += [StructField("h", df.schema[name].dataType) for name in promise.plan.roles["household"]]
     edits = promise.edits
     excusable = [] if edits is None else sorted(edits.fixed | edits.excused)
     return fields + [
@@ -139,7 +142,7 @@ def with_groups(df: DataFrame, masker: BlockMasker, units: Sequence[Unit]) -> Da
 def _kept(df: DataFrame, masker: BlockMasker, units: Sequence[Unit]) -> list[str]:
     """Name the columns that masking and verifying need."""
     needed = {*masker.names, *(each.name for each in units)}
-    return [name for name in df.columns if name not in masker.plan.identifiers or name in needed]
+    return [name for name in df.columns if name not in masker.plan.dropped or name in needed]
 
 
 def masked_blocks(
@@ -159,7 +162,7 @@ def masked_blocks(
     def mask(block: pa.Table, number: int) -> pa.Table:
         rows = alone.encode(block)
         found = alone.mask(rows)
-        columns = alone.decode(found.published, {})
+        columns = {**alone.decode(found.published, {}), **alone.pseudonyms(Table(block))}
         at = [alone.plan.used.index(each.name) for each in alone.changed]
         original = Table(block)
         released = Table(_replaced(block, columns, [each.name for each in fields]))
