@@ -645,3 +645,8 @@ def varying_within(records: list[dict], household: str) -> dict[str, int]:
         homes.setdefault(record[household], []).append(record)
     names = [name for name in records[0] if name != household]
     return {name: sum(len({member[name] for member in home}) > 1 for home in homes.values()) for name in names}
+
+
+def at_risk(records: list[tuple], k: int) -> list[bool]:
+    """Whether fewer than k records share the combination of each."""
+    return [records.count(record) < k for record in records]

@@ -21,7 +21,7 @@ from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.mask_households import with_masked_households
-from shoal.pipeline.notes import on_blocks, on_change, on_households, on_one_group, on_repair
+from shoal.pipeline.notes import on_blocks, on_change, on_households, on_one_group, on_only, on_repair
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
@@ -123,6 +123,7 @@ def release_of(
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),
                 *on_households(published.plan, verified.composed),
+                *on_only(verified.only, published.plan.k),
                 *resolved.notes,
                 *records.notes,
                 *prepared.notes,
@@ -295,13 +296,14 @@ class Release:
         What it says of ``hybrid`` data was computed from the original records, and is for their keeper alone. With
         epsilon, all of it may be published, and there is no ``loss``.
         """
-        hybrid, households = self.published.hybrid(), self.published.masker.households
+        hybrid, households, only = self.published.hybrid(), self.published.masker.households, self.verified.only
         return {
             "records": self.records,
             "suppressed": self.suppressed,
             "plan": self.plan.options(),
             **({} if self.plan.epsilon is not None else {"loss": self.loss()}),
             "risk": self.risk(),
+            **({} if only is None else {"only": {name: only[name] for name in ("at_risk", "changed", "joined")}}),
             **({} if households is None else {"households": households.summary()}),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),

@@ -75,6 +75,10 @@ def with_homes(table: pa.Table) -> pa.Table:
         "heating": pa.array(rng.choice(["gas", "oil", "wood"], 150)[home], mask=(home % 11 == 0)),
         "area": rng.choice(["north", "south"], 150)[home],
     }
+    # Many share what they spent; few in the south do not.
+    south = np.cumsum(shared["area"] == "south")
+    rare = np.where(shared["area"] == "south", south <= 3, rng.random(len(home)) < 0.4)
+    shared["spent"] = np.where(rare, rng.lognormal(5, 1, len(home)), rng.choice([100.0, 200.0, 300.0], len(home)))
     for name, column in shared.items():
         table = table.append_column(name, pa.array(column))
     return table
@@ -84,6 +88,8 @@ NUMBERS = ["income", "age", "wages"]
 RULED = ["wages", "other", "costs", "cap"]
 MIXED = {"quasi": QUASI, "levels": LEVELS}
 STRATA = {"quasi": NUMBERS, "strata": ["region"]}
+SMALL = {"block_size": 30}
+ONLY = {"only": "at_risk", "k": 5}
 HYBRID = {"method": "hybrid", "k": 12, "seed": 7}
 NOISY = {"method": "ms", "k": None, "alpha": 0.4, "seed": 7, "quasi": ["age", "town"]}
 # Each plan by name: its table (gaps, broken rules) and its options; k is 3, the method mdav unless it is named.
@@ -152,6 +158,9 @@ PLANS: dict[str, tuple[dict, dict]] = {
         {"homes": True},
         {"quasi": ["rent", "rooms"], "household": "home", "household_attributes": ["rent", "rooms"], "method": "best"},
     ),
+    "only at risk": ({"homes": True}, {"quasi": ["spent", "owner"], "only": "at_risk", "k": 5, "scale": SMALL}),
+    "only at risk, gaps": ({"homes": True, "gaps": 0.05}, {"quasi": ["spent", "income"], "missing": "impute", **ONLY}),
+    "only at risk, fewer than k in a stratum": ({"homes": True}, {"quasi": ["spent"], "strata": ["area"], **ONLY}),
     "strata": ({}, STRATA),
     "small strata merged": ({}, {**STRATA, "k": 45, "small_strata": "merge"}),
     "small strata left out": ({}, {**STRATA, "k": 45, "small_strata": "suppress"}),
@@ -250,6 +259,7 @@ ALWAYS_ON_SPARK = {
     "noise with a sum and constraints",
     "seams and rules",
     "households, strata and gaps",
+    "only at risk, fewer than k in a stratum",
 }
 
 

@@ -393,7 +393,7 @@ class _Ready:
     def again(self, plan: Plan) -> "_Ready | None":
         """Return the same for another k, where k decides nothing but the size of groups; None where it does."""
         parts = plan.strata is not None or plan.edits is not None or plan.missing == "suppress"
-        parts = parts or plan.household is not None
+        parts = parts or plan.household is not None or plan.only is not None
         if parts or plan.method != self.asked.method or plan.scale is not None or self.masker.blocks is not None:
             return None
         masker = replace(self.masker, plan=self.masker.plan.decided(k=plan.k))

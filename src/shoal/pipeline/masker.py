@@ -25,6 +25,7 @@ from shoal.pipeline.encode import space_of
 from shoal.pipeline.households import Households
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
+from shoal.pipeline.safe_records import Safe
 from shoal.pipeline.sensitive import Sensitive
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
@@ -116,6 +117,8 @@ class BlockMasker:
         The partitions that were found for other k of the same table; None if it is masked once.
     households
         What members of households share; None if records have none. Their number stands after the sensitive values.
+    safe
+        Which records are released unchanged, because k share their combination; None if all are masked.
     """
 
     plan: ResolvedPlan
@@ -133,6 +136,7 @@ class BlockMasker:
     beside: int = 0
     known: KnownPartitions | None = None
     households: Households | None = None
+    safe: Safe | None = None
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data."""
@@ -207,7 +211,11 @@ class BlockMasker:
         return [attribute.read(without_declared(table, attribute.name)) for attribute in self.attributes]
 
     def _part_of(self, piece: pa.Table, codes: Sequence[Codes]) -> Labels:
-        parts = self.parts.part_of(*self.keys(piece))
+        places, keys = self.keys(piece)
+        if self.safe is None:
+            parts = self.parts.part_of(places, keys)
+        else:
+            parts = self.safe.parts(np.column_stack(codes), self.safe.known.part_of(places, keys))
         parts[~self.kept(piece, codes)] = -1
         return parts
 
@@ -384,6 +392,7 @@ class BlockMasker:
             for place, (block, homes) in enumerate(zip(self.columns, self.homes(rows), strict=True))
             if place or self.households is None  # households are in groups already
             for home in homes
+            if not self._is_safe(rows, home)
         ]
 
     def _secrets(self, rows: Matrix) -> list[Secret]:
@@ -405,12 +414,27 @@ class BlockMasker:
                 continue
             formed = 0
             for home in homes:
-                found = next(results)
+                found = self._alike(rows[home]) if self._is_safe(rows, home) else next(results)
                 if (found < 0).any():
                     raise KeyboardInterrupt  # so early that there is nothing to keep
                 labels[home, block] = found + formed
                 formed += int(found.max()) + 1
         return labels
+
+    def _is_safe(self, rows: Matrix, home: Labels) -> bool:
+        """Whether the records of a home are released unchanged."""
+        return self.safe is not None and self.parts.keys[int(rows[home[0], -1])].safe
+
+    def _unchanged(self, rows: Matrix) -> Matrix:
+        """Return what records that are released unchanged publish; a few of them take on the values of others."""
+        codes = rows[:, : len(self.attributes)]
+        return codes if self.safe is None else self.safe.published(codes, rows[:, -1].astype(np.int64))
+
+    def _alike(self, rows: Matrix) -> Labels:
+        """Return the groups of records that are released unchanged: those with the same values."""
+        codes = self._unchanged(rows)
+        alike = np.unique(np.where(np.isnan(codes), np.inf, codes), axis=0, return_inverse=True)[1]
+        return np.asarray(alike, dtype=np.int64).ravel()
 
     def weights(self, rows: Matrix) -> Codes | None:
         """Return the survey weights of some rows; None if none are named."""
@@ -427,6 +451,9 @@ class BlockMasker:
         space = partial(self.space, rows)
         values = representatives(attributes, space, partitions, self.plan, self.weights(rows), known)
         slack = np.zeros(len(attributes))
+        if self.safe is not None:
+            unchanged = np.array([key.safe for key in self.parts.keys])[rows[:, -1].astype(np.int64)]
+            return np.where(unchanged[:, None], self._unchanged(rows), np.column_stack(values)), slack, (0, 0)
         if self.edits is None:
             return np.column_stack(values), slack, (0, 0)
         by_name = {name: own for block, own in zip(self.plan.in_blocks, partitions, strict=True) for name in block}

@@ -167,6 +167,23 @@ def on_households(plan: Plan, composed: tuple[int, int] | None) -> list[str]:
     ]
 
 
+def on_only(found: Mapping[str, int] | None, k: int) -> list[str]:
+    """Count the records that were masked, where only those at risk are."""
+    if found is None:
+        return []
+    at_risk, records = found["at_risk"], found["records"]
+    note = (
+        f"{at_risk:,} of {records:,} records were at risk, sharing their combination of quasi-identifiers with fewer "
+        f"than k = {k} records: {found['changed']:,} have changed, and all others are unchanged"
+    )
+    if found["joined"]:
+        note += (
+            f". Where fewer than k are at risk, in the file or a stratum, each takes on the nearest combination that k "
+            f"records have ({counted(found['joined'], 'record')}); means are not preserved there"
+        )
+    return [note]
+
+
 def on_one_group(plan: Plan, sizes: Mapping[int, int] | None) -> list[str]:
     """Warn that all records are in one group; `sizes` counts how many groups have so many records."""
     if plan.epsilon is not None or plan.draws or sizes is None or sum(sizes.values()) > 1:

@@ -21,6 +21,7 @@ from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.partitioning.diversity import refuse_impossible
+from shoal.pipeline.at_risk import with_safe_records
 from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
@@ -140,6 +141,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
             refuse_impossible(each.name, each.counts[: len(each.values)], wanted)
     if not masker.scales:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
+    masker = with_safe_records(masker, records)
     if plan.method == "ms":
         masker = replace(masker, hybrid=_regressed(masker, records))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)
@@ -547,4 +549,5 @@ def promise_of(
         heaviest=prepared.heaviest,
         unchanged=unchanged_columns(masker.plan, outline, prepared.summary.profiles),
         units=possible_units(masker.plan, outline),
+        joined=0 if masker.safe is None else masker.safe.moved,
     )

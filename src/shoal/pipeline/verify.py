@@ -22,6 +22,7 @@ from shoal.pipeline.counting import Database, Sizes, countable, countable_column
 from shoal.pipeline.households import numbers_in
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.units import Groups, Unit, units_in_groups
+from shoal.pipeline.verify_at_risk import masked_records, wrongly_changed
 from shoal.pipeline.verify_households import by_composition, inconstant, not_one_to_one, one_each
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
@@ -71,6 +72,8 @@ class Promise:
         The columns that are released unchanged.
     units
         The dropped identifiers that may tell units apart, such as patients.
+    joined
+        How many records take on the values of others, which are released unchanged.
     """
 
     plan: ResolvedPlan
@@ -87,6 +90,7 @@ class Promise:
     spelled: bool = False
     unchanged: Sequence[Unchanged] = ()
     units: Sequence[Unit] = ()
+    joined: int = 0
 
     @property
     def blocks(self) -> list[list[str]]:
@@ -155,6 +159,8 @@ class Verified:
         How many combinations of household attributes occur in how many households; None where there are none.
     composed
         With pseudonyms, how many households fewer than k equal in their attributes and size, and how many there are.
+    only
+        Where only records at risk are masked, how many there are, and how many have changed.
     """
 
     blocks: list[Sizes]
@@ -166,6 +172,7 @@ class Verified:
     closeness: dict[str, float] = field(default_factory=dict)
     households: Sizes | None = None
     composed: tuple[int, int] | None = None
+    only: dict[str, int] | None = None
 
 
 @dataclass
@@ -269,6 +276,9 @@ def verify(
         blocks.append(sizes)
         failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
     found = replace(_counts(database, promise, blocks), households=households)
+    if promise.plan.only is not None:
+        found = replace(found, only=_only(database, promise))
+        failures += wrongly_changed(found.only or {})
     diversity, closeness = _diversity(database, promise, failures)
     failures += _unexcused(database, promise)
     if promise.edits is not None:
@@ -284,6 +294,16 @@ def verify(
         keys = _keys(promise, promise.plan.household_attributes).split(", ")
         found = replace(found, composed=by_composition(database, keys, promise.plan.k))
     return replace(found, diversity=diversity, closeness=closeness, file=file)
+
+
+def _only(database: Database, promise: Promise) -> dict[str, int]:
+    """Count the records that are at risk, and those that have changed."""
+    values = [
+        (f"x{j}", f"k{j}" if promise.is_key(attribute) else f"y{j}") for j, attribute in enumerate(promise.attributes)
+    ]
+    strata = [promise.key(name) for name in promise.strata]
+    found = masked_records(database, values, strata, promise.plan.k, fills=promise.plan.missing == "impute")
+    return {**found, "joined": promise.joined}
 
 
 def _households(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
@@ -412,7 +432,7 @@ def _keeps_mean(promise: Promise, attribute: Attribute) -> bool:
     moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
     plain = plan.missing in ("error", "suppress") and not plan.restore_variance
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
-    return mean and plain and not moved and plan.epsilon is None
+    return mean and plain and not moved and plan.epsilon is None and not promise.joined
 
 
 def _is_whole(promise: Promise, attribute: Attribute) -> bool:

@@ -46,6 +46,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     else:
         yield from _unused(plan, ("allow_unchanged",), ". Use --method mic1d.")
     yield from _households(plan)
+    yield from _only(plan)
     yield from _partition(plan)
     yield from _hybrid(plan)
     yield from _private(plan)
@@ -218,6 +219,35 @@ def _households(plan: "Plan") -> Iterator[Problem]:
             yield "scale.block_size", "'auto' does not go with --household. Use --block-records with a number."
         if plan.scale.seams:
             yield "scale.seams", "does not apply to several attribute blocks, whose groups overlap."
+
+
+# What does not go with masking only records at risk, and why.
+_NOT_ONLY = {
+    **dict.fromkeys(("blocks", "household"), "counts combinations of its own. Leave it out with --only."),
+    **dict.fromkeys(("l", "t"), "would need to change groups that --only at_risk leaves as they are."),
+    "edits": "do not go with --only: a repair could change records that are not at risk.",
+    "restore_variance": "would change the records that --only at_risk leaves as they are.",
+    "preserve": "does not go with --only: a few records at risk may take on the values of others.",
+    "bound": "does not go with --only: records that are not at risk are in no group that is searched for.",
+}
+
+
+def _only(plan: "Plan") -> Iterator[Problem]:
+    """Masking only records at risk."""
+    if plan.only is None:
+        return
+    for field, reason in _NOT_ONLY.items():
+        if getattr(plan, field) != type(plan).model_fields[field].default:
+            yield field, reason
+    if plan.method in ("mic1d", "hybrid", "ms", "insensitive") or plan.epsilon is not None:
+        what = "--epsilon" if plan.epsilon is not None else f"method '{plan.method}'"
+        yield "only", f"does not apply to {what}, which changes every record. Use --method auto."
+    if plan.small_strata == "merge":
+        yield "small_strata", "'merge' does not go with --only, which counts within strata. Use suppress."
+    if plan.scale is not None and plan.scale.seams:
+        yield "scale.seams", "would move records that --only at_risk leaves as they are."
+    if plan.scale is not None and plan.scale.block_size == "auto":
+        yield "scale.block_size", "'auto' does not go with --only. Use --block-records with a number."
 
 
 def _diverse(plan: "Plan") -> Iterator[Problem]:

@@ -453,6 +453,14 @@ class Plan(BaseModel):
         "-t",
         public=True,
     )
+    only: Literal["at_risk"] | None = option(
+        None,
+        "protection",
+        "`at_risk`: mask only records whose combination of quasi-identifiers fewer than k records share, and release "
+        "the others unchanged",
+        public=True,
+        title="Mask only",
+    )
     preserve: Literal["weighted_mean"] | None = option(
         None,
         "protection",
