@@ -92,7 +92,18 @@ def _field(plan: Plan, proposal: Proposal) -> str:
     unused = plan.draws or plan.method == "mic1d"
     if proposal.role == "identifier" or (proposal.role in ("weights", "strata") and unused):
         return "identifiers"
+    if proposal.role == "household":
+        return "household" if _takes_households(plan) else "identifiers"
     return "identifiers" if proposal.role == "weights" and plan.weights is not None else proposal.role
+
+
+def _takes_households(plan: Plan) -> bool:
+    """Whether households can be masked as proposed: what they go with is left open."""
+    if plan.masked or plan.household is not None:
+        return False
+    other = plan.draws or plan.method == "mic1d" or plan.epsilon is not None
+    used = (plan.blocks, plan.edits, plan.l, plan.t, plan.only, plan.strata, plan.weights, plan.scale)
+    return not other and not plan.restore_variance and not plan.bound and all(each is None for each in used)
 
 
 def _type(proposal: Proposal) -> str:
