@@ -262,3 +262,13 @@ def test_testdata_of_sdcmicro(tmp_path):
     assert min(found[:2]) >= 5
     assert found[2] == 1
     assert release.plan.household_attributes == shared
+
+
+def test_a_household_number_is_proposed_where_members_share_what_is_masked():
+    table = people(200).rename_columns(["household_id", *people().column_names[1:]])
+    found = shoal.roles(table)
+    assert {each.column: each.role for each in found}["household_id"] == "household"
+    release = shoal.protect(table, plan=found.plan(k=3))
+    assert "rent" in release.plan.household_attributes
+    apart = table.set_column(0, "household_id", pa.array(np.arange(len(table)) // 3))
+    assert {each.column: each.role for each in shoal.roles(apart)}["household_id"] == "identifier"

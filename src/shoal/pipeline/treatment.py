@@ -32,6 +32,8 @@ def refuse_untreated(plan: Plan, records: Records) -> None:
     if not untreated:
         return
     proposals = [each for each in _proposals(records) if each.column in {*untreated, *default}]
+    if not _takes_households(plan):
+        proposals = [each._replace(role="identifier") if each.role == "household" else each for each in proposals]
     options = _options(plan, proposals)
     some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
     masked = f", and {counted(len(default), 'numeric column')} would be masked by default" if default else ""
@@ -92,8 +94,6 @@ def _field(plan: Plan, proposal: Proposal) -> str:
     unused = plan.draws or plan.method == "mic1d"
     if proposal.role == "identifier" or (proposal.role in ("weights", "strata") and unused):
         return "identifiers"
-    if proposal.role == "household":
-        return "household" if _takes_households(plan) else "identifiers"
     return "identifiers" if proposal.role == "weights" and plan.weights is not None else proposal.role
 
 
