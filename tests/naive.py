@@ -775,3 +775,17 @@ def domain_values(values, counts, sizes, totals):
     system = np.block([[np.diag(2.0 * sizes), counts.T], [counts, np.zeros((domains, domains))]])
     right = np.concatenate([2.0 * sizes * values, totals])
     return np.linalg.lstsq(system, right, rcond=None)[0][:groups]
+
+
+def varying_within(records: list[dict], household: str) -> dict[str, int]:
+    """In how many households members differ in each attribute."""
+    homes: dict = {}
+    for record in records:
+        homes.setdefault(record[household], []).append(record)
+    names = [name for name in records[0] if name != household]
+    return {name: sum(len({member[name] for member in home}) > 1 for home in homes.values()) for name in names}
+
+
+def at_risk(records: list[tuple], k: int) -> list[bool]:
+    """Whether fewer than k records share the combination of each."""
+    return [records.count(record) < k for record in records]

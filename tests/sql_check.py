@@ -146,7 +146,9 @@ def _promised(plan: dict[str, Any]) -> Iterator[list[str]]:
     if plan["method"] in ("mic1d", "ms") or (plan["method"] == "hybrid" and not plan.get("mask_quasi")):
         return
     strata = plan.get("strata", []) if plan.get("small_strata") != "merge" else []
-    for block in plan.get("blocks") or [plan["quasi"]]:
+    shared = plan.get("household_attributes", [])
+    homes = [block for block in (shared, [name for name in plan["quasi"] if name not in shared]) if block]
+    for block in plan.get("blocks") or homes:
         yield [*block, *strata]
 
 

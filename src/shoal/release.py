@@ -22,7 +22,8 @@ from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.dominance import on_dominance
-from shoal.pipeline.notes import on_blocks, on_change, on_one_group, on_repair
+from shoal.pipeline.mask_households import with_masked_households
+from shoal.pipeline.notes import on_blocks, on_change, on_households, on_one_group, on_only, on_repair
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
@@ -102,6 +103,7 @@ def protect(
         prepared = prepare(resolved, records)  # what a block must know of the whole: scales, strata, rules
         masker, sized = with_block_size(prepared.masker, records)  # where it is left to the data
         masker = with_blocks(masker, records, records.block_size(masker))
+        masker = with_masked_households(masker, prepared, records, records.block_size)
         published = records.map_blocks(masker, prepared)  # partition, aggregate, repair
         verified = published.verify()  # counted on what will be written, by SQL that knows nothing of masking
         return release_of(records, resolved, prepared, published, verified, sized, limits)
@@ -131,6 +133,8 @@ def release_of(
                 *on_repair(published.own, published.misread),
                 *on_dominance(published.plan, published.dominated),
                 *([] if published.totals is None else [published.totals.note()]),
+                *on_households(published.plan, verified.composed),
+                *on_only(verified.only, published.plan.k),
                 *resolved.notes,
                 *records.notes,
                 *prepared.notes,
@@ -311,6 +315,8 @@ class Release:
             risk["blocks"] = [{"attributes": block, **exposure_of(sizes)} for block, sizes in pairs]
         if self.verified.dominance:
             risk["dominance"] = self.verified.dominance
+        if self.verified.households is not None:
+            risk["households"] = exposure_of(self.verified.households)
         if self.verified.strata is not None:
             risk["strata"] = exposure_of(self.verified.strata)
         return risk
@@ -333,13 +339,15 @@ class Release:
         What it says of ``hybrid`` data was computed from the original records, and is for their keeper alone. With
         epsilon, all of it may be published, and there is no ``loss``.
         """
-        hybrid = self.published.hybrid()
+        hybrid, households, only = self.published.hybrid(), self.published.masker.households, self.verified.only
         return {
             "records": self.records,
             "suppressed": self.suppressed,
             "plan": self.plan.options(),
             **({} if self.plan.epsilon is not None else {"loss": self.loss()}),
             "risk": self.risk(),
+            **({} if only is None else {"only": {name: only[name] for name in ("at_risk", "changed", "joined")}}),
+            **({} if households is None else {"households": households.summary()}),
             **({} if self.blocking is None else {"blocking": self.blocking.summary()}),
             **({} if self.edits is None else {"edits": self.edits}),
             **({} if self.published.totals is None else {"totals": self.published.totals.summary()}),

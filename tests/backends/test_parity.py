@@ -22,7 +22,9 @@ CAPPED = "capped: if region == 'south' then cap <= 30"
 TRAINED = ["edu <= job", "if edu >= 'school' then job > 'none' and cap <= 90"]
 
 
-def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False, stays: int = 1) -> pa.Table:
+def survey(
+    gaps: float = 0.0, broken: bool = False, midnights: bool = False, stays: int = 1, homes: bool = False
+) -> pa.Table:
     """Persons with attributes of every type, weights, strata, a sensitive attribute and columns that obey rules."""
     rng = np.random.default_rng(17)
     n = RECORDS
@@ -58,13 +60,36 @@ def survey(gaps: float = 0.0, broken: bool = False, midnights: bool = False, sta
     place = {None: 0, **{level: at for at, level in enumerate(LEVELS["edu"])}}
     edu = [place[level] for level in table["edu"].to_pylist()]
     job = [LEVELS["edu"][max(one, two)] for one, two in zip(edu, edu[::-1], strict=True)]
-    return table.append_column("job", pa.array(job)).take(rng.permutation(n))
+    table = table.append_column("job", pa.array(job))
+    return (with_homes(table) if homes else table).take(rng.permutation(n))
+
+
+def with_homes(table: pa.Table) -> pa.Table:
+    """Add households of one to four, with what their members share."""
+    rng = np.random.default_rng(5)
+    home = np.sort(rng.integers(0, 150, len(table)))
+    shared = {
+        "home": [f"h{each}" for each in home],
+        "rooms": rng.integers(1, 9, 150)[home],
+        "rent": rng.lognormal(6, 1, 150)[home],
+        "heating": pa.array(rng.choice(["gas", "oil", "wood"], 150)[home], mask=(home % 11 == 0)),
+        "area": rng.choice(["north", "south"], 150)[home],
+    }
+    # Many share what they spent; few in the south do not.
+    south = np.cumsum(shared["area"] == "south")
+    rare = np.where(shared["area"] == "south", south <= 3, rng.random(len(home)) < 0.4)
+    shared["spent"] = np.where(rare, rng.lognormal(5, 1, len(home)), rng.choice([100.0, 200.0, 300.0], len(home)))
+    for name, column in shared.items():
+        table = table.append_column(name, pa.array(column))
+    return table
 
 
 NUMBERS = ["income", "age", "wages"]
 RULED = ["wages", "other", "costs", "cap"]
 MIXED = {"quasi": QUASI, "levels": LEVELS}
 STRATA = {"quasi": NUMBERS, "strata": ["region"]}
+SMALL = {"block_size": 30}
+ONLY = {"only": "at_risk", "k": 5}
 HYBRID = {"method": "hybrid", "k": 12, "seed": 7}
 NOISY = {"method": "ms", "k": None, "alpha": 0.4, "seed": 7, "quasi": ["age", "town"]}
 # Each plan by name: its table (gaps, broken rules) and its options; k is 3, the method mdav unless it is named.
@@ -124,6 +149,18 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "gaps left out": ({"gaps": 0.05}, {**MIXED, "missing": "suppress"}),
     "attribute blocks": ({}, {"blocks": [["income", "age"], ["edu", "town", "since"]], "levels": LEVELS}),
     "chosen blocks": ({}, {"quasi": [*NUMBERS, "other"], "blocks": "correlated", "block_size": 2}),
+    "households": ({"homes": True}, {"quasi": ["income", "rooms", "age", "rent"], "household": "home"}),
+    "households, strata and gaps": (
+        {"homes": True, "gaps": 0.02},
+        {"quasi": ["rent", "heating", "age", "town"], "household": "home", "strata": ["area"], "missing": "group"},
+    ),
+    "households alone": (
+        {"homes": True},
+        {"quasi": ["rent", "rooms"], "household": "home", "household_attributes": ["rent", "rooms"], "method": "best"},
+    ),
+    "only at risk": ({"homes": True}, {"quasi": ["spent", "owner"], "only": "at_risk", "k": 5, "scale": SMALL}),
+    "only at risk, gaps": ({"homes": True, "gaps": 0.05}, {"quasi": ["spent", "income"], "missing": "impute", **ONLY}),
+    "only at risk, fewer than k in a stratum": ({"homes": True}, {"quasi": ["spent"], "strata": ["area"], **ONLY}),
     "strata": ({}, STRATA),
     "small strata merged": ({}, {**STRATA, "k": 45, "small_strata": "merge"}),
     "small strata left out": ({}, {**STRATA, "k": 45, "small_strata": "suppress"}),
@@ -233,6 +270,8 @@ ALWAYS_ON_SPARK = {
     "hybrid with strata",
     "noise with a sum and constraints",
     "seams and rules",
+    "households, strata and gaps",
+    "only at risk, fewer than k in a stratum",
 }
 
 

@@ -70,7 +70,8 @@ def test_the_reference_sets_have_their_roles(reference_file):
 
 def test_the_household_survey_of_sdcmicro_has_its_roles(reference_file):
     found = {each.column: each for each in shoal.roles(reference_file("sdcmicro/testdata"))}
-    assert found["ori_hid"].role == "identifier"
+    assert found["ori_hid"].role == "household"
+    assert "5 columns to mask once per household" in found["ori_hid"].reason
     assert "household" in found["ori_hid"].reason
     assert found["household_weights"].role == "weights"
     assert found["roof"].missing_codes == (9,)

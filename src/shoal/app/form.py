@@ -15,6 +15,7 @@ ROLES = {
     "unit": "dropped (unit: k counts these)",
     "publish": "released unchanged",
 }
+_ON_PAGE = {"weights": "publish", "strata": "publish", "household": "identifier"}  # what is chosen in the next step
 TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 METHODS = {
     "auto": "chosen for you",
@@ -88,6 +89,8 @@ class Choices:
     strata: list[str] = field(default_factory=list)
     small_strata: str = "error"
     weights: str = ""
+    household: str = ""
+    only: str = ""
     l: int | None = None  # noqa: E741 - the literature's own name
     t: float | None = None
     edits: str = ""
@@ -106,12 +109,13 @@ class Choices:
         }
         gaps = [each["column"] for each in columns if each["missing"] or codes[each["column"]]]
         return cls(
-            roles={name: role if role in ROLES else "publish" for name, role in roles.items()},
+            roles={name: _ON_PAGE.get(role, role) for name, role in roles.items()},
             types={each["column"]: each["type"] for each in columns},
             inferred={each["column"]: "" if each["guessed"] else each["type"] for each in columns},
             known_levels={each["column"]: each["levels"] for each in columns if each["levels"]},
             strata=[name for name, role in roles.items() if role == "strata"],
             weights=next((name for name, role in roles.items() if role == "weights"), ""),
+            household=next((name for name, role in roles.items() if role == "household"), ""),
             missing="group" if any(roles[name] == "quasi" for name in gaps) else "error",
             missing_codes={name: ", ".join(each) for name, each in codes.items() if each},
             missing_words=missing_words,
@@ -140,14 +144,18 @@ class Choices:
         diverse = self.l is not None or self.t is not None
         used = [*masked, *(self.having("confidential") if diverse else [])]
         strata = [name for name in self.strata if name in self.kept]
+        dropped = self.having("identifier")
+        household = self.household if self.household in dropped else None
         rules = [line.strip() for line in self.edits.splitlines() if line.strip()]
         edits = (rules or None) if self.edits_file is None else str(self.edits_file)
         given: dict[str, Any] = {
             "k": self.k,
             "quasi": masked,
             "confidential": self.having("confidential"),
-            "identifiers": [*self.having("identifier"), *self.having("unit")[1:]],
+            "identifiers": [*(name for name in dropped if name != household), *self.having("unit")[1:]],
             "unit": next(iter(self.having("unit")), None),
+            "household": household,
+            "only": self.only or None,
             "publish": [name for name in self.having("publish") if name not in (*strata, self.weights)],
             "csv": {"missing": self.missing_words} if self.missing_words else None,
             "types": {name: type_ for name, type_ in self.types.items() if self._changed(name, used)},

@@ -162,6 +162,8 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
         slack, own, misread = np.maximum(slack, each.slack), own + each.own, misread + each.misread
     if masker.plan.method == "ms":
         labels[:] = 0  # it forms no groups
+    if masker.households is not None:  # whose groups lie in several blocks
+        labels[:, 0] = masker.households.groups(rows[:, masker.household_at])
     partitions = [np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64) for column in labels.T]
     cost = block_cost(lambda number: rows[borders[number]], masker, records.progress)
     shown = [each.hybrid for each in found if each.hybrid is not None]

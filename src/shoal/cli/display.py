@@ -95,6 +95,11 @@ def release(summary: dict[str, Any]) -> RenderableType:
             f"[bold]k holds within each attribute block only.[/] Over all blocks the smallest group has "
             f"{after['smallest']}, and k' is {after['real_k']:.2f}."
         )
+    if "households" in summary["risk"]:
+        shared, homes = ", ".join(summary["households"]["attributes"]), summary["risk"]["households"]
+        parts.append(
+            Text(f"Households by {shared}: {_number(homes['groups'])} groups, the smallest of {homes['smallest']}.")
+        )
     if "strata" in summary["risk"]:
         parts.append(f"With the strata known too, the smallest group has {summary['risk']['strata']['smallest']}.")
     if "blocking" in summary:

@@ -30,6 +30,9 @@ def _promised(plan: dict[str, Any]) -> list[list[str]]:
     """List the attribute blocks in which the plan promises k."""
     if plan.get("method") == "mic1d" or (plan.get("method") in ("hybrid", "ms") and not plan.get("mask_quasi")):
         return []
+    if households := _names(plan, "household_attributes"):
+        persons = [name for name in _names(plan, "quasi") if name not in households]
+        return [block for block in (households, persons) if block]
     blocks = plan.get("blocks")
     given = [block for block in blocks if isinstance(block, list)] if isinstance(blocks, list) else []
     return given or [_names(plan, "quasi")]
@@ -126,6 +129,13 @@ def _on_rest(manifest: Manifest) -> Iterator[str]:
         yield "dominance was promised and not verified, or verified and not promised"
     if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
         yield "the plan treats original records that break rules in another way than was verified"
+    households = verified.households
+    if (plan.get("household") is None) != (households is None):
+        yield "households were promised and not verified, or verified and not promised"
+    elif households is not None and (
+        _names(plan, "household_attributes") != households.attributes or households.smallest < (verified.k or 0)
+    ):
+        yield "other household attributes were verified than those of the plan, or fewer than k households"
     unknown = {name for each in verified.determined for name in [each.column, *each.by]} - {*manifest.published.columns}
     if unknown:
         yield f"{listed(sorted(unknown))}, said to give originals away, is not among the columns"

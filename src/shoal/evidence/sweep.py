@@ -26,6 +26,7 @@ from shoal.parallel import Progress, quiet
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.classes import classes
+from shoal.pipeline.mask_households import with_masked_households
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
@@ -393,6 +394,7 @@ class _Ready:
     def again(self, plan: Plan) -> "_Ready | None":
         """Return the same for another k, where k decides nothing but the size of groups; None where it does."""
         parts = plan.strata is not None or plan.edits is not None or plan.missing == "suppress" or plan.unit is not None
+        parts = parts or plan.household is not None or plan.only is not None
         if parts or plan.method != self.asked.method or plan.scale is not None or self.masker.blocks is not None:
             return None
         masker = replace(self.masker, plan=self.masker.plan.decided(k=plan.k))
@@ -412,8 +414,9 @@ def _ready(ready: _Ready | None, records: MemoryRecords, plan: Plan, known: Know
     resolved = resolve(plan, records)
     prepared = prepare(resolved, records)
     masker, sized = with_block_size(prepared.masker, records)
-    masker = with_blocks(masker, records, records.block_size(masker))
-    return _Ready(plan, resolved, prepared, replace(masker, known=known), records, sized=sized)
+    masker = replace(with_blocks(masker, records, records.block_size(masker)), known=known)
+    masker = with_masked_households(masker, prepared, records, records.block_size)
+    return _Ready(plan, resolved, prepared, masker, records, sized=sized)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Step 2 for a table: what every group publishes, attribute by attribute."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,18 @@ def representatives(
     plan: Plan,
     weights: Codes | None,
     units: Labels | None = None,
+    shared: Mapping[str, Codes] | None = None,
 ) -> list[Codes]:
     """Return each attribute as it will be published: the representative of its group for every record.
 
     With ``missing = "group"``, what fewer than k records of a group, or units where they are named, have a value of is
-    published as missing: the mean or the mode of one value is that value.
+    published as missing: the mean or the mode of one value is that value. What members of households have `shared` is
+    known.
     """
-    found: dict[str, Codes] = {}
+    found: dict[str, Codes] = dict(shared or {})
     for block, labels in zip(plan.in_blocks, partitions, strict=True):
+        if block[0] in found:
+            continue
         whole_records = [name for name in block if aggregate_of(name, plan) == "medoid"]
         if whole_records:
             part = space().columns([plan.masked.index(name) for name in whole_records])

@@ -110,6 +110,16 @@ class Units(_Part):
     records: Count
 
 
+class Households(_Part):
+    """How many groups of households there are by the attributes that are masked once per household."""
+
+    column: str
+    attributes: Annotated[list[str], Field(min_length=1)]
+    households: Count
+    groups: Count
+    smallest: Count
+
+
 class Determined(_Part):
     """A masked attribute whose original values follow from columns that are released unchanged."""
 
@@ -135,6 +145,7 @@ class Verified(_Part):
     counts: Literal["units"] | None = None  # what k counts, and l and t with it; records if left out
     blocks: list[Block] = []
     units: list[Units] = []
+    households: Households | None = None
     determined: list[Determined] = []
     rules: Rules | None = None
     weighted_totals: bool = False
@@ -278,9 +289,24 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
         blocks=blocks,
         determined=[Determined(**each) for each in found.file.get("determined", [])],
         units=[Units(**each) for each in found.file.get("units", [])],
+        households=_households(plan, found),
         rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
         weighted_totals=plan.preserve is not None,
         dominance=bool(found.dominance),
+    )
+
+
+def _households(plan: Plan, found: Counted) -> Households | None:
+    """Gather what was counted of households."""
+    sizes = found.households
+    if plan.household is None or sizes is None:
+        return None
+    return Households(
+        column=plan.household,
+        attributes=plan.household_attributes,
+        households=sum(size * count for size, count in sizes.items()),
+        groups=sum(sizes.values()),
+        smallest=min(sizes),
     )
 
 

@@ -23,8 +23,10 @@ from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.dominance import re_formed
 from shoal.pipeline.encode import space_of
+from shoal.pipeline.households import Households
 from shoal.pipeline.partition import grouped, l_diversity_of
 from shoal.pipeline.parts import Key, Parts, keys_of
+from shoal.pipeline.safe_records import Safe
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.totals import domain_codes
 from shoal.pipeline.unit_codes import unit_codes
@@ -124,6 +126,10 @@ class BlockMasker:
         The secret of pseudonyms, drawn for this release alone; None if units get none.
     domains
         The numbers of the domains whose totals are kept; None if none are.
+    households
+        What members of households share; None if records have none. Their number stands after the sensitive values.
+    safe
+        Which records are released unchanged, because k share their combination; None if all are masked.
     """
 
     plan: ResolvedPlan
@@ -142,6 +148,8 @@ class BlockMasker:
     known: KnownPartitions | None = None
     key: bytes | None = field(default=None, repr=False)
     domains: Mapping[Key, int] | None = None
+    households: Households | None = None
+    safe: Safe | None = None
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data or of pseudonyms."""
@@ -178,7 +186,7 @@ class BlockMasker:
         """The columns that it looks at."""
         plan = self.plan
         names = [*plan.used, *(plan.strata or []), *(each.name for each in self.sensitive)]
-        names += [*plan.roles["weights"], *plan.roles["unit"], *(plan.keep_totals or [])]
+        names += [*plan.roles["weights"], *plan.roles["household"], *plan.roles["unit"], *(plan.keep_totals or [])]
         if self.edits is not None:
             names += columns_of(self.edits.rules)
         return list(dict.fromkeys([*names, *self.seam_names]))
@@ -191,8 +199,13 @@ class BlockMasker:
     @property
     def width(self) -> int:
         """How many numbers a row has."""
-        own = (self.plan.weights is not None) + len(self.sensitive) + (self.plan.unit is not None)
-        return len(self.attributes) + own + (self.domains is not None) + self.beside + 1
+        own = (self.households is not None) + (self.domains is not None) + (self.plan.unit is not None)
+        return self.household_at + own + self.beside + 1
+
+    @property
+    def household_at(self) -> int:
+        """Where the number of its household stands in a row, if there are households, or else that of its domain."""
+        return len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive)
 
     def encode(self, piece: pa.Table) -> Matrix:
         """Turn records into rows of numbers."""
@@ -201,6 +214,7 @@ class BlockMasker:
         if self.plan.weights is not None:
             columns.append(to_floats(without_declared(table, self.plan.weights), self.plan.weights, self.decimal))
         columns += [each.codes(table).astype(np.float64) for each in self.sensitive]
+        columns += [] if self.households is None else [self.households.numbers(table)]
         if self.domains is not None:
             columns.append(domain_codes(piece, self.plan.keep_totals or [], self.domains).astype(np.float64))
         columns += [unit_codes(table, name).astype(np.float64) for name in self.plan.roles["unit"]]
@@ -214,7 +228,11 @@ class BlockMasker:
         return [attribute.read(without_declared(table, attribute.name)) for attribute in self.attributes]
 
     def _part_of(self, piece: pa.Table, codes: Sequence[Codes]) -> Labels:
-        parts = self.parts.part_of(*self.keys(piece))
+        places, keys = self.keys(piece)
+        if self.safe is None:
+            parts = self.parts.part_of(places, keys)
+        else:
+            parts = self.safe.parts(np.column_stack(codes), self.safe.known.part_of(places, keys))
         parts[~self.kept(piece, codes)] = -1
         return parts
 
@@ -391,8 +409,10 @@ class BlockMasker:
                 share=len(home) / total,
                 known=self.known,
             )
-            for block, homes in zip(self.columns, self.homes(rows), strict=True)
+            for place, (block, homes) in enumerate(zip(self.columns, self.homes(rows), strict=True))
+            if place or self.households is None  # households are in groups already
             for home in homes
+            if not self._is_safe(rows, home)
         ]
 
     def _secrets(self, rows: Matrix) -> list[Secret]:
@@ -409,14 +429,32 @@ class BlockMasker:
         if self.beside:
             return self._across_seams(rows)
         for block, homes in enumerate(self.homes(rows)):
+            if self.households is not None and not block:
+                labels[:, 0] = self.households.groups(rows[:, self.household_at])
+                continue
             formed = 0
             for home in homes:
-                found = next(results)
+                found = self._alike(rows[home]) if self._is_safe(rows, home) else next(results)
                 if (found < 0).any():
                     raise KeyboardInterrupt  # so early that there is nothing to keep
                 labels[home, block] = found + formed
                 formed += int(found.max()) + 1
         return labels
+
+    def _is_safe(self, rows: Matrix, home: Labels) -> bool:
+        """Whether the records of a home are released unchanged."""
+        return self.safe is not None and self.parts.keys[int(rows[home[0], -1])].safe
+
+    def _unchanged(self, rows: Matrix) -> Matrix:
+        """Return what records that are released unchanged publish; a few of them take on the values of others."""
+        codes = rows[:, : len(self.attributes)]
+        return codes if self.safe is None else self.safe.published(codes, rows[:, -1].astype(np.int64))
+
+    def _alike(self, rows: Matrix) -> Labels:
+        """Return the groups of records that are released unchanged: those with the same values."""
+        codes = self._unchanged(rows)
+        alike = np.unique(np.where(np.isnan(codes), np.inf, codes), axis=0, return_inverse=True)[1]
+        return np.asarray(alike, dtype=np.int64).ravel()
 
     def weights(self, rows: Matrix) -> Codes | None:
         """Return the survey weights of some rows; None if none are named."""
@@ -424,25 +462,30 @@ class BlockMasker:
 
     def domain(self, rows: Matrix) -> Labels:
         """Return the numbers of the domains of some rows."""
-        at = len(self.attributes) + (self.plan.weights is not None) + len(self.sensitive)
-        return rows[:, at].astype(np.int64)
+        return rows[:, self.household_at].astype(np.int64)
 
     def units(self, rows: Matrix) -> Labels | None:
         """Return the numbers of the units of some rows; None if no unit is named."""
         return None if self.plan.unit is None else rows[:, -2 - self.beside].astype(np.int64)
 
     def pseudonyms(self, table: Table) -> dict[str, Array]:
-        """Return the column of random numbers that stand for the units of some records, if they get any."""
+        """Return the column of random numbers that stand for the units or households of some records, if any do."""
+        if self.households is not None:
+            return self.households.replaced(table)
         name = self.plan.pseudonym
         return {} if name is None or self.key is None else {name: pa.array(unit_codes(table, name, self.key))}
 
     def publish(self, rows: Matrix, labels: Labels) -> tuple[Matrix, NDArray[np.float64], tuple[int, int]]:
         """Aggregate and repair: what groups publish, how far outside their ranges, and two counts of `MaskedBlock`."""
         attributes, partitions = self.of(rows), list(labels.T)
-        values = representatives(
-            attributes, partial(self.space, rows), partitions, self.plan, self.weights(rows), self.units(rows)
-        )
+        known = {} if self.households is None else self.households.known(rows[:, self.household_at])
+        space = partial(self.space, rows)
+        weights, units = self.weights(rows), self.units(rows)
+        values = representatives(attributes, space, partitions, self.plan, weights, units, known)
         slack = np.zeros(len(attributes))
+        if self.safe is not None:
+            unchanged = np.array([key.safe for key in self.parts.keys])[rows[:, -1].astype(np.int64)]
+            return np.where(unchanged[:, None], self._unchanged(rows), np.column_stack(values)), slack, (0, 0)
         if self.edits is None:
             return np.column_stack(values), slack, (0, 0)
         by_name = {name: own for block, own in zip(self.plan.in_blocks, partitions, strict=True) for name in block}

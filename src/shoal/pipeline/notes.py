@@ -146,6 +146,44 @@ def on_repair(own: int, misread: int) -> list[str]:
     return found
 
 
+def on_households(plan: Plan, composed: tuple[int, int] | None) -> list[str]:
+    """Warn of what shows who lives with whom: a pseudonym, with what was counted, or the order of records."""
+    if plan.household is None:
+        return []
+    if composed is None:
+        return [
+            warning(
+                f"'{plan.household}' was dropped, but records keep their order: members of a household that stand "
+                "together in the file can still be seen as one. Shuffle the records before they are protected."
+            )
+        ]
+    few, number = composed
+    return [
+        warning(
+            f"The pseudonyms in '{plan.household}' show who lives with whom. {few:,} of {number:,} households share "
+            f"their size and published household attributes with fewer than k = {plan.k} households, themselves "
+            "included."
+        )
+    ]
+
+
+def on_only(found: Mapping[str, int] | None, k: int) -> list[str]:
+    """Count the records that were masked, where only those at risk are."""
+    if found is None:
+        return []
+    at_risk, records = found["at_risk"], found["records"]
+    note = (
+        f"{at_risk:,} of {records:,} records were at risk, sharing their combination of quasi-identifiers with fewer "
+        f"than k = {k} records: {found['changed']:,} have changed, and all others are unchanged"
+    )
+    if found["joined"]:
+        note += (
+            f". Where fewer than k are at risk, in the file or a stratum, each takes on the nearest combination that k "
+            f"records have ({counted(found['joined'], 'record')}); means are not preserved there"
+        )
+    return [note]
+
+
 def on_one_group(plan: Plan, sizes: Mapping[int, int] | None) -> list[str]:
     """Warn that all records are in one group; `sizes` counts how many groups have so many records."""
     if plan.epsilon is not None or plan.draws or sizes is None or sum(sizes.values()) > 1:
@@ -219,6 +257,8 @@ def preserved(plan: Plan, edits: Strategy | None = None, whole: Collection[str] 
         return f"preserved: the {weighted}mean of every continuous attribute, in the file and in each value {domains}"
     if plan.missing in ("group", "impute"):
         about += ", where no value is missing"
+    if any(name in plan.household_attributes for name in numbers):
+        about += ", of household attributes over households"
     left_out = "suppress" in (plan.missing, plan.small_strata) or plan.edits_original == "exclude"
     where = "in the published records and in each group" if left_out else "in the file and in each group"
     kept = [name for name in numbers if aggregate_of(name, plan) == "mean" and name not in anew]

@@ -28,10 +28,14 @@ _NAN = "\0nan"  # stands for NaN, which is not equal to itself
 
 @dataclass(frozen=True)
 class Key:
-    """The stratum of some records, and how all splits of rules come out in them, a byte for each."""
+    """The stratum of some records, and how all splits of rules come out in them, a byte for each.
+
+    Those that are not at risk, where only others are masked, are `safe`.
+    """
 
     stratum: tuple[Any, ...] = ()
     outcomes: bytes = b""
+    safe: bool = False
 
     @property
     def order(self) -> tuple[tuple[str, ...], bytes]:

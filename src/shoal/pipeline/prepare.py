@@ -22,6 +22,7 @@ from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.partitioning.diversity import refuse_impossible
+from shoal.pipeline.at_risk import with_safe_records
 from shoal.pipeline.dominance import refuse_dominated
 from shoal.pipeline.encode import Counts
 from shoal.pipeline.masker import BlockMasker, whole_of
@@ -130,8 +131,9 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
     everyone = Parts([Key()], [resolved.summary.records], [np.zeros(1, np.int64)] * len(plan.partitioned))
     decimal = records.outline.decimal
     masker = BlockMasker(plan, attributes, types, resolved.summary.records, everyone, decimal=decimal, hybrid=hybrid)
-    if plan.pseudonym is not None:  # neither in the plan nor by the seed: who has these must not find the units
+    if plan.unit_as == "pseudonym":  # neither in the plan nor by the seed: who has these must not find the units
         masker = replace(masker, key=token_bytes(32))
+    masker = replace(masker, households=resolved.households)
     if resolved.strategy is not None and resolved.summary.edits is not None:
         edits = edits_of(resolved.strategy, resolved.summary.edits, resolved.levels, whole_of(attributes, plan), plan)
         masker = replace(masker, edits=edits)
@@ -153,6 +155,7 @@ def prepare(resolved: Resolved, records: Records) -> Prepared:
         masker = replace(masker, scales=scales_of(masker, records, resolved.summary))
     refuse_dominated(masker, records)
     refuse_small_domains(masker, records)
+    masker = with_safe_records(masker, records)
     if plan.method == "ms":
         masker = replace(masker, hybrid=_regressed(masker, records))
     return Prepared(masker, resolved.summary, seen.missed, seen.excluded, notes)
@@ -576,4 +579,5 @@ def promise_of(
         heaviest=prepared.heaviest,
         unchanged=unchanged_columns(masker.plan, outline, prepared.summary.profiles),
         units=possible_units(masker.plan, outline),
+        joined=0 if masker.safe is None else masker.safe.moved,
     )

@@ -28,6 +28,7 @@ from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.dominance import refuse_negative, with_magnitudes
 from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default
+from shoal.pipeline.households import Households, with_households
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
@@ -77,6 +78,8 @@ class Resolved:
         Of the attributes that rules compare by order.
     notes
         What was chosen, and why.
+    households
+        The households of the table; None if the plan names none.
     """
 
     plan: ResolvedPlan
@@ -86,6 +89,7 @@ class Resolved:
     strategy: Strategy | None
     levels: Mapping[str, Levels]
     notes: list[str]
+    households: Households | None = None
 
 
 def resolve(plan: Plan, records: Records) -> Resolved:
@@ -131,6 +135,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     summary = _summary(resolved, records, strategy, rules, inferred)
     refuse_negative(resolved, records, summary)
     attributes = _described(resolved, records, summary, strategy, inferred)
+    resolved, households, found = with_households(resolved, attributes, records)
     levels = _levels(resolved, records, summary, rules)
     _refuse_words(records, rules)
     resolved = resolved.decided(decimals=_decimals(resolved, attributes, strategy))
@@ -143,7 +148,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     by_default = () if plan.masked or plan.draws else resolved.masked
     doubts = [*(on_default(profiles) if by_default else []), *on_codes(profiles, by_default)]
     resolved = _with_method(resolved, attributes, summary, method.method)
-    return Resolved(resolved, attributes, summary, rules, strategy, levels, [*doubts, *notes])
+    return Resolved(resolved, attributes, summary, rules, strategy, levels, [*doubts, *found, *notes], households)
 
 
 def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:

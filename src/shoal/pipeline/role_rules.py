@@ -17,7 +17,7 @@ from shoal.tables.dtypes import is_number
 from shoal.tables.profile import ColumnProfile
 from shoal.text import counted
 
-Role = Literal["identifier", "unit", "quasi", "confidential", "weights", "strata", "publish"]
+Role = Literal["identifier", "unit", "quasi", "confidential", "weights", "strata", "household", "publish"]
 
 _ENOUGH = 10  # records from which on different texts say something
 _UNIQUE = 0.5  # of the records: more different values than this single them out
@@ -202,6 +202,13 @@ def is_repeated_unit(column: Column) -> bool:
     found = _unit(column)
     repeats = column.profile.present >= _SHARED * column.different and column.different >= _UNITS
     return found is not None and repeats and not column.profile.missing and "household" not in column.meanings
+
+
+def may_be_household(column: Column) -> bool:
+    """Whether every record has the number of a household, and some records share one."""
+    profile = column.profile
+    named = column.says("household") and _unit(column) is not None
+    return bool(named) and not profile.missing and profile.present >= 1.05 * column.different
 
 
 def _shared(column: Column) -> str:

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple, get_args
 from shoal.errors import DataError, PlanError
 from shoal.pipeline.missing_codes import labelled_codes, missing_codes, missing_words
 from shoal.pipeline.records import Records
-from shoal.pipeline.role_rules import RULES, Column, Role, is_repeated_unit, is_weight, meanings_of, type_of
+from shoal.pipeline.role_rules import (
+    RULES,
+    Column,
+    Role,
+    is_repeated_unit,
+    is_weight,
+    may_be_household,
+    meanings_of,
+    type_of,
+)
 from shoal.plan import AttributeType, Plan
 from shoal.plan.commands import file_name, protect_command
 from shoal.tables import Table
@@ -80,7 +89,32 @@ def propose_for(records: Records, profiles: Sequence[ColumnProfile]) -> list[Pro
         return propose(profiles)
     others = [each.name for each in profiles if each.is_simple and 1 < each.distinct.count < 0.9 * each.present]
     found: Pairs = records.fold(partial(pair_piece, units=units), list(dict.fromkeys([*units, *others])), "scan")
-    return propose(profiles, {unit: found.constant_within(unit) for unit in units})
+    proposals = propose(profiles, {unit: found.constant_within(unit) for unit in units})
+    return _with_household(proposals, profiles, {unit: found.shared_in(unit) for unit in units})
+
+
+def _with_household(
+    proposals: list[Proposal], profiles: Sequence[ColumnProfile], shared: Mapping[str, list[str]]
+) -> list[Proposal]:
+    """Propose household numbers as such, where members share a column to mask, the weight and the strata."""
+    having = {role: {each.column for each in proposals if each.role == role} for role in get_args(Role)}
+    for profile in profiles:
+        same = {*shared.get(profile.name, [])}
+        once = same & having["quasi"]
+        if once and having["weights"] | having["strata"] <= same and _numbers_households(profile):
+            return [_as_household(each, len(once)) if each.column == profile.name else each for each in proposals]
+    return proposals
+
+
+def _numbers_households(profile: ColumnProfile) -> bool:
+    return may_be_household(Column(profile, meanings_of(profile)))
+
+
+def _as_household(proposal: Proposal, once: int) -> Proposal:
+    if proposal.role != "identifier":
+        return proposal
+    masked = f"{once} column{'s' if once > 1 else ''} to mask once per household"
+    return proposal._replace(role="household", reason=f"{proposal.reason}; {masked}")
 
 
 def _possible_units(profiles: Sequence[ColumnProfile]) -> list[str]:
@@ -155,6 +189,7 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
         "publish": having["publish"],
         "weights": next(iter(having["weights"]), None),
         "unit": next(iter(having["unit"]), None),
+        "household": next(iter(having["household"]), None),
         "strata": having["strata"] or None,
         "types": {each.column: each.type for each in masked if each.guessed and not each.levels},
         "levels": {each.column: list(each.levels) for each in masked if each.levels},

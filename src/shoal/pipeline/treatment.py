@@ -32,6 +32,8 @@ def refuse_untreated(plan: Plan, records: Records) -> None:
     if not untreated:
         return
     proposals = [each for each in _proposals(records) if each.column in {*untreated, *default}]
+    if not _takes_households(plan):
+        proposals = [each._replace(role="identifier") if each.role == "household" else each for each in proposals]
     options = _options(plan, proposals)
     some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
     masked = f", and {counted(len(default), 'numeric column')} would be masked by default" if default else ""
@@ -72,7 +74,7 @@ def _options(plan: Plan, proposals: Sequence[Proposal]) -> dict[str, Any]:
     for each in proposals:
         found.setdefault(_field(plan, each), []).append(each.column)
     options: dict[str, Any] = {
-        field: names[0] if field in ("weights", "unit") else [*plan.roles[field], *names]
+        field: names[0] if field in ("weights", "unit", "household") else [*plan.roles[field], *names]
         for field, names in found.items()
     }
     masked = [each for each in proposals if each.role == "quasi"]
@@ -96,6 +98,15 @@ def _field(plan: Plan, proposal: Proposal) -> str:
         proposal.role == "unit" and (plan.unit is not None or (plan.scale is not None and plan.scale.seams))
     )
     return "identifiers" if taken else proposal.role
+
+
+def _takes_households(plan: Plan) -> bool:
+    """Whether households can be masked as proposed: what they go with is left open."""
+    if plan.masked or plan.household is not None:
+        return False
+    other = plan.draws or plan.method == "mic1d" or plan.epsilon is not None
+    used = (plan.blocks, plan.edits, plan.l, plan.t, plan.only, plan.strata, plan.weights, plan.scale)
+    return not other and not plan.restore_variance and not plan.bound and all(each is None for each in used)
 
 
 def _type(proposal: Proposal) -> str:

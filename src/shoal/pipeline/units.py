@@ -152,12 +152,12 @@ def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[str]:
             )
 
 
-def not_one_to_one(database: Database) -> Iterator[str]:
-    """Yield a sentence if pseudonyms, p0, are not one for each unit, i0."""
-    counts = [f"SELECT DISTINCT {columns} FROM pairs" for columns in ("i0", "p0", "i0, p0")]  # noqa: S608
-    found = [int(database.rows(f"SELECT count(*) FROM ({each}) AS d")[0][0]) for each in counts]  # noqa: S608
-    if len({*found}) > 1:
-        yield "pseudonyms do not tell the same units apart as the original. Run it again, with new random numbers"
+def not_one_to_one(database: Database, original: str, name: str) -> Iterator[str]:
+    """Yield a sentence if pseudonyms, the column p of `pairs`, are not one for each unit or household."""
+    by = (original, "p", f"{original}, p")
+    counts = {database.rows(f"SELECT count(*) FROM (SELECT 1 FROM pairs GROUP BY {each}) AS g")[0][0] for each in by}  # noqa: S608
+    if len(counts) > 1:
+        yield f"the pseudonyms in column '{name}' are not one for each original number. Run it again"
 
 
 def trails_of(database: Database, unit: str, keys: Sequence[str], k: int) -> Finding:

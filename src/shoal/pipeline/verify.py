@@ -20,9 +20,12 @@ from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.dominance import dominance_failures, dominance_rules, dominated_cells
+from shoal.pipeline.households import numbers_in
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.totals import numbers_of, wrong_totals
 from shoal.pipeline.units import Groups, Unit, not_one_to_one, too_few_units, trails_of, units_in_groups
+from shoal.pipeline.verify_at_risk import masked_records, wrongly_changed
+from shoal.pipeline.verify_households import by_composition, inconstant, one_each
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -71,6 +74,8 @@ class Promise:
         The columns that are released unchanged.
     units
         The unit of the plan, of which every group has k, and dropped identifiers that may tell units apart.
+    joined
+        How many records take on the values of others, which are released unchanged.
     """
 
     plan: ResolvedPlan
@@ -87,6 +92,7 @@ class Promise:
     spelled: bool = False
     unchanged: Sequence[Unchanged] = ()
     units: Sequence[Unit] = ()
+    joined: int = 0
 
     @property
     def blocks(self) -> list[list[str]]:
@@ -107,6 +113,11 @@ class Promise:
     def place(self, name: str) -> int:
         """Return the place of a changed attribute among all."""
         return next(j for j, attribute in enumerate(self.attributes) if attribute.name == name)
+
+    def parts(self, name: str) -> list[str]:
+        """Return the columns of `pairs` that have a changed attribute as it was and as it is published."""
+        j = self.place(name)
+        return [f"k{j}", f"x{j}", *([] if self.is_key(self.attributes[j]) else [f"y{j}"])]
 
     def key(self, name: str) -> str:
         """Return the column of `pairs` that has what is published of an attribute."""
@@ -162,6 +173,12 @@ class Verified:
         far the distribution of the worst group is off.
     dominance
         For each magnitude, how many ``cells`` there are, and how many a contributor dominates, ``failing``.
+    households
+        How many combinations of household attributes occur in how many households; None where there are none.
+    composed
+        With pseudonyms, how many households fewer than k equal in their attributes and size, and how many there are.
+    only
+        Where only records at risk are masked, how many there are, and how many have changed.
     """
 
     blocks: list[Sizes]
@@ -173,6 +190,9 @@ class Verified:
     diversity: dict[str, dict[str, Any]] = field(default_factory=dict)
     closeness: dict[str, float] = field(default_factory=dict)
     dominance: dict[str, dict[str, int]] = field(default_factory=dict)
+    households: Sizes | None = None
+    composed: tuple[int, int] | None = None
+    only: dict[str, int] | None = None
 
 
 @dataclass
@@ -213,8 +233,10 @@ class Pairs:
             if each.number:
                 columns[f"n{i}"] = as_number(published.column(each.name))
         columns |= {f"i{i}": countable_column(original, each.name) for i, each in enumerate(promise.units)}
+        if plan.household is not None:
+            columns["h"] = numbers_in(original, plan.household)
         if plan.pseudonym is not None:
-            columns["p0"] = published.column(plan.pseudonym)
+            columns["p"] = countable_column(published, plan.pseudonym)
         if plan.weights is not None:
             columns["w"] = published.column(plan.weights).cast(pa.float64(), safe=False)
         columns |= {f"q{i}": pa.array(each.codes(published)) for i, each in enumerate(promise.sensitive)}
@@ -263,16 +285,24 @@ def verify(
     """
     if failures:
         raise CheckFailed(list(failures))
-    failures, blocks = [], []
+    failures, blocks, households = [], [], None
     for block in promise.blocks:
+        if promise.plan.household is not None and block == promise.plan.household_attributes:
+            households, wrong = _households(database, promise, block)
+            failures += wrong
+            blocks.append(sizes_of(database, _keys(promise, block).split(", ")))
+            continue
         sizes, wrong = _block(database, promise, block)
         blocks.append(sizes)
         failures += [*too_small(sizes, [*block, *promise.strata], promise.plan.k), *wrong]
-    found = _counts(database, promise, blocks)
+    found = replace(_counts(database, promise, blocks), households=households)
+    if promise.plan.only is not None:
+        found = replace(found, only=_only(database, promise))
+        failures += wrongly_changed(found.only or {})
     units = _units(database, promise)
     failures += too_few_units(units, promise.plan)
     if promise.plan.pseudonym is not None:
-        failures += not_one_to_one(database)
+        failures += not_one_to_one(database, "i0" if promise.plan.household is None else "h", promise.plan.pseudonym)
     diversity, closeness = _diversity(database, promise, failures)
     dominance = _dominance(database, promise)
     failures += dominance_failures(dominance)
@@ -286,12 +316,35 @@ def verify(
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
     trails = None
-    if promise.plan.pseudonym is not None and promise.unit is not None:
+    if promise.plan.unit_as == "pseudonym" and promise.unit is not None:
         keys = [*columns.masked.values(), *(promise.key(each.name) for each in promise.unchanged if each.key)]
         trails = trails_of(database, promise.unit, keys, promise.plan.k)
     file = file_risk(database, columns, known, units, determined, trails)
     refuse_given_away(file, promise.plan)
+    if promise.plan.household_as == "pseudonym":
+        keys = _keys(promise, promise.plan.household_attributes).split(", ")
+        found = replace(found, composed=by_composition(database, keys, promise.plan.k))
     return replace(found, diversity=diversity, closeness=closeness, dominance=dominance, file=file)
+
+
+def _only(database: Database, promise: Promise) -> dict[str, int]:
+    """Count the records that are at risk, and those that have changed."""
+    values = [
+        (f"x{j}", f"k{j}" if promise.is_key(attribute) else f"y{j}") for j, attribute in enumerate(promise.attributes)
+    ]
+    strata = [promise.key(name) for name in promise.strata]
+    found = masked_records(database, values, strata, promise.plan.k, fills=promise.plan.missing == "impute")
+    return {**found, "joined": promise.joined}
+
+
+def _households(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
+    """Count the households of every combination of their attributes, in a table with one record for each."""
+    keys = _keys(promise, block).split(", ")
+    parts = [part for name in block for part in promise.parts(name)]
+    columns = dict.fromkeys([*keys, *parts, *(["w"] if promise.plan.weights is not None else [])])
+    sizes, wrong = _block(database, promise, block, one_each([*columns]))
+    small = too_small(sizes, [*block, *promise.strata], promise.plan.k, "household")
+    return sizes, [*inconstant(database, keys, [*block, *promise.strata]), *small, *wrong]
 
 
 def _units(database: Database, promise: Promise) -> list[dict[str, Any]]:
@@ -305,18 +358,21 @@ def _keys(promise: Promise, block: Sequence[str]) -> str:
     return ", ".join(promise.key(name) for name in [*block, *promise.strata])
 
 
-def _block(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
+def _block(
+    database: Database, promise: Promise, block: Sequence[str], relation: str = "pairs"
+) -> tuple[Sizes, list[str]]:
     """Count how many combinations occur how often, and those that publish what none of their records could give.
 
     A number or a level must lie in the range of theirs, a category be one of theirs, and a value be missing only where
-    theirs are: rows out of order do not pass. Where sums are kept, they are added up in every group.
+    theirs are: rows out of order do not pass. Where sums are kept, they are added up in every group. The `relation` may
+    have records of households.
     """
     checks = [each for name in block for each in _checks(promise, name)] if promise.ranges else []
     if not checks:
         return sizes_of(database, _keys(promise, block).split(", ")), []
     parts = ", ".join(dict.fromkeys(part for check in checks for part in check.parts))
     odd = ", ".join(f"coalesce(sum(CASE WHEN {check.wrong} THEN 1 ELSE 0 END), 0)" for check in checks)
-    inside = f"SELECT count(*) AS n, {parts} FROM pairs GROUP BY {_keys(promise, block)}"  # noqa: S608 - no outside text
+    inside = f"SELECT count(*) AS n, {parts} FROM {relation} GROUP BY {_keys(promise, block)}"  # noqa: S608 - no outside text
     rows = database.rows(f"SELECT n, count(*), {odd} FROM ({inside}) AS g GROUP BY n")  # noqa: S608
     counts = [int(sum(row[2 + i] for row in rows)) for i in range(len(checks))]
     wrong = [check.sentence(count) for check, count in zip(checks, counts, strict=True) if count]
@@ -409,7 +465,7 @@ def _keeps_mean(promise: Promise, attribute: Attribute) -> bool:
     moved = any(attribute.name in attributes_of(rule.condition) for rule in rules)  # be it within its range
     plain = plan.missing in ("error", "suppress") and not plan.restore_variance and plan.keep_totals is None
     mean = attribute.type == "continuous" and aggregate_of(attribute.name, plan) == "mean"
-    return mean and plain and not moved and plan.epsilon is None
+    return mean and plain and not moved and plan.epsilon is None and not promise.joined
 
 
 def _is_whole(promise: Promise, attribute: Attribute) -> bool:
@@ -427,13 +483,13 @@ def _slack(promise: Promise, attribute: Attribute) -> float:
     return slack
 
 
-def too_small(sizes: Sizes, names: Sequence[str], k: int) -> Iterator[str]:
+def too_small(sizes: Sizes, names: Sequence[str], k: int, noun: str = "record") -> Iterator[str]:
     """Yield a sentence if some combination of the attributes occurs fewer than k times."""
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
         yield (
             f"{sum(below.values())} of the {sum(sizes.values())} combinations of {listed(names)} occur fewer than {k} "
-            f"times; the smallest has {counted(min(below), 'record')}"
+            f"times; the smallest has {counted(min(below), noun)}"
         )
 
 

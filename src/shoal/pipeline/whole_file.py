@@ -88,7 +88,7 @@ def unchanged_columns(
 ) -> list[Unchanged]:
     """List the columns that are released unchanged under a resolved plan; some sensitive ones have `profiles`."""
     role = {name: role for role, names in plan.roles.items() for name in names}
-    gone = {*plan.identifiers, *plan.roles["unit"], *plan.changed}
+    gone = {*plan.dropped, *plan.changed, *plan.roles["unit"], *plan.roles["household"]}
     names = [name for name in table.names if name not in gone]
     return [as_unchanged(table, name, role.get(name, "publish"), (profiles or {}).get(name)) for name in names]
 
@@ -150,9 +150,9 @@ def file_risk(
         For each column that is released ``unchanged``, and for the sets of columns ``together`` (all unchanged ones
         that a stranger may know), ``with_masked`` (these and the masked ones) and ``everything`` (all published
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
-        ``distinct``, the share of distinct combinations. If there is a unit (``counts``), classes are measured in units,
-        and ``alone`` are the records in classes of one unit; ``determined``, masked attributes that follow from unchanged
-        columns; ``recovered``, those of them whose original values stand for the masked ones in ``with_masked`` and
+        ``distinct``, the share of distinct combinations. If there is a unit (``counts``), classes are measured in
+        units, and ``alone`` are the records in classes of one unit; ``determined``, masked attributes that follow from
+        unchanged columns; ``recovered``, those of them whose original values stand for the masked ones in ``with_masked`` and
         ``everything``, being known of most records; ``units``, as given; ``groups``, the number of groups by what a
         stranger may know as it is published; ``shared``, for each sensitive column those of them in which ``all`` known
         values, or ``most`` (more than 80 %, all included), are the same, with the ``records`` in the former, or in the

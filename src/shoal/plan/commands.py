@@ -15,7 +15,8 @@ from shoal.text import quoted
 # The fields that `shoal sweep` has options for, beside its own for k and methods.
 SWEEP_FIELDS = (
     *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
-    *("unit", "unit_as", "tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
+    *("unit", "unit_as", "household", "household_attributes", "household_as"),
+    *("tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
 )
 
 

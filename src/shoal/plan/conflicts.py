@@ -48,6 +48,8 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
         yield from _mic1d(plan)
     else:
         yield from _unused(plan, ("allow_unchanged",), ". Use --method mic1d.")
+    yield from _households(plan)
+    yield from _only(plan)
     yield from _partition(plan)
     yield from _hybrid(plan)
     yield from _private(plan)
@@ -208,6 +210,78 @@ def _weighted(plan: "Plan") -> Iterator[Problem]:
         for field in ("round", "restore_variance"):
             if getattr(plan, field):
                 yield field, "would change the weighted totals that --preserve keeps."
+
+
+# What does not go with households, and why.
+_NOT_IN_HOUSEHOLDS = {
+    "blocks": "does not go with --household, which makes two attribute blocks. Use --household-attributes.",
+    "edits": "do not go with --household: a repair would change what the members of a household share.",
+    "restore_variance": "does not go with --household, whose attributes vary between households and not persons.",
+    "bound": "does not go with --household: the groups of households and of persons are two partitions.",
+    **dict.fromkeys(("l", "t"), "does not apply to --household: combinations of its attribute blocks may be unique."),
+    "unit": "does not go with --household, whose groups have k households and k records. Leave out one of them.",
+    **dict.fromkeys(("p_percent", "dominance"), "does not go with --household, whose totals are of two partitions."),
+    "keep_totals": "does not go with --household: its change of values would differ within a household.",
+}
+
+
+def _households(plan: "Plan") -> Iterator[Problem]:
+    """Households: two attribute blocks, one of which has a record per household."""
+    if plan.household is None:
+        for field in ("household_attributes", "household_as"):
+            if getattr(plan, field) != type(plan).model_fields[field].default:
+                yield field, "does not apply without households. Name their numbers with --household."
+        return
+    for name in plan.household_attributes:
+        if name not in (plan.quasi or []):
+            yield "household_attributes", f"names '{name}', which is not in quasi. Add it to --quasi."
+    for name in sorted({name for name in plan.household_attributes if plan.household_attributes.count(name) > 1}):
+        yield "household_attributes", f"names '{name}' more than once."
+    for field, reason in _NOT_IN_HOUSEHOLDS.items():
+        if getattr(plan, field) != type(plan).model_fields[field].default:
+            yield field, reason
+    if plan.method in ("mic1d", "hybrid", "ms", "insensitive") or plan.epsilon is not None:
+        what = "--epsilon" if plan.epsilon is not None else f"method '{plan.method}'"
+        yield "household", f"does not apply to {what}, which forms no groups of households. Use --method auto."
+    if plan.scale is not None:
+        if plan.scale.blocking != "kd":
+            yield "scale.blocking", "does not go with --household, whose two tables are divided on their own."
+        if plan.scale.block_size == "auto":
+            yield "scale.block_size", "'auto' does not go with --household. Use --block-records with a number."
+        if plan.scale.seams:
+            yield "scale.seams", "does not apply to several attribute blocks, whose groups overlap."
+
+
+# What does not go with masking only records at risk, and why.
+_NOT_ONLY = {
+    **dict.fromkeys(("blocks", "household"), "counts combinations of its own. Leave it out with --only."),
+    **dict.fromkeys(("l", "t"), "would need to change groups that --only at_risk leaves as they are."),
+    "edits": "do not go with --only: a repair could change records that are not at risk.",
+    "restore_variance": "would change the records that --only at_risk leaves as they are.",
+    "preserve": "does not go with --only: a few records at risk may take on the values of others.",
+    "unit": "does not go with --only, which counts records. Leave out one of them.",
+    **dict.fromkeys(("p_percent", "dominance"), "would need to change groups that --only at_risk leaves as they are."),
+    "keep_totals": "would change the records that --only at_risk leaves as they are.",
+    "bound": "does not go with --only: records that are not at risk are in no group that is searched for.",
+}
+
+
+def _only(plan: "Plan") -> Iterator[Problem]:
+    """Masking only records at risk."""
+    if plan.only is None:
+        return
+    for field, reason in _NOT_ONLY.items():
+        if getattr(plan, field) != type(plan).model_fields[field].default:
+            yield field, reason
+    if plan.method in ("mic1d", "hybrid", "ms", "insensitive") or plan.epsilon is not None:
+        what = "--epsilon" if plan.epsilon is not None else f"method '{plan.method}'"
+        yield "only", f"does not apply to {what}, which changes every record. Use --method auto."
+    if plan.small_strata == "merge":
+        yield "small_strata", "'merge' does not go with --only, which counts within strata. Use suppress."
+    if plan.scale is not None and plan.scale.seams:
+        yield "scale.seams", "would move records that --only at_risk leaves as they are."
+    if plan.scale is not None and plan.scale.block_size == "auto":
+        yield "scale.block_size", "'auto' does not go with --only. Use --block-records with a number."
 
 
 def _diverse(plan: "Plan") -> Iterator[Problem]:
@@ -452,9 +526,12 @@ def _roles(plan: "Plan") -> Iterator[Problem]:
 
 def _blocks(plan: "Plan") -> Iterator[Problem]:
     if not plan.given_blocks:
-        if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1 and plan.blocks is None:
+        open_ = plan.blocks is None and plan.household is None
+        if plan.method == "univariate" and plan.quasi is not None and len(plan.quasi) > 1 and open_:
             yield "method", ONE_ATTRIBUTE
         return
+    if plan.household_attributes:
+        return  # which has mistakes of its own
     named = [name for block in plan.given_blocks for name in block]
     for name in sorted({name for name in named if named.count(name) > 1}):
         yield "blocks", f"names '{name}' more than once. An attribute belongs to one block."

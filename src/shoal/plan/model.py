@@ -425,6 +425,28 @@ class Plan(BaseModel):
     weights: str | None = option(
         None, "roles", "the attribute with the survey weights", metavar="A", public=True, title="Survey weights"
     )
+    household: str | None = option(
+        None,
+        "roles",
+        "the attribute with the household numbers: quasi-identifiers that are constant within every household are "
+        "masked once per household, in groups of at least k households, and stay constant",
+        metavar="A",
+        public=True,
+        title="Households",
+    )
+    household_attributes: Names = option(
+        [],
+        "roles",
+        "with `household`: quasi-identifiers to mask once per household; all that are constant within every household "
+        "if left out",
+        public=True,
+    )
+    household_as: Literal["drop", "pseudonym"] = option(
+        "drop",
+        "roles",
+        "with `household`: `drop` the household numbers, or replace each by a random number (`pseudonym`)",
+        public=True,
+    )
     l: NumberOfValues | None = option(  # noqa: E741 - the literature's own name
         None, "protection", "l-diversity: minimum number of different sensitive values in a group", "-l", public=True
     )
@@ -468,6 +490,14 @@ class Plan(BaseModel):
         "protection",
         "with `p_percent` and `dominance`: attributes whose totals are protected; every masked number if left out",
         public=True,
+    )
+    only: Literal["at_risk"] | None = option(
+        None,
+        "protection",
+        "`at_risk`: mask only records whose combination of quasi-identifiers fewer than k records share, and release "
+        "the others unchanged",
+        public=True,
+        title="Mask only",
     )
     preserve: Literal["weighted_mean"] | None = option(
         None,
@@ -603,7 +633,10 @@ class Plan(BaseModel):
 
     @property
     def given_blocks(self) -> list[list[str]]:
-        """The attribute blocks that were given by hand."""
+        """The attribute blocks that were given by hand; with households, their attributes and those of persons."""
+        if self.household_attributes and self.quasi is not None:
+            persons = [name for name in self.quasi if name not in self.household_attributes]
+            return [block for block in (self.household_attributes, persons) if block]
         return self.blocks if isinstance(self.blocks, list) else []
 
     @property
@@ -621,17 +654,21 @@ class Plan(BaseModel):
             "strata": self.strata or [],
             "weights": [] if self.weights is None else [self.weights],
             "unit": [] if self.unit is None else [self.unit],
+            "household": [] if self.household is None else [self.household],
             "publish": [] if isinstance(self.publish, str) else self.publish,
         }
 
     @property
     def dropped(self) -> list[str]:
-        """The columns that are not published."""
-        return [*self.identifiers, *([self.unit] if self.unit is not None and self.pseudonym is None else [])]
+        """The columns that are not published: direct identifiers; numbers of units and households unless replaced."""
+        numbers = [*self.roles["unit"], *self.roles["household"]]
+        return [*self.identifiers, *(name for name in numbers if name != self.pseudonym)]
 
     @property
     def pseudonym(self) -> str | None:
-        """The column that has a random number for every unit; None if there is none."""
+        """The column that has a random number for every unit or household; None if there is none."""
+        if self.household_as == "pseudonym":
+            return self.household
         return self.unit if self.unit_as == "pseudonym" else None
 
     @property

@@ -136,6 +136,8 @@ def _treatment(name: str, plan: Plan) -> tuple[str, str]:
         return "quasi-identifier", f"{how} of its group" if masked else "unchanged"
     if name in plan.confidential:
         return "confidential", "synthetic" if plan.draws else "unchanged"
+    if name == plan.household:
+        return "household", "random number"
     if name in (plan.strata or []):
         return "stratum", "unchanged"
     return ("survey weight" if name == plan.weights else "published"), "unchanged"

@@ -374,6 +374,15 @@ class Pairs:
             each.count <= _ALMOST * units for (of, name), each in self.counts.items() if of == unit and name != unit
         )
 
+    def shared_in(self, unit: str) -> list[str]:
+        """Name the columns that have one value in all records of every unit, as far as that was counted exactly."""
+        units = self.counts[unit, unit]
+        return [
+            name
+            for (of, name), each in self.counts.items()
+            if of == unit and name != unit and units.is_exact and each.is_exact and each.count == units.count
+        ]
+
 
 def pair_piece(piece: pa.Table, start: int | None, units: Sequence[str]) -> Pairs:
     """Count pairs of units and values in some records: as many as there are units if a column is constant within."""

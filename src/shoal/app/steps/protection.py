@@ -228,6 +228,9 @@ def _options(view: View) -> None:
         select("Strata: never mixed in a group", "strata", kept, several=True)
         select("Strata below k", "small_strata", _SMALL)
         select("Survey weights", "weights", {"": "none"} | {name: name for name in kept})
+        dropped = choices.having("identifier")
+        select("Household numbers", "household", {"": "none"} | {name: name for name in dropped})
+        select("Mask", "only", {"": "all records", "at_risk": "only records at risk"})
         ui.number(
             "l: different confidential values in a group", value=choices.l, min=2, step=1,
             on_change=lambda e: _set(view, "l", None if e.value is None else int(e.value)),

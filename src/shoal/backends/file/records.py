@@ -135,6 +135,7 @@ def _spoken_of(plan: Plan) -> list[str]:
         *(plan.strata or []),
         *plan.roles["weights"],
         *plan.roles["unit"],
+        *plan.roles["household"],
     ]
     return names + (plan.confidential if plan.l is not None or plan.t is not None or plan.draws else [])
 

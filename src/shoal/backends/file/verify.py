@@ -176,7 +176,7 @@ class FilePairs:
     def _compared(self) -> set[str]:
         """Name the columns of which the original is looked at beside what is published."""
         names = {*self.promise.plan.used, *(each.name for each in self.promise.sensitive)}
-        names |= {each.name for each in self.promise.units}
+        names |= {*self.promise.plan.roles["household"], *(each.name for each in self.promise.units)}
         return names | (set() if self.promise.edits is None else {*columns_of(self.promise.edits.rules)})
 
     def encoded(self, path: Path) -> Iterator[tuple[Matrix, Matrix]]:

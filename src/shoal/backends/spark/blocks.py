@@ -115,7 +115,7 @@ def _pair_fields(promise: Promise, df: DataFrame) -> list[StructField]:
     fields += [StructField(f"y{j}", DoubleType()) for j in apart]
     fields += [StructField(f"q{i}", LongType()) for i in range(len(promise.sensitive))]
     fields += [StructField(f"i{i}", df.schema[each.name].dataType) for i, each in enumerate(promise.units)]
-    fields += [] if promise.plan.pseudonym is None else [StructField("p0", LongType())]
+    fields += [StructField("h", df.schema[name].dataType) for name in promise.plan.roles["household"]]
     edits = promise.edits
     excusable = [] if edits is None else sorted(edits.fixed | edits.excused)
     return fields + [

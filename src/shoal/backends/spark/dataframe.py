@@ -396,7 +396,7 @@ class SparkPublished:
     @property
     def _others(self) -> list[str]:
         """The columns that are published as they are."""
-        return [name for name in self.table.columns if name not in self.masker.types]
+        return [name for name in self.table.columns if name not in {*self.masker.types, self.plan.pseudonym}]
 
     @cached_property
     def _traces(self) -> list[int]:

@@ -33,9 +33,11 @@ class SparkPairs:
         kinds = {each.name: each.dataType.simpleString() for each in published.table.schema.fields}
         keys += [_countable(at[each.name], kinds[each.name]).alias(f"u{i}") for i, each in enumerate(left)]
         keys += [_number(at[each.name], kinds[each.name]).alias(f"n{i}") for i, each in enumerate(left) if each.number]
+        if plan.pseudonym is not None:
+            keys.append(at[plan.pseudonym].alias("p"))
         if plan.weights is not None:
             keys.append(at[plan.weights].cast("double").alias("w"))
-        own = [name for name in masked.columns if re.fullmatch(r"[xyqebip]\d+", name)]
+        own = [name for name in masked.columns if re.fullmatch(r"[xyqebi]\d+|h", name)]
         # NaN is what a missing number is in a row
         pairs = [
             F.when(F.isnan(name), None).otherwise(F.col(name)).alias(name) if name[0] in "xy" else F.col(name)
