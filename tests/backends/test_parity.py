@@ -5,6 +5,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -92,6 +93,7 @@ SMALL = {"block_size": 30}
 ONLY = {"only": "at_risk", "k": 5}
 HYBRID = {"method": "hybrid", "k": 12, "seed": 7}
 NOISY = {"method": "ms", "k": None, "alpha": 0.4, "seed": 7, "quasi": ["age", "town"]}
+UNITS = {"quasi": NUMBERS, "unit": "id", "identifiers": []}
 # Each plan by name: its table (gaps, broken rules) and its options; k is 3, the method mdav unless it is named.
 PLANS: dict[str, tuple[dict, dict]] = {
     "numbers": ({}, {"quasi": NUMBERS}),
@@ -100,6 +102,17 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "booleans": ({}, {"quasi": ["income", "owner"]}),
     "identifiers": ({}, {"quasi": NUMBERS, "identifiers": ["id", "town"]}),
     "identifiers that repeat": ({"stays": 40}, {"blocks": [["income", "age"], ["wages"]], "strata": ["region"]}),
+    "units": ({"stays": 4}, UNITS),
+    "units of mixed types with gaps": ({"stays": 4, "gaps": 0.05}, {**UNITS, **MIXED, "missing": "group"}),
+    "units of a search": ({"stays": 9}, {**UNITS, "method": "best", "budget": 2000, "seed": 5}),
+    "units on a tour": ({"stays": 9}, {**UNITS, "method": "tour"}),
+    "units, small strata merged": ({"stays": 12}, {**UNITS, **STRATA, "k": 20, "small_strata": "merge"}),
+    "units, small strata left out": ({"stays": 12}, {**UNITS, **STRATA, "k": 20, "small_strata": "suppress"}),
+    "units within l and t": (
+        {"stays": 3},
+        {**UNITS, "confidential": ["ill", "debt"], "l": 3, "t": 0.5, "scale": BLOCKS},
+    ),
+    "units in attribute blocks": ({"stays": 6}, {"blocks": [["income", "age"], ["wages"]], **UNITS, "quasi": None}),
     "cells of a 2^d-tree": ({}, {"quasi": ["income", "age"], "scale": {**BLOCKS, "blocking": "2^d"}}),
     "cells of a 2^d-tree, by one attribute": (
         {},
@@ -264,6 +277,8 @@ ALWAYS_ON_SPARK = {
     "l, t and strata",
     "dominance, weights, strata",
     "identifiers that repeat",
+    "units, small strata merged",
+    "units within l and t",
     "rules and attribute blocks",
     "broken rules kept",
     "rules on levels",
@@ -358,6 +373,38 @@ def test_spark_publishes_what_memory_does(name, released, spark):
     assert_same_evidence(in_memory, found)
 
 
+def count_units(database: duckdb.DuckDBPyConnection, source: Path, release: shoal.Release, keys: str) -> None:
+    """Count units in every group: those of the original, whose records are in the same order."""
+    plan = release.plan
+    secrets = "".join(f", {name}" for name in plan.confidential)
+    both = f"(SELECT {keys}{secrets} FROM masked) POSITIONAL JOIN (SELECT {plan.unit} FROM '{source}')"
+    least = f"SELECT min(n) FROM (SELECT count(DISTINCT {plan.unit}) n FROM {both} GROUP BY {keys})"
+    assert database.sql(least).fetchall()[0][0] >= plan.k
+    for secret in plan.confidential:
+        database.sql(f"CREATE OR REPLACE TEMP TABLE once AS SELECT DISTINCT {keys}, {plan.unit}, {secret} FROM {both}")
+        for (members,) in database.sql(f"SELECT list({secret}) FROM once GROUP BY {keys}").fetchall():
+            assert naive.diversity_of(members, plan.l_form, plan.c or 2) >= plan.l - 1e-9
+        everything = f"SELECT DISTINCT {plan.unit}, {secret} FROM {both}"
+        assert furthest(database, keys, secret, secret == "debt", "once", everything) <= plan.t + 1e-12
+
+
+def test_pseudonyms_are_other_numbers_for_the_same_units_on_every_backend(tmp_path):
+    source, output = tmp_path / "stays.parquet", tmp_path / "file.csv"
+    pq.write_table(survey(stays=4), source)
+    plan = {"k": 3, "quasi": NUMBERS, "unit": "id", "unit_as": "pseudonym", "publish": "rest", "method": "mdav"}
+    one = shoal.protect(source, engine="memory", **plan).table
+    two = shoal.protect(source, engine="file", output=output, **plan)
+    two.save()
+    written = pa.csv.read_csv(output)
+    others = [name for name in one.column_names if name != "id"]
+    assert written.select(others).cast(one.select(others).schema).equals(one.select(others))
+    who, first, second = (table["id"].to_pylist() for table in (pq.read_table(source), one, written))
+    assert {*map(type, first)} == {*map(type, second)} == {int}
+    pairs = len({*zip(who, first, strict=True)}), len({*zip(first, second, strict=True)})
+    assert pairs == (len({*who}), len({*first}))
+    assert not {*first} & {*second}
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_plain_sql_counts_the_promises_again(name, released):
     release, source, target = released(name)
@@ -369,6 +416,9 @@ def test_plain_sql_counts_the_promises_again(name, released):
             keys = ", ".join([*block, *strata])
             least = database.sql(f"SELECT min(n) FROM (SELECT count(*) n FROM masked GROUP BY {keys})").fetchall()[0]
             assert least[0] >= plan.k
+            if plan.unit is not None and not release.suppressed:
+                count_units(database, source, release, keys)
+                continue
             for secret in plan.confidential if plan.l else []:
                 values = f"SELECT count(DISTINCT {secret}) n FROM masked GROUP BY {keys}"
                 assert database.sql(f"SELECT min(n) FROM ({values})").fetchall()[0][0] >= plan.l
@@ -397,13 +447,21 @@ def test_plain_sql_counts_the_promises_again(name, released):
                 assert kept == pytest.approx(had, rel=1e-12)
 
 
-def furthest(database: duckdb.DuckDBPyConnection, keys: str, secret: str, *, ordered: bool) -> float:
+def furthest(
+    database: duckdb.DuckDBPyConnection,
+    keys: str,
+    secret: str,
+    ordered: bool,
+    masked: str = "masked",
+    everything: str = "FROM masked",
+) -> float:
     """The largest earth mover's distance of a group's distribution from the file's, by cross join and windows."""
     query = f"""
-        WITH v AS (SELECT {secret} AS s, count(*) / (SELECT count(*) FROM masked) AS q FROM masked GROUP BY s),
-             g AS (SELECT DISTINCT {keys} FROM masked),
-             p AS (SELECT {keys}, {secret} AS s, count(*) AS c FROM masked GROUP BY {keys}, s),
-             n AS (SELECT {keys}, count(*) AS n FROM masked GROUP BY {keys}),
+        WITH e AS ({everything}),
+             v AS (SELECT {secret} AS s, count(*) / (SELECT count(*) FROM e) AS q FROM e GROUP BY s),
+             g AS (SELECT DISTINCT {keys} FROM {masked}),
+             p AS (SELECT {keys}, {secret} AS s, count(*) AS c FROM {masked} GROUP BY {keys}, s),
+             n AS (SELECT {keys}, count(*) AS n FROM {masked} GROUP BY {keys}),
              d AS (SELECT {keys}, s, coalesce(c, 0) / n - q AS off
                    FROM g CROSS JOIN v LEFT JOIN p USING ({keys}, s) JOIN n USING ({keys})),
              w AS (SELECT {keys}, sum(off) OVER (PARTITION BY {keys} ORDER BY s) AS far, off FROM d)

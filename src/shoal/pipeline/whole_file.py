@@ -152,12 +152,12 @@ def file_risk(
         columns), `shoal.measures.exposure` with ``below_k``, the records in equivalence classes of fewer than k, and
         ``distinct``, the share of distinct combinations. If there is a unit (``counts``), classes are measured in
         units, and ``alone`` are the records in classes of one unit; ``determined``, masked attributes that follow from
-        unchanged columns; ``recovered``, those of them whose original values stand for the masked ones in ``with_masked`` and
-        ``everything``, being known of most records; ``units``, as given; ``groups``, the number of groups by what a
-        stranger may know as it is published; ``shared``, for each sensitive column those of them in which ``all`` known
-        values, or ``most`` (more than 80 %, all included), are the same, with the ``records`` in the former, or in the
-        latter if there are none of the former; ``findings``, what gives records away, the worst first; ``headline``,
-        the worst in a sentence; ``k``.
+        unchanged columns; ``recovered``, those of them whose original values stand for the masked ones in
+        ``with_masked`` and ``everything``, being known of most records; ``units``, as given; ``trails``, what
+        pseudonyms give away; ``groups``, the number of groups by what a stranger may know as it is published;
+        ``shared``, for each sensitive column those of them in which ``all`` known values, or ``most`` (more than 80 %,
+        all included), are the same, with the ``records`` in the former, or in the latter if there are none of the
+        former; ``findings``, what gives records away, the worst first; ``headline``, the worst in a sentence; ``k``.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
