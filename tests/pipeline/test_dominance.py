@@ -155,6 +155,19 @@ def test_options_that_do_not_go_together_are_refused(options, words):
     assert words in str(error.value)
 
 
+def test_the_manifest_says_that_dominance_and_totals_were_verified(tmp_path):
+    table = firms().assign(nace=np.arange(200) % 4)
+    options = {"quasi": ["sales", "staff"], "publish": "rest", "p_percent": 10, "keep_totals": ["nace"]}
+    shoal.protect(table, k=3, **options).save(tmp_path / "masked.csv")
+    found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
+    assert {"that no contributor dominates a group", "that domains keep their totals"} <= {*found["unverified"]}
+    text = (tmp_path / "masked.csv.manifest.json").read_text()
+    for field in ("dominance", "domain_totals"):
+        (tmp_path / "other.json").write_text(text.replace(f'"{field}": true', f'"{field}": false'))
+        with pytest.raises(shoal.CheckFailed, match="promised and not verified"):
+            shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "other.json")
+
+
 def test_the_command_line_and_the_plan_file_say_the_same(tmp_path):
     from shoal.plan.commands import protect_command
 

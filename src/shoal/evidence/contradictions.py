@@ -127,6 +127,8 @@ def _on_rest(manifest: Manifest) -> Iterator[str]:
         yield "weighted totals were promised and not verified, or verified and not promised"
     if verified.dominance != (plan.get("p_percent") is not None or plan.get("dominance") is not None):
         yield "dominance was promised and not verified, or verified and not promised"
+    if verified.domain_totals != (plan.get("keep_totals") is not None):
+        yield "totals of domains were promised and not verified, or verified and not promised"
     if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
         yield "the plan treats original records that break rules in another way than was verified"
     households = verified.households

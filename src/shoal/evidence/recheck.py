@@ -231,6 +231,8 @@ def _unverified(manifest: Manifest) -> Iterator[str]:
         yield "that groups keep their weighted totals"
     if verified.dominance:
         yield "that no contributor dominates a group"
+    if verified.domain_totals:
+        yield "that domains keep their totals"
     for said in (said for block in verified.blocks for said in block.diversity):
         if said.t is not None and said.order == "levels":
             yield f"t-closeness in '{said.attribute}': its levels are in no manifest"

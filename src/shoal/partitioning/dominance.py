@@ -75,7 +75,7 @@ class Cells:
 
     References
     ----------
-    .. [1] A. Hundepool et al., "tau-ARGUS user's manual", Statistics Netherlands 2014, section 4.3.
+    .. [1] A. Hundepool et al., "tau-ARGUS user's manual", Statistics Netherlands 2014.
     """
 
     cell: Integers

@@ -150,6 +150,7 @@ class Verified(_Part):
     rules: Rules | None = None
     weighted_totals: bool = False
     dominance: bool = False
+    domain_totals: bool = False
 
     @model_validator(mode="after")
     def _blocks_have_k(self) -> "Verified":
@@ -293,6 +294,7 @@ def verified_of(promise: Promise, found: Counted) -> Verified:
         rules=Rules(number=rules, excused=plan.edits_original == "keep") if rules else None,
         weighted_totals=plan.preserve is not None,
         dominance=bool(found.dominance),
+        domain_totals=plan.keep_totals is not None,
     )
 
 
