@@ -19,7 +19,7 @@ from shoal.plan import Effort
 PRICED = 30_000  # records up to which a round of pricing, O(n^2 d), takes seconds
 # Up to so many columns a tree finds neighbours in seconds, whatever the number of records; with more, every record may
 # be compared with all others, and so many numbers take seconds.
-TREE_COLUMNS, COMPARED = 6, 1e11
+TREE_COLUMNS, COMPARED = 6, 2e11
 RATIOS = 30  # steps towards the least weighted mean, of which a few are needed
 
 
