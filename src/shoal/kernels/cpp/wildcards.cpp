@@ -45,37 +45,50 @@ class Sums {
                 compared.push_back(j);
         while (Index{1} << bits < 2 * static_cast<Index>(rows.size()))
             bits++;
-        places = Buffer<Index>(Index{1} << bits, -1);
+        places = Buffer<Place>(Index{1} << bits, {0, -1});
         row_of.reserve(rows.size());
         for (Index row : rows) {
             if (watch.stopped_at(row))
                 return;
-            Index &place = places[probe(codes[row])];
-            if (place < 0) {
-                place = static_cast<Index>(row_of.size());
+            std::uint64_t hash = hash_of(codes[row]);
+            Place &place = places[probe(codes[row], hash)];
+            if (place.at < 0) {
+                place = {static_cast<std::uint32_t>(hash), static_cast<std::int32_t>(row_of.size())};
                 row_of.push_back(row);
             }
             for (Index v = 0; v < this->values; v++)
-                sums[place * this->values + v] += values[row][v];
+                sums[place.at * this->values + v] += values[row][v];
         }
     }
 
     // Add what rows with the values of this one have.
     void add(const std::int32_t *asked, double *into) const {
-        Index place = places[probe(asked)];
+        Index place = places[probe(asked, hash_of(asked))].at;
         for (Index v = 0; place >= 0 && v < values; v++)
             into[v] += sums[place * values + v];
     }
 
   private:
-    // The place of a combination in the table, or the free one where it would be.
-    Index probe(const std::int32_t *row) const {
+    struct Place {
+        std::uint32_t hash;
+        std::int32_t at; // in `row_of` and `sums`; -1 where there is no combination
+    };
+
+    // A sum of products: the processor works on several columns at once.
+    std::uint64_t hash_of(const std::int32_t *row) const {
         std::uint64_t hash = 0;
         for (Index j : compared)
-            hash = (hash ^ static_cast<std::uint32_t>(row[j])) * GOLDEN, hash ^= hash >> 29;
+            hash += static_cast<std::uint32_t>(row[j]) * (GOLDEN * (2 * static_cast<std::uint64_t>(j) + 1));
+        return (hash ^ hash >> 32) * GOLDEN;
+    }
+
+    // The place of a combination in the table, or the free one where it would be.
+    Index probe(const std::int32_t *row, std::uint64_t hash) const {
         Index last = (Index{1} << bits) - 1;
-        Index at = static_cast<Index>((hash * GOLDEN) >> (64 - bits));
-        while (places[at] >= 0 && !alike(codes[row_of[static_cast<std::size_t>(places[at])]], row))
+        Index at = static_cast<Index>(hash >> (64 - bits));
+        while (places[at].at >= 0 &&
+               (places[at].hash != static_cast<std::uint32_t>(hash) ||
+                !alike(codes[row_of[static_cast<std::size_t>(places[at].at)]], row)))
             at = (at + 1) & last;
         return at;
     }
@@ -91,7 +104,7 @@ class Sums {
     Index values;
     std::vector<Index> compared; // columns
     int bits = 1;
-    Buffer<Index> places{0};    // where in `row_of` and `sums` a combination is
+    Buffer<Place> places{0};
     std::vector<Index> row_of; // a row with each combination
     Buffer<double> sums;
 };
@@ -101,6 +114,7 @@ class Sums {
 void matching_sums(Codes asked, Codes rows, Table values, Watch watch, Matrix<double> sums) {
     require(asked.columns == rows.columns && 1 <= rows.columns && rows.columns <= 32,
             "asked and rows must have the same number of columns, 1 to 32");
+    require(rows.rows < Index{1} << 31, "rows must be fewer than 2^31");
     require(values.rows == rows.rows && sums.rows == asked.rows && sums.columns == values.columns,
             "values must have a row for each row, and sums one for each row asked");
     std::fill(sums.data, sums.data + sums.rows * sums.columns, 0.0);
