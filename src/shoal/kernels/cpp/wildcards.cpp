@@ -15,6 +15,14 @@ using Set = std::uint32_t; // of columns
 
 constexpr std::uint64_t GOLDEN = 0x9E3779B97F4A7C15; // 2^64 / golden ratio: a multiplication spreads neighbouring keys
 
+// An odd number of 64 random bits for each column (the generator splitmix64), so that few combinations have one sum.
+std::uint64_t factor_of(Index column) {
+    std::uint64_t bits = GOLDEN * static_cast<std::uint64_t>(column + 1);
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9;
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB;
+    return (bits ^ bits >> 31) | 1;
+}
+
 // Rows that have values in the same columns.
 struct Pattern {
     Set known;
@@ -41,8 +49,10 @@ class Sums {
     Sums(Codes codes, Set columns, const std::vector<Index> &rows, Table values, Watch watch)
         : codes(codes), values(values.columns), sums(static_cast<Index>(rows.size()) * values.columns, 0.0) {
         for (Index j = 0; j < codes.columns; j++)
-            if (columns >> j & 1)
+            if (columns >> j & 1) {
                 compared.push_back(j);
+                factors.push_back(factor_of(j));
+            }
         while (Index{1} << bits < 2 * static_cast<Index>(rows.size()))
             bits++;
         places = Buffer<Place>(Index{1} << bits, {0, -1});
@@ -77,8 +87,8 @@ class Sums {
     // A sum of products: the processor works on several columns at once.
     std::uint64_t hash_of(const std::int32_t *row) const {
         std::uint64_t hash = 0;
-        for (Index j : compared)
-            hash += static_cast<std::uint32_t>(row[j]) * (GOLDEN * (2 * static_cast<std::uint64_t>(j) + 1));
+        for (std::size_t c = 0; c < compared.size(); c++)
+            hash += static_cast<std::uint32_t>(row[compared[c]]) * factors[c];
         return (hash ^ hash >> 32) * GOLDEN;
     }
 
@@ -103,6 +113,7 @@ class Sums {
     Codes codes;
     Index values;
     std::vector<Index> compared; // columns
+    std::vector<std::uint64_t> factors;
     int bits = 1;
     Buffer<Place> places{0};
     std::vector<Index> row_of; // a row with each combination
