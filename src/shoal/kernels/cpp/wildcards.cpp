@@ -43,37 +43,42 @@ std::vector<Pattern> patterns_of(Codes codes) {
     return found;
 }
 
-// The rows of a pattern by their values in some columns: sums for each combination.
+// Sums for combinations of values in some columns: those of the rows that were put in first.
 class Sums {
   public:
-    Sums(Codes codes, Set columns, const std::vector<Index> &rows, Table values, Watch watch)
-        : codes(codes), values(values.columns), sums(static_cast<Index>(rows.size()) * values.columns, 0.0) {
-        for (Index j = 0; j < codes.columns; j++)
-            if (columns >> j & 1) {
+    Sums(Index columns, Set compared_columns, Index rows, Index values)
+        : values(values), sums(rows * values, 0.0) {
+        for (Index j = 0; j < columns; j++)
+            if (compared_columns >> j & 1) {
                 compared.push_back(j);
                 factors.push_back(factor_of(j));
             }
-        while (Index{1} << bits < 2 * static_cast<Index>(rows.size()))
+        while (Index{1} << bits < 2 * rows)
             bits++;
         places = Buffer<Place>(Index{1} << bits, {0, -1});
-        row_of.reserve(rows.size());
-        for (Index row : rows) {
-            if (watch.stopped_at(row))
-                return;
-            std::uint64_t hash = hash_of(codes[row]);
-            Place &place = places[probe(codes[row], hash)];
-            if (place.at < 0) {
-                place = {static_cast<std::uint32_t>(hash), static_cast<std::int32_t>(row_of.size())};
-                row_of.push_back(row);
-            }
-            for (Index v = 0; v < this->values; v++)
-                sums[place.at * this->values + v] += values[row][v];
+        row_of.reserve(static_cast<std::size_t>(rows));
+    }
+
+    // Make room for the combination of a row.
+    void put(const std::int32_t *row) {
+        std::uint64_t hash = hash_of(row);
+        Place &place = places[probe(row, hash)];
+        if (place.at < 0) {
+            place = {static_cast<std::uint32_t>(hash), static_cast<std::int32_t>(row_of.size())};
+            row_of.push_back(row);
         }
     }
 
-    // Add what rows with the values of this one have.
-    void add(const std::int32_t *asked, double *into) const {
-        Index place = places[probe(asked, hash_of(asked))].at;
+    // Add the values of a row to its combination, if that is here.
+    void add(const std::int32_t *row, const double *given) {
+        Index place = places[probe(row, hash_of(row))].at;
+        for (Index v = 0; place >= 0 && v < values; v++)
+            sums[place * values + v] += given[v];
+    }
+
+    // Add the sums of a row's combination to what it has already.
+    void read(const std::int32_t *row, double *into) const {
+        Index place = places[probe(row, hash_of(row))].at;
         for (Index v = 0; place >= 0 && v < values; v++)
             into[v] += sums[place * values + v];
     }
@@ -96,9 +101,8 @@ class Sums {
     Index probe(const std::int32_t *row, std::uint64_t hash) const {
         Index last = (Index{1} << bits) - 1;
         Index at = static_cast<Index>(hash >> (64 - bits));
-        while (places[at].at >= 0 &&
-               (places[at].hash != static_cast<std::uint32_t>(hash) ||
-                !alike(codes[row_of[static_cast<std::size_t>(places[at].at)]], row)))
+        while (places[at].at >= 0 && (places[at].hash != static_cast<std::uint32_t>(hash) ||
+                                      !alike(row_of[static_cast<std::size_t>(places[at].at)], row)))
             at = (at + 1) & last;
         return at;
     }
@@ -110,15 +114,24 @@ class Sums {
         return true;
     }
 
-    Codes codes;
     Index values;
     std::vector<Index> compared; // columns
     std::vector<std::uint64_t> factors;
     int bits = 1;
     Buffer<Place> places{0};
-    std::vector<Index> row_of; // a row with each combination
+    std::vector<const std::int32_t *> row_of; // a row with each combination
     Buffer<double> sums;
 };
+
+// Do something with each row of a pattern; return whether it was stopped.
+template <class Work> bool each_row(const Pattern &pattern, Watch watch, Work work) {
+    for (Index row : pattern.rows) {
+        if (watch.stopped_at(row))
+            return true;
+        work(row);
+    }
+    return false;
+}
 
 } // namespace
 
@@ -138,16 +151,25 @@ void matching_sums(Codes asked, Codes rows, Table values, Watch watch, Matrix<do
         std::sort(common.begin(), common.end());
         common.erase(std::unique(common.begin(), common.end()), common.end());
         for (Set columns : common) {
-            if (watch.stopped())
+            std::vector<const Pattern *> here;
+            std::size_t count = 0;
+            for (const Pattern &each : asking)
+                if ((each.known & there.known) == columns) {
+                    here.push_back(&each);
+                    count += each.rows.size();
+                }
+            // The smaller side makes the table, which then fits into the cache; the larger one is read in order.
+            bool ours = count < there.rows.size();
+            Sums found(rows.columns, columns, static_cast<Index>(ours ? count : there.rows.size()), values.columns);
+            bool stopped = watch.stopped();
+            for (const Pattern *each : here)
+                stopped = stopped || (ours && each_row(*each, watch, [&](Index row) { found.put(asked[row]); }));
+            stopped = stopped || (!ours && each_row(there, watch, [&](Index row) { found.put(rows[row]); }));
+            stopped = stopped || each_row(there, watch, [&](Index row) { found.add(rows[row], values[row]); });
+            for (const Pattern *each : here)
+                stopped = stopped || each_row(*each, watch, [&](Index row) { found.read(asked[row], sums[row]); });
+            if (stopped)
                 return;
-            Sums found(rows, columns, there.rows, values, watch);
-            for (const Pattern &here : asking)
-                if ((here.known & there.known) == columns)
-                    for (Index row : here.rows) {
-                        if (watch.stopped_at(row))
-                            return;
-                        found.add(asked[row], sums[row]);
-                    }
         }
     }
 }
