@@ -14,8 +14,6 @@ from shoal.kernels import _native
 from shoal.kernels.stop import stoppable
 from shoal.kernels.types import Floats, Integers
 
-MOST_ATTRIBUTES = 32
-
 
 def suda2(codes: NDArray[np.int32], single: NDArray[np.bool_], points: Floats) -> tuple[Floats, Floats, Integers]:
     """Find the minimal sample uniques of records that all differ.

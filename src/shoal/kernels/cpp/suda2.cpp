@@ -11,43 +11,50 @@ namespace {
 using Record = std::int32_t;
 using Set = std::uint32_t; // of attributes: the first attribute has the highest bit
 
-constexpr Index MOST_ATTRIBUTES = 32;
+constexpr Index MOST_ATTRIBUTES = 31;
+constexpr Set NONE = ~Set{0}; // is no subset of any
 
-// The minimal sample uniques that each record has so far, in chunks of the size of a cache line.
+// The minimal sample uniques that each record has so far, by their last attribute. Sets are looked at only where the
+// record is not unique without the last attribute, so that a subset on which it is unique has the same last one.
 class Found {
   public:
-    explicit Found(Index records) : first(records, -1) {}
+    Found(Index records, Index attributes) : attributes(attributes), first(records * attributes, -1) {}
 
     // Whether a set has a subset among those of a record.
     bool covers(Record record, Set set) const {
-        for (std::int32_t at = first[record]; at >= 0; at = chunks[static_cast<std::size_t>(at)].next)
+        for (std::int32_t at = list(record, set); at >= 0; at = chunks[static_cast<std::size_t>(at)].next) {
+            bool found = false;
             for (Set each : chunks[static_cast<std::size_t>(at)].sets)
-                if (each != 0 && (each & ~set) == 0)
-                    return true;
+                found |= (each & ~set) == 0;
+            if (found)
+                return true;
+        }
         return false;
     }
 
     void add(Record record, Set set) {
-        std::int32_t at = first[record];
-        if (at < 0 || chunks[static_cast<std::size_t>(at)].sets[LAST] != 0) {
+        std::int32_t &at = list(record, set);
+        if (at < 0 || chunks[static_cast<std::size_t>(at)].sets[SETS - 1] != NONE) {
             require(chunks.size() < std::size_t{1} << 31, "there are too many minimal sample uniques");
-            at = static_cast<std::int32_t>(chunks.size());
-            chunks.push_back({{}, first[record]});
-            first[record] = at;
+            chunks.push_back({{NONE, NONE, NONE, NONE, NONE, NONE, NONE}, at});
+            at = static_cast<std::int32_t>(chunks.size() - 1);
         }
         Set *free = chunks[static_cast<std::size_t>(at)].sets;
-        while (*free != 0)
+        while (*free != NONE)
             free++;
         *free = set;
     }
 
   private:
-    static constexpr Index LAST = 14;
-    struct Chunk {
-        Set sets[LAST + 1];
+    static constexpr Index SETS = 7;
+    struct Chunk { // half a cache line
+        Set sets[SETS];
         std::int32_t next;
     };
 
+    std::int32_t &list(Record record, Set set) const { return first[record * attributes + __builtin_ctz(set)]; }
+
+    Index attributes;
     std::vector<Chunk> chunks;
     Buffer<std::int32_t> first;
 };
@@ -60,7 +67,7 @@ struct Search {
            Matrix<double> contribution, Span<Index> sizes)
         : codes(given.rows * given.columns), single(single), points(points), watch(watch), score(score),
           contribution(contribution), sizes(sizes), attributes(given.columns), levels(given.columns, 1),
-          found(given.rows), keys(given.rows) {
+          found(given.rows, given.columns), keys(given.rows) {
         Index most = 1;
         for (Index at = 0; at < codes.size(); at++) { // a copy, which nobody changes while it is used
             std::int32_t code = given.data[at];
@@ -194,7 +201,7 @@ struct Search {
 void suda2(Matrix<const std::int32_t> codes, Span<const bool> single, Floats points, Watch watch, Span<double> score,
            Matrix<double> contribution, Span<Index> sizes) {
     Index n = codes.rows, d = codes.columns;
-    require(1 <= d && d <= MOST_ATTRIBUTES, "codes must have 1 to 32 columns");
+    require(1 <= d && d <= MOST_ATTRIBUTES, "codes must have 1 to 31 columns");
     require(n < Index{1} << 31, "codes must have fewer than 2^31 rows");
     require(single.size == n && score.size == n && contribution.rows == n,
             "single, score and contribution must have an element for each record");
