@@ -55,15 +55,17 @@ def quantile(confidence: float, freedom: int | None = None) -> float:
 def independent(X: Matrix) -> NDArray[np.bool_]:
     """Return which columns are no linear combination of those before them.
 
-    By Gram-Schmidt, twice: a column of which next to nothing is left after those before it depends on them, and is left
-    out before the next one is looked at, as R's `lm` does.
+    X = QR, so that columns of X depend on others as those of the small matrix R do. There by Gram-Schmidt, twice: a
+    column of which next to nothing is left after those before it depends on them, and is left out before the next one
+    is looked at, as R's `lm` does.
     """
     lengths = np.sqrt((X * X).sum(axis=0))
-    basis = np.empty(X.shape, order="F")
+    R = _triangle(X / np.where(lengths > 0, lengths, 1.0))
+    basis = np.zeros(R.shape)
     found = np.zeros(X.shape[1], dtype=bool)
     for j in np.flatnonzero(lengths):
         before = basis[:, : np.count_nonzero(found)]
-        rest = X[:, j] / lengths[j]
+        rest = R[:, j]
         for _ in range(2):  # the second time for what rounding left
             rest = rest - before @ (before.T @ rest)
         size = float(np.sqrt(rest @ rest))
@@ -71,6 +73,11 @@ def independent(X: Matrix) -> NDArray[np.bool_]:
             basis[:, before.shape[1]] = rest / size
             found[j] = True
     return found
+
+
+def _triangle(X: Matrix) -> Matrix:
+    """Return R of X = QR."""
+    return np.asarray(np.linalg.qr(X, mode="r"), dtype=np.float64)
 
 
 def least_squares(X: Matrix, y: Vector, weights: Vector | None = None) -> Fit:
@@ -91,10 +98,10 @@ def least_squares(X: Matrix, y: Vector, weights: Vector | None = None) -> Fit:
     scale = np.sqrt((X * X).mean(axis=0))
     Z = X / scale
     root = np.sqrt(w)
-    Q, R = np.linalg.qr(Z * root[:, None])
-    estimates = np.linalg.solve(R, Q.T @ (y * root))
+    R = _triangle(np.column_stack([Z * root[:, None], y * root]))  # with Q'y as its last column
+    estimates = np.linalg.solve(R[:p, :p], R[:p, p])
     residuals = y - Z @ estimates
-    inverse = np.linalg.inv(R)
+    inverse = np.linalg.inv(R[:p, :p])
     bread = inverse @ inverse.T
     if weights is None:
         variance = bread * float(residuals @ residuals) / (n - p)
