@@ -319,6 +319,18 @@ def linked_by_distance(Z: np.ndarray, Y: np.ndarray) -> tuple[float, float]:
     return 100 * first / len(Z), 100 * drawn / len(Z)
 
 
+def linked_by_types(original: EncodedMatrix, masked: EncodedMatrix) -> tuple[float, float]:
+    """Percent of records whose nearest masked record has their index: the first of the nearest, or one drawn."""
+    rows = masked.values.tolist()
+    first, drawn = 0, 0.0
+    for i, x in enumerate(original.values.tolist()):
+        distances = [mixed_distance(original, x, y) for y in rows]
+        least = min(distances)
+        first += distances.index(least) == i
+        drawn += (distances[i] == least) / distances.count(least)
+    return 100 * first / len(rows), 100 * drawn / len(rows)
+
+
 def linked_by_weight(Z: np.ndarray, Y: np.ndarray, within: float, m: list[float], u: list[float]) -> float:
     """Percent of records expected to be linked rightly by the weights of Fellegi & Sunter (1969)."""
     right = 0.0

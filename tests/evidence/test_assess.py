@@ -191,13 +191,23 @@ def test_other_types_than_numbers_are_measured_by_type():
     assert assessed["loss"]["attributes"]["town"]["changed"] == 25
     assert assessed["loss"]["attributes"]["size"]["levels_moved"] == 0.25
     assert assessed["risk"]["after"]["smallest"] == 2
-    assert any(names == ["town", "size"] for names in assessed["left_out"].values())
+    assert assessed["loss"]["of_numbers"]["attributes"] == ["x"]
+    assert "IL1s" not in assessed["loss"]
     renamed = masked.set_column(1, "town", pa.array(["Ayr", "Ayr", "Nowhere", "Nowhere"]))
     assert shoal.assess(original, renamed, ["town"])["loss"]["attributes"]["town"]["changed"] == 50
     only = shoal.assess(original, masked, ["town"])
-    assert "DLD" not in only["risk"]
-    assert only["score"] is None
-    assert only["score_PIL"] is None
+    assert "of_numbers" not in only["loss"]
+    assert only["risk"]["DLD"]["expected"] == pytest.approx(100 * (0.5 + 0.5 + 0.5 + 0.25) / 4)
+    assert only["risk"]["ID_rank"]["percent"] == 75
+    assert only["score"] == pytest.approx(only["loss"]["IL"] / 2 + (only["risk"]["DLD_average"]["linked"] + 75) / 4)
+
+
+def test_text_that_differs_is_compared_without_being_named():
+    original = pa.table({"x": [1.0, 2, 8, 9], "town": ["Ayr", "Ayr", "Rye", "Wem"], "same": list("abcd")})
+    masked = original.set_column(1, "town", pa.array(["Ayr", "Ayr", "Rye", "Rye"]))
+    assert shoal.assess(original, masked)["quasi"] == ["town"]
+    with pytest.raises(shoal.DataError, match="none that differs. Name attributes with --quasi"):
+        shoal.assess(original.select(["same"]), original.select(["same"]))
 
 
 def test_scenarios_of_attribute_blocks_are_the_mean_over_their_sets(tables):

@@ -11,7 +11,7 @@ from shoal.cli.sweep import sizes_of
 from shoal.evidence.limits import Limits
 from shoal.evidence.sweep import Sweep
 from shoal.kernels.encoded import MEAN, MODE, EncodedMatrix
-from shoal.measures.distance_linkage import masking_distance_linkage
+from shoal.measures import linkage
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_linkage_by_the_distance_that_masked_is_that_of_a_search_by_hand(gaps):
         distances = np.array([apart(x, y) for y in published])
         nearest = np.flatnonzero(distances == distances.min())
         expected += (i in nearest) / len(nearest)
-    assert masking_distance_linkage(space(original), space(published)) == pytest.approx(100 * expected / 40)
+    assert linkage(space(original), space(published))["expected"] == pytest.approx(100 * expected / 40)
 
 
 def row(k, loss, risk, unique=0.0):

@@ -11,7 +11,8 @@ from shoal.kernels.equivalence_classes import combine, first_and_size
 from shoal.kernels.hilbert import hilbert_places
 from shoal.kernels.ipso import synthesise
 from shoal.kernels.l_diversity import LDiversity, diversities, dominated
-from shoal.kernels.linkage import count_patterns, link_by_types, link_by_weight, link_to_nearest
+from shoal.kernels.linkage import count_patterns, link_by_weight, link_to_nearest
+from shoal.kernels.linkage_by_types import link_by_types, nearest_by_types
 from shoal.kernels.mdav import mdav_generic, mdav_units_generic, mdav_units_tree
 from shoal.kernels.mixed_anneal import anneal_mixed
 from shoal.kernels.mixed_average import averages_as_they_leave
@@ -84,7 +85,8 @@ def linked() -> list[object]:
     mixed = np.ascontiguousarray(MIXED.values[1::2])
     return [
         link_to_nearest(X, rows, of, first, size, ALL),
-        link_by_types(MIXED.values, mixed, of, size, ALL, MIXED.kinds, MIXED.apart),
+        link_by_types(MIXED, mixed, of, first, size, ALL),
+        *nearest_by_types(MIXED, mixed),
         count_patterns(X, columns, size, ALL, 0.2),
         link_by_weight(X, columns, of, size, ALL, 0.2, np.arange(32) / 10),
     ]

@@ -22,6 +22,7 @@ from shoal.measures import (
     score,
 )
 from shoal.measures.equivalence_classes import intruder_subsets, published_classes
+from shoal.measures.linkage_spaces import of_numbers
 
 
 @given(matrices())
@@ -127,8 +128,9 @@ def no_gap(value) -> bool:
 def test_the_book_is_complete_whatever_is_published(pair):
     X, Y = pair
     rng = np.random.default_rng(0)
-    book = risk_book(X, Y)
-    assert list(book) == ["real_k", "real_k_by_subset", "DLD", "DLD_average", "PLD", "ID_rank", "ID_sd"]
+    book = risk_book(of_numbers(X, Y))
+    linkages = ["DLD", "DLD_average", "DLD_masking", "DLD_neutral", "PLD"]
+    assert list(book) == ["real_k", "real_k_by_subset", *linkages, "ID_rank", "ID_sd"]
     assert no_gap(book)
     classes, known = published_classes(Y).labels, np.zeros(len(X), bool)
     confidential = {

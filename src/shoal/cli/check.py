@@ -82,7 +82,7 @@ def _print_notes(result: dict[str, Any]) -> None:
     *("k", "quasi", "confidential", "weights", "unit", "types", "levels", "edits", "csv"),
     *("p_percent", "dominance", "magnitudes"),
     k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
-    quasi="The masked attributes to compare; every numeric one that differs if left out.",
+    quasi="The masked attributes to compare; every one that differs if left out.",
     confidential="Sensitive attributes: how diverse they are among records published alike.",
     weights="The attribute with the survey weights, by which records count in the loss.",
     unit="The column of the original that tells units apart: groups are counted by units, which are the contributors.",

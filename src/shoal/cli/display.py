@@ -380,8 +380,7 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     parts += ["", risk(result["risk"])]
     if result["risk"]["file"]["unchanged"]:
         parts += ["", _unchanged(result["risk"]["file"])]
-    if "DLD" in result["risk"]:
-        parts += ["", _risk(result["risk"])]
+    parts += ["", _risk(result["risk"], len(result["quasi"]))]
     if result["risk"]["diversity"]:
         parts += ["", _diversity(result["risk"]["diversity"])]
     if result["risk"].get("dominance"):
@@ -390,15 +389,16 @@ def assessment(result: dict[str, Any]) -> RenderableType:
         parts += ["", _scenario(result["risk"]["intruder"])]
     if "scenarios" in result["risk"]:
         parts += ["", _scenarios(result["risk"]["scenarios"])]
-    if "PIL" in result["loss"]:
-        parts += ["", _loss(result["loss"])]
-    if result["loss"].get("subdomains"):
-        parts += ["", _subdomains(result["loss"]["subdomains"])]
+    parts += ["", _loss(result["loss"])]
+    numbers = result["loss"].get("of_numbers", result["loss"])
+    if numbers.get("subdomains"):
+        parts += ["", _subdomains(numbers["subdomains"], result["loss"].get("of_numbers", {}).get("attributes"))]
     parts += ["", loss(result["loss"], result["weights"])]
     if result["edits"]:
         parts += ["", _violations(result["edits"])]
+    il = "IL of variations" if "IL_variations" in result["loss"] else "IL"
     meanings = {
-        "score": "half loss, half risk: 0.5 IL of variations + 0.25 (DLD average + ID by rank); lower is better",
+        "score": f"half loss, half risk: 0.5 {il} + 0.25 (DLD average + ID by rank); lower is better",
         "score_PIL": "the same with PIL: (PIL + DR) / 2; a file as it is has 50",
     }
     for key, meaning in meanings.items():
@@ -417,13 +417,18 @@ def _violations(rules: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _risk(risk: dict[str, Any]) -> Table:
-    subsets, linkage = risk["real_k_by_subset"], risk["DLD_average"]
+def _risk(risk: dict[str, Any], attributes: int) -> Table:
+    subsets, linkage, pld = risk["real_k_by_subset"], risk["DLD_average"], risk["PLD"]
+    probabilistic = "records linked right by probabilistic linkage"
+    if len(pld["attributes"]) < attributes:
+        probabilistic += f", on {len(pld['attributes'])} of the {attributes} attributes"
     rows = [
         ("k' of subsets", f"{subsets['mean']:.2f}", "records that are alike, if only some attributes are known", True),
         ("DLD", _share(risk["DLD"]["linked"]), "records whose nearest masked record is their own", False),
         ("DLD average", _share(linkage["linked"]), "the same, averaged over what an intruder may know", False),
-        ("PLD", _share(risk["PLD"]["linked"]), "records linked right by probabilistic linkage", False),
+        ("DLD, masking", _share(risk["DLD_masking"]["expected"]), "linked right by the distance that masked", False),
+        ("DLD, neutral", _share(risk["DLD_neutral"]["expected"]), "linked right by ranks and equal categories", False),
+        ("PLD", _share(pld["linked"]), probabilistic, False),
         ("ID by rank", _share(risk["ID_rank"]["percent"]), "true values within 1-10 % of the ranks around", False),
         ("ID by sd", _share(risk["ID_sd"]["percent"]), "true values within 1-10 % of a standard deviation", False),
         ("DR", _share(risk["DR"]), "disclosure risk, the mean of DLD and ID by rank", False),
@@ -431,9 +436,23 @@ def _risk(risk: dict[str, Any]) -> Table:
     table = _titled_table("What an intruder gains")
     for name, value, meaning, higher in rows:
         table.add_row(name, value, meaning, _direction("safer", higher))
-    if subsets["sampled"] or linkage["sampled"] or risk["DLD"]["sampled"] or risk["PLD"]["sampled"]:
-        table.caption = Text("Some of these come from a sample: --json says which.", "dim", justify="left")
+    if sampled := _sampled(risk):
+        table.caption = Text(sampled, "dim", justify="left")
     return table
+
+
+def _sampled(risk: dict[str, Any]) -> str:
+    """Return what was measured on a sample, with its 95 % interval."""
+    links = ("DLD", "DLD_masking", "DLD_neutral", "PLD")
+    said = [
+        f"{name.replace('_', ', ')} links {counted(risk[name]['records'], 'record')} drawn at random: "
+        f"{risk[name]['interval'][0]:.2f} to {risk[name]['interval'][1]:.2f} %."
+        for name in links
+        if risk[name]["sampled"]
+    ]
+    if risk["real_k_by_subset"]["sampled"] or risk["DLD_average"]["sampled"]:
+        said.append("Averages over subsets come from a sample: --json says which.")
+    return " ".join(said)
 
 
 def _diversity(diversity: dict[str, Any]) -> Table:
@@ -466,8 +485,6 @@ def _dominance(magnitudes: dict[str, Any]) -> Table:
 
 def _scenario(scenario: dict[str, Any]) -> RenderableType:
     head = Text(f"An intruder who knows {', '.join(scenario['attributes'])}", "bold")
-    if "DLD" not in scenario:
-        return Group(head, risk(scenario))
     link = f"{_share(scenario['DLD']['linked'])} of the records are nearest to their own masked record; lower is safer"
     return Group(head, risk(scenario), Text(link))
 
@@ -487,15 +504,16 @@ def _scenarios(scenarios: dict[str, dict[str, Any]]) -> Table:
     return table
 
 
-def _subdomains(found: dict[str, Any]) -> Table:
-    """Tabulate how far statistics of the file and of random parts of it move."""
+def _subdomains(found: dict[str, Any], attributes: Sequence[str] | None) -> Table:
+    """Tabulate how far statistics of the file and of random parts of it move; of all attributes, or of some."""
     table = _table("What analyses of parts lose", "in the file", "in a part", "at most")
+    covered = f" Of {', '.join(attributes)} alone." if attributes else ""
     for name, row in found["statistics"].items():
         table.add_row(name, *(f"{row[where]:,.4f}" if row[where] < 1e9 else f"{row[where]:.1e}" for where in row))
     table.caption = Text(
         f"How far each moved, in (powers of) standard deviations: in the file, and in {found['subdomains']} random "
         f"parts of {_number(found['records'])} records on average and at most. Third and fourth moment: skewness and "
-        "kurtosis. Lower is better.",
+        f"kurtosis. Lower is better.{covered}",
         "dim",
         justify="left",
     )
@@ -503,27 +521,38 @@ def _subdomains(found: dict[str, Any]) -> Table:
 
 
 def _loss(loss: dict[str, Any]) -> Table:
-    variations, pil, pmse = loss["IL_variations"], loss["PIL"], loss["pMSE"]
+    numbers = loss.get("of_numbers", loss)
     rows = [
         ("IL", loss["IL"], "%", "squared error, against that of publishing the mean"),
-        ("IL of variations", variations["IL"], "%", "relative change of values, covariances, variances, correlations"),
-        ("PIL", pil["PIL"], "%", "how far statistics moved, against their sampling error: 100 is beyond chance"),
-        ("IL1s", loss["IL1s"], "", "mean absolute change, in standard deviations over the root of 2"),
-        ("eigenvalues", loss["eigenvalue"], "", "relative change of the eigenvalues of the covariances"),
-        ("pMSE ratio", pmse["ratio"], "", "how well original and masked are told apart: 1 to 2 is by chance"),
         (
-            "GCP",
-            None if loss["GCP"] is None else 100 * loss["GCP"],
+            "PIL",
+            loss["PIL"]["PIL"],
             "%",
-            "ranges of records published alike, against the file",
+            "how far statistics moved, against their sampling error: 100 is beyond chance",
         ),
-        ("own-range SSE", loss["own_range_SSE"], "", "squared error after scaling each file by its own ranges"),
+        *(_loss_by_numbers(numbers) if "IL1s" in numbers else []),
     ]
     table = _titled_table("What it costs users")
     for name, value, unit, meaning in rows:
         shown = "-" if value is None else f"{value:,.3f} {unit}".rstrip() if value < 1e9 else f"{value:.1e} {unit}"
         table.add_row(name, shown, meaning, _direction("better", False))
+    if "of_numbers" in loss:
+        covered = ", ".join(numbers["attributes"])
+        table.caption = Text(f"IL and PIL are of all attributes, the others of {covered} alone.", "dim", justify="left")
     return table
+
+
+def _loss_by_numbers(loss: dict[str, Any]) -> list[tuple[str, float | None, str, str]]:
+    """List the measures of loss that are about numbers alone."""
+    variations, gcp = loss["IL_variations"]["IL"], loss["GCP"]
+    return [
+        ("IL of variations", variations, "%", "relative change of values, covariances, variances, correlations"),
+        ("IL1s", loss["IL1s"], "", "mean absolute change, in standard deviations over the root of 2"),
+        ("eigenvalues", loss["eigenvalue"], "", "relative change of the eigenvalues of the covariances"),
+        ("pMSE ratio", loss["pMSE"]["ratio"], "", "how well original and masked are told apart: 1 to 2 is by chance"),
+        ("GCP", None if gcp is None else 100 * gcp, "%", "ranges of records published alike, against the file"),
+        ("own-range SSE", loss["own_range_SSE"], "", "squared error after scaling each file by its own ranges"),
+    ]
 
 
 def _titled_table(title: str) -> Table:

@@ -31,18 +31,21 @@ from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.dominance import negative_magnitude
+from shoal.pipeline.linkage_spaces import linkage_spaces
 from shoal.pipeline.loss import costs
 from shoal.pipeline.sensitive import confidential_codes
-from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
+from shoal.pipeline.treatment import numbers_to_mask, refuse_unknown
 from shoal.pipeline.unit_codes import UnitSummary, unit_codes
 from shoal.plan import AttributeType, Plan
 from shoal.plan.policy import Policy, as_policy
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
 from shoal.tables.numbers import to_floats
-from shoal.text import counted
+from shoal.text import (
+    counted,
+)  # Measures of loss that other types than numbers, and missing values, have no meaning for.
 
-_NO_NUMBERS = "of another type, or missing values, in what is measured on numbers alone"
+_OF_NUMBERS = ("own_range_SSE", "IL_variations", "IL1s", "eigenvalue", "pMSE", "subdomains", "GCP")
 
 
 def assess(
@@ -79,7 +82,7 @@ def assess(
         The two tables: the same records in the same order, or told by a `key`. With a key, the masked table may leave
         records out: loss and risk are those of the records published.
     quasi : list of str, optional
-        The attributes that were masked; every numeric one that differs between the tables if left out.
+        The attributes that were masked; every one that differs between the tables if left out.
     confidential : list of str, optional
         Attributes that were published as they are: how diverse they are among records that are published alike.
     intruder : list of str, optional
@@ -93,8 +96,7 @@ def assess(
     progress : callable, optional
         Called at the beginning of each step with its name.
     types, levels : mapping, optional
-        Types of attributes, and levels of ordinal ones in order, where the original does not tell. Distances, linkage
-        and the like are measured on numbers without gaps; for all others the loss by type, and how records hide.
+        Types of attributes, and levels of ordinal ones in order, where the original does not tell.
     k : int
         Values that fewer than so many records have are counted in columns released unchanged.
     weights : str, optional
@@ -131,12 +133,15 @@ def assess(
         `shoal.pipeline.whole_file.file_risk`, ``intruder`` where one was described, and ``scenarios`` where there
         are any (`_scenarios`); and the ``score`` of both together (`shoal.measures.score`; None where the original is
         all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and ``score_PIL`` the mean
-        of PIL and DR (Torra, Cano & Navarro-Arribas 2009). With `edits`, for every rule how many records of the
-        original and of the masked table break it. With a `unit`, ``before`` and ``after`` count units, and
-        ``risk["units"]`` has the groups of fewer than k (`shoal.evidence.units.counted_units`). What users of the data
-        see is of all records of both tables: ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as
-        in `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`,
-        None without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
+        of PIL and DR (Torra, Cano & Navarro-Arribas 2009). All of these use every attribute that is compared. Measures
+        of loss that are about numbers alone are in ``loss["of_numbers"]``, with the attributes that they cover, where
+        not all attributes are numbers without missing values; the score then takes ``loss["IL"]``. With `edits`, for
+        every rule how many records of the original and of the masked table break it. With a `unit`, ``before`` and
+        ``after`` count units, and ``risk["units"]`` has the groups of fewer than k
+        (`shoal.evidence.units.counted_units`). What users of the data see is of all records of both tables:
+        ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as in
+        `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`, None
+        without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
     """
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
@@ -156,10 +161,7 @@ def assess(
     names = [pair.attribute.name for pair in pairs]
     one = None if intruder is None else _known(intruder, names)
     several = _sets(blocks, known, scenarios, names, plan.seed or 0)
-    plain = [pair for pair in pairs if pair.plain]
-    if len(plain) < len(pairs):
-        left_out[_NO_NUMBERS] = [pair.attribute.name for pair in pairs if not pair.plain]
-    X, Y = _matrix([pair.attribute.codes for pair in plain]), _matrix([pair.masked for pair in plain])
+    spaces = linkage_spaces([pair.attribute for pair in pairs], [pair.masked for pair in pairs], plan)
     sides = _sides(everyone, before, after, rows, plan)
     with np.errstate(over="ignore", invalid="ignore"):
         compared = measures.in_bounds(run_analyses(formulas, *sides))
@@ -170,7 +172,7 @@ def assess(
         "file": _whole_file(before, after, rows, pairs, plan),
         "before": exposure(before, names),
         "after": exposure(after, names),
-        **(measures.risk_book(X, Y, plan.seed or 0) if plain else {}),
+        **measures.risk_book(spaces, plan.seed or 0),
         "diversity": measures.diversity_book(labels, _confidential(after, rows, plan)),
     }
     if plan.p_percent is not None or plan.dominance is not None:
@@ -183,28 +185,20 @@ def assess(
         risk["units"] = {"column": plan.unit, **counted_units(labels, units, plan.k)}
     if one is not None:
         risk["intruder"] = {"attributes": one, "before": exposure(before, one), "after": exposure(after, one)}
-        if columns := [j for j, pair in enumerate(plain) if pair.attribute.name in one]:
-            linkage = measures.distance_linkage(X, Y, columns, measures.MOST_RECORDS, plan.seed or 0)
-            risk["intruder"]["DLD"] = linkage
+        columns = [names.index(name) for name in one]
+        risk["intruder"]["DLD"] = measures.linkage(*spaces.own, columns, measures.MOST_RECORDS, plan.seed or 0)
     if several:
         risk["scenarios"] = _scenarios(after, several)
     progress("loss", 0, 1)
-    loss = {
-        **(measures.loss_book(X, Y, [pair.attribute.name for pair in plain], _alike(Y)) if plain else {}),
-        **_costs(pairs, _weights(before, plan)),
-    }
+    loss = {**_loss_of_numbers(pairs), **_costs(pairs, _weights(before, plan))}
+    if "PIL" not in loss:
+        loss["PIL"] = measures.pil(spaces.original, spaces.masked, spaces.nominal)
+    by_variations = loss["IL_variations"]["IL"] if "IL_variations" in loss else loss["IL"]
+    id_ = risk["ID_rank"]["percent"]
+    risk["DR"] = measures.disclosure_risk(risk["DLD"]["linked"], id_)
     equal = [pair.attribute.name for pair in pairs if pair.equal]
     with np.errstate(over="ignore", invalid="ignore"):
         seen = measures.in_bounds(estimates(_types(pairs, before, plan), equal, *sides))
-    if plain and risk["real_k"]["real_k"] == 1:
-        loss["GCP"] = None  # nobody is published like another: there are no groups to have ranges
-    il = loss["IL_variations"]["IL"] if plain else None
-    score = None if il is None else measures.score(il, risk["DLD_average"]["linked"], risk["ID_rank"]["percent"])
-    by_pil = None
-    if plain:
-        dld, id_ = risk["DLD"]["linked"], risk["ID_rank"]["percent"]
-        risk["DR"] = measures.disclosure_risk(dld, id_)
-        by_pil = None if loss["PIL"]["PIL"] is None else measures.score(loss["PIL"]["PIL"], dld, id_)
     found = {
         "records": len(before),
         "suppressed": everybody - len(before),
@@ -213,8 +207,8 @@ def assess(
         "left_out": left_out,
         "loss": loss,
         "risk": risk,
-        "score": score,
-        "score_PIL": by_pil,
+        "score": _score(by_variations, risk["DLD_average"]["linked"], id_),
+        "score_PIL": _score(loss["PIL"]["PIL"], risk["DLD"]["linked"], id_),
         "edits": broken,
         "estimates": seen,
         "analyses": compared,
@@ -243,6 +237,29 @@ def _types(pairs: list["_Pair"], before: Table, plan: Plan) -> dict[str, str]:
         with suppress(DataError):  # of no type that has means or categories
             found.setdefault(name, plan.types.get(name) or infer_type(before, name))
     return found
+
+
+def _score(il: float | None, dld: float, id_: float) -> float | None:
+    return None if il is None else measures.score(il, dld, id_)
+
+
+def _loss_of_numbers(pairs: list["_Pair"]) -> dict[str, Any]:
+    """Measure what only numbers without gaps have a loss by: as that of the file if all attributes are such numbers.
+
+    Otherwise the figures are in ``of_numbers``, with the ``attributes`` that they cover.
+    """
+    plain = [pair for pair in pairs if pair.plain]
+    if not plain:
+        return {}
+    X, Y = _matrix([pair.attribute.codes for pair in plain]), _matrix([pair.masked for pair in plain])
+    classes = measures.published_classes(Y)
+    names = [pair.attribute.name for pair in plain]
+    found = measures.loss_book(X, Y, names, classes.labels)
+    if len(classes.size) == len(X):
+        found["GCP"] = None  # nobody is published like another: there are no groups to have ranges
+    if len(plain) == len(pairs):
+        return found
+    return {"of_numbers": {"attributes": names, **{name: found[name] for name in _OF_NUMBERS}}}
 
 
 def _broken(rules: Sequence[Rule], before: Table, after: Table, plan: Plan) -> list[dict[str, Any]]:
@@ -348,10 +365,6 @@ def _costs(pairs: list[_Pair], weights: Codes | None) -> dict[str, Any]:
     return bounded
 
 
-def _alike(Y: NDArray[np.float64]) -> NDArray[np.int64]:
-    return measures.published_classes(Y).labels
-
-
 def _matrix(columns: list[Codes]) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((0, 0))
 
@@ -403,9 +416,8 @@ def _attributes(
         raise DataError(problem)
     refuse_unknown(after, named, "the masked table")
     gone = [name for name in before.names if name not in after.names]
-    asked = plan.masked or numeric_attributes(
-        before, {*gone, *plan.confidential, *own["weights"], *own["unit"], key or ""}
-    )
+    taken = {*gone, *plan.confidential, *own["weights"], *own["unit"], key or ""}
+    asked = plan.masked or _that_may_differ(before, after, rows, taken)
     pairs = [_paired(before, after, rows, name, plan) for name in asked]
     constant = [pair.attribute.name for pair in pairs if pair.constant]
     equal = [pair.attribute.name for pair in pairs if pair.equal and not pair.constant]
@@ -418,6 +430,19 @@ def _attributes(
         "not in the masked table": [] if plan.quasi else [name for name in gone if name in before.numeric],
     }
     return kept, left_out
+
+
+def _that_may_differ(before: Table, after: Table, rows: NDArray[np.int64], taken: set[str]) -> list[str]:
+    """Return the columns without another role that are numbers, or differ between the tables."""
+    numbers, ordered = numbers_to_mask(before, taken), _in_order(after, rows)
+    found = [
+        name
+        for name in before.names
+        if name not in taken and (name in numbers or not ordered.same_column(before, name))
+    ]
+    if not found:
+        raise DataError("The masked table has no numeric column, and none that differs. Name attributes with --quasi.")
+    return found
 
 
 def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair:

@@ -20,7 +20,7 @@ from shoal.evidence.outputs import output_paths, refuse_outputs
 from shoal.evidence.units import units_in_classes
 from shoal.kernels.standardize import Matrix
 from shoal.measures import exposure
-from shoal.measures.distance_linkage import masking_distance_linkage
+from shoal.measures.distance_linkage import linkage
 from shoal.measures.equivalence_classes import published_classes
 from shoal.parallel import Progress, quiet
 from shoal.partitioning.known import KnownPartitions
@@ -558,4 +558,5 @@ def _linked(masker: BlockMasker, rows: Matrix, published: Matrix) -> float:
     after[:, : published.shape[1]] = published
     both = masker.space(np.concatenate([rows, after]))  # on one scale
     records = np.arange(len(rows))
-    return masking_distance_linkage(both.rows(records), both.rows(records + len(rows)), records=_LINKED)
+    found: float = linkage(both.rows(records), both.rows(records + len(rows)), records=_LINKED)["expected"]
+    return found

@@ -20,14 +20,6 @@ def link_to_nearest(
         return _native.link_to_nearest(Z, rows, labels, first, size, asked, watch)
 
 
-def link_by_types(
-    values: Floats, rows: Floats, labels: Integers, size: Integers, asked: Integers, kinds: Integers, apart: Floats
-) -> float:
-    """Return how many records are expected to be linked to themselves by the distances of `EncodedMatrix`."""
-    with stoppable() as watch:
-        return _native.link_by_types(np.ascontiguousarray(values), rows, labels, size, asked, kinds, apart, watch)
-
-
 def count_patterns(Z: Floats, columns: Floats, size: Integers, asked: Integers, within: float) -> Integers:
     """Count each pattern of agreement over the pairs of the records asked with all published records.
 

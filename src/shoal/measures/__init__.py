@@ -5,7 +5,7 @@ classes are one integer a record, the same for records that are published alike.
 """
 
 from shoal.measures.certainty_penalty import gcp
-from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
+from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average, linkage
 from shoal.measures.diversity import closeness_to, l_diversity, t_closeness
 from shoal.measures.dominance import dominance
 from shoal.measures.equivalence_classes import published_classes, real_k, real_k_by_subset, scenarios_of_blocks
@@ -36,6 +36,7 @@ __all__ = [
     "interval_disclosure_rank",
     "interval_disclosure_sd",
     "l_diversity",
+    "linkage",
     "loss",
     "loss_book",
     "own_range_sse",

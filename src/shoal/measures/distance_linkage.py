@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.kernels.encoded import EncodedMatrix
-from shoal.kernels.linkage import link_by_types, link_to_nearest
+from shoal.kernels.linkage import link_to_nearest
+from shoal.kernels.linkage_by_types import link_by_types
 from shoal.kernels.standardize import Matrix, standardize
 from shoal.measures.equivalence_classes import (
     MOST_SUBSETS,
@@ -18,6 +19,8 @@ from shoal.measures.equivalence_classes import (
     intruder_subsets,
     published_classes,
 )
+from shoal.measures.intervals import wilson
+from shoal.measures.linkage_spaces import numeric
 
 
 def distance_linkage(
@@ -44,7 +47,8 @@ def distance_linkage(
     dict
         ``linked``, the percentage linked to themselves if the first record wins a tie: the reading behind the published
         tables; ``expected``, the percentage to be expected if the intruder draws one of the nearest records, which in a
-        microaggregated file are at least k, all alike; ``sampled``, whether ``records`` left some out.
+        microaggregated file are at least k, all alike; ``records``, how many were linked; ``sampled``, whether
+        ``records`` left some out; ``interval``, 95 % for ``linked``, as a sample of records like these (`wilson`).
 
     Notes
     -----
@@ -57,11 +61,39 @@ def distance_linkage(
     survey. Domingo-Ferrer & Torra (2001), A quantitative comparison of disclosure control methods for microdata, in
     Confidentiality, Disclosure and Data Access, 111-134.
     """
-    subset = tuple(range(original.shape[1])) if columns is None else tuple(columns)
-    asked = some_records(len(original), records, seed)
-    Z, Y = _scaled(original), _scaled(masked)
-    linked, expected = _link(Z, Y, subset, published_classes(Y, subset), asked)
-    return {"linked": linked, "expected": expected, "sampled": len(asked) < len(original)}
+    return linkage(numeric(_scaled(original)), numeric(_scaled(masked)), columns, records, seed)
+
+
+def linkage(
+    original: EncodedMatrix,
+    masked: EncodedMatrix,
+    columns: Sequence[int] | None = None,
+    records: int | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Percentage of records that an intruder links rightly by distance, for attributes of every type.
+
+    Each original record is linked to the masked record at the least distance of `EncodedMatrix`, whatever the types of
+    the attributes and whether values are missing. See `distance_linkage` for the other parameters and the result. In a
+    microaggregated file ``expected`` is at most 100 / k, and less where records are nearer to another group than to
+    their own.
+
+    Parameters
+    ----------
+    original, masked : EncodedMatrix
+        The same records in the same order, on the scales by which they are compared: see `LinkageSpaces`.
+    """
+    subset = tuple(range(original.values.shape[1])) if columns is None else tuple(columns)
+    n = len(original.values)
+    asked = some_records(n, records, seed)
+    linked, expected = _link(original, masked, subset, published_classes(masked.values, subset), asked)
+    return {
+        "linked": linked,
+        "expected": expected,
+        "interval": wilson(linked / 100 * len(asked), len(asked)),
+        "records": len(asked),
+        "sampled": len(asked) < n,
+    }
 
 
 def _scaled(X: Matrix) -> Matrix:
@@ -103,11 +135,24 @@ def distance_linkage_average(
     Nin, Herranz & Torra (2008), Towards a more realistic disclosure risk assessment, Privacy in Statistical Databases,
     LNCS 5262.
     """
-    d = original.shape[1]
+    return linkage_average(numeric(_scaled(original)), numeric(_scaled(masked)), limit, records, seed)
+
+
+def linkage_average(
+    original: EncodedMatrix,
+    masked: EncodedMatrix,
+    limit: int = MOST_SUBSETS,
+    records: int | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Average `linkage` over what an intruder may know: see `distance_linkage_average`."""
+    n, d = original.values.shape
     subsets, sampled = intruder_subsets(d, limit, seed)
-    asked = some_records(len(original), records, seed)
-    Z, Y = _scaled(original), _scaled(masked)
-    found = {subset: _link(Z, Y, subset, classes, asked) for subset, classes in classes_by_subset(Y, subsets)}
+    asked = some_records(n, records, seed)
+    found = {
+        subset: _link(original, masked, subset, classes, asked)
+        for subset, classes in classes_by_subset(masked.values, subsets)
+    }
     sizes = {}
     for size in range(1, d + 1):
         ours = np.array([percentages for subset, percentages in found.items() if len(subset) == size])
@@ -117,45 +162,8 @@ def distance_linkage_average(
         "expected": float(np.mean([sizes[size]["expected"] for size in sizes])),
         "sizes": sizes,
         "subsets": len(subsets),
-        "sampled": sampled or len(asked) < len(original),
+        "sampled": sampled or len(asked) < n,
     }
-
-
-def masking_distance_linkage(
-    original: EncodedMatrix, published: EncodedMatrix, records: int | None = None, seed: int = 0
-) -> float:
-    """Percentage of records that an intruder is expected to link rightly by the distance that masked them.
-
-    Each original record is linked to the published record at the least distance, whatever the types of the attributes
-    and whether values are missing. One of m published records that are nearest alike is drawn, so that the right one
-    counts 1/m: at most 1/k in a microaggregated file, and less where records are nearer to another group than to
-    their own.
-
-    Parameters
-    ----------
-    original, published : EncodedMatrix
-        The same records in the same order, in the encoding that masked.
-    records : int, optional
-        Link no more than this many original records, a seeded sample, to all the published ones.
-    seed : int
-        Of that sample.
-
-    References
-    ----------
-    Domingo-Ferrer & Torra (2001), A quantitative comparison of disclosure control methods for microdata, in
-    Confidentiality, Disclosure and Data Access, 111-134.
-    """
-    asked = some_records(len(original.values), records, seed)
-    classes = published_classes(published.values)
-    rows = np.ascontiguousarray(published.values[classes.first])
-    if original.plain and published.plain:
-        values = np.ascontiguousarray(original.values)
-        _, expected = link_to_nearest(values, rows, classes.labels, classes.first, classes.size, asked)
-    else:
-        expected = link_by_types(
-            original.values, rows, classes.labels, classes.size, asked, original.kinds, original.apart
-        )
-    return 100 * float(expected) / len(asked)
 
 
 def some_records(n: int, most: int | None, seed: int) -> NDArray[np.int64]:
@@ -165,10 +173,16 @@ def some_records(n: int, most: int | None, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(n, max(1, most), replace=False))
 
 
-def _link(Z: Matrix, Y: Matrix, subset: Subset, classes: Classes, asked: NDArray[np.int64]) -> tuple[float, float]:
-    # The classes are of z-scores: values that an outlier makes equal on this scale would tie in every search.
+def _link(
+    original: EncodedMatrix, masked: EncodedMatrix, subset: Subset, classes: Classes, asked: NDArray[np.int64]
+) -> tuple[float, float]:
+    # The classes are of scaled values: values that an outlier makes equal on this scale would tie in every search.
     places = list(subset)
-    rows = np.ascontiguousarray(Y[classes.first][:, places])
-    points = Z if subset == tuple(range(Z.shape[1])) else np.ascontiguousarray(Z[:, places])
-    linked, expected = link_to_nearest(points, rows, classes.labels, classes.first, classes.size, asked)
-    return 100 * linked / len(asked), 100 * expected / len(asked)
+    rows = np.ascontiguousarray(masked.values[classes.first][:, places])
+    points = original if places == list(range(len(original.kinds))) else original.columns(places)
+    if points.plain and not np.isnan(rows).any():
+        values = np.ascontiguousarray(points.values)
+        linked, expected = link_to_nearest(values, rows, classes.labels, classes.first, classes.size, asked)
+    else:
+        linked, expected = link_by_types(points, rows, classes.labels, classes.first, classes.size, asked)
+    return 100 * linked / len(asked), 100 * float(expected) / len(asked)

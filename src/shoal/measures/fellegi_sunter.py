@@ -6,16 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.linkage import count_patterns, link_by_weight
 from shoal.kernels.standardize import Matrix, standardize
 from shoal.measures.distance_linkage import some_records
 from shoal.measures.equivalence_classes import published_classes
+from shoal.measures.intervals import wilson
 
 Floats = NDArray[np.float64]
 
 MOST_ATTRIBUTES = 14  # patterns are counted in a table of 2^d
 MOST_PAIRS = 100_000_000  # about a second; every pair of a file of 10,000 records
 LIMITS = (0.5, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)  # of agreement, in standard deviations
+_MISSING = 1e9  # standard deviations: no value is so far off, so that a missing value agrees with a missing one only
 _SURE = 1e-6  # no probability is nearer to 0 or 1: weights stay finite
 
 
@@ -39,8 +42,8 @@ def probabilistic_linkage(
     linked if that is enough, otherwise a seeded sample, each to *all* masked records.
 
     Returns ``linked``, the expected percentage of right links; ``m`` and ``u``, the two probabilities, by attribute;
-    ``within``, the limit that links most; ``attributes``, the columns used; ``sampled``, whether some original records
-    or attributes were left out.
+    ``within``, the limit that links most; ``attributes``, the columns used; ``records``, how many were linked;
+    ``sampled``, whether some original records or attributes were left out; ``interval``, 95 % for ``linked``.
 
     Notes
     -----
@@ -53,9 +56,25 @@ def probabilistic_linkage(
     as applied to matching the 1985 census of Tampa, Florida, JASA 84. Domingo-Ferrer & Torra (2001), see
     `distance_linkage`.
     """
+    return probabilistic_linkage_by_types(standardize(original), standardize(masked), within, pairs, seed)
+
+
+def agreement_values(space: EncodedMatrix) -> Matrix:
+    """Return values that agree if they differ by at most a limit below 1, for attributes of every type.
+
+    Numbers and levels are in standard deviations, categories agree if they are equal, and a missing value agrees with
+    another missing one only.
+    """
+    return np.where(np.isnan(space.values), _MISSING, space.values)
+
+
+def probabilistic_linkage_by_types(
+    original: Matrix, masked: Matrix, within: Sequence[float] = LIMITS, pairs: int = MOST_PAIRS, seed: int = 0
+) -> dict[str, Any]:
+    """Percentage of records linked rightly by probability: see `probabilistic_linkage`; matrices are scaled already."""
     n, d = original.shape
     attributes = _most_varied(masked)
-    Z, Y = (np.ascontiguousarray(standardize(X)[:, attributes]) for X in (original, masked))
+    Z, Y = (np.ascontiguousarray(X[:, attributes]) for X in (original, masked))
     classes = published_classes(Y)
     columns = np.ascontiguousarray(Y[classes.first].T)
     asked = some_records(n, max(1, pairs // len(classes.size)), seed)
@@ -66,7 +85,13 @@ def probabilistic_linkage(
         expected = float(link_by_weight(Z, columns, classes.labels, classes.size, asked, limit, weight))
         found.append({"linked": 100 * expected / len(asked), "m": m.tolist(), "u": u.tolist(), "within": limit})
     best = max(found, key=lambda measured: measured["linked"])
-    return {**best, "attributes": attributes, "sampled": len(asked) < n or len(attributes) < d}
+    return {
+        **best,
+        "attributes": attributes,
+        "interval": wilson(best["linked"] / 100 * len(asked), len(asked)),
+        "records": len(asked),
+        "sampled": len(asked) < n or len(attributes) < d,
+    }
 
 
 def _most_varied(masked: Matrix) -> list[int]:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.standardize import Matrix
-from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average
+from shoal.measures.distance_linkage import linkage, linkage_average
 from shoal.measures.diversity import l_diversity, t_closeness
 from shoal.measures.equivalence_classes import MOST_SUBSETS, published_classes, real_k, real_k_by_subset
-from shoal.measures.fellegi_sunter import probabilistic_linkage
+from shoal.measures.fellegi_sunter import agreement_values, probabilistic_linkage_by_types
 from shoal.measures.interval_disclosure import interval_disclosure_rank, interval_disclosure_sd
+from shoal.measures.linkage_spaces import LinkageSpaces
 
 # What `risk_book` spends: records x subsets whose classes are counted, records x attributes x subsets that are linked.
 MOST_LABELS = 100_000_000
@@ -63,15 +63,15 @@ def score(il: float, dld: float, id_: float, pld: float | None = None) -> float:
     return 0.5 * il + 0.5 * disclosure_risk(linkage, id_)
 
 
-def _linked_at_once(d: int, distinct: int) -> int:
-    """How many records to link once: a tree links ten million exactly in half a minute while attributes are few."""
-    return 10 * MOST_RECORDS if d <= FEW_ATTRIBUTES else _affordable(d, distinct, 1)
-
-
-def _affordable(d: int, distinct: int, subsets: int) -> int:
+def _affordable(d: int, plain: bool, distinct: int, subsets: int) -> int:
     """How many records to link to so many distinct ones, for each of so many subsets of d attributes."""
-    if d <= FEW_ATTRIBUTES:
+    if plain and d <= FEW_ATTRIBUTES:
         return min(MOST_RECORDS, MOST_LINKS // d**2)
+    return _by_scans(distinct, subsets)
+
+
+def _by_scans(distinct: int, subsets: int) -> int:
+    """How many records to link if a search looks at nearly all of the distinct ones."""
     return min(MOST_RECORDS, max(500, MOST_DISTANCES // (distinct * subsets)))
 
 
@@ -94,33 +94,39 @@ def diversity_book(
     }
 
 
-def risk_book(original: Matrix, masked: Matrix, seed: int = 0) -> dict[str, Any]:
-    """All measures of risk of a masked file of numbers, at a cost that stays within about a minute.
+def risk_book(spaces: LinkageSpaces, seed: int = 0) -> dict[str, Any]:
+    """All measures of risk of a masked file, on attributes of every type, at a cost that stays within about a minute.
 
-    Returns ``real_k`` (`real_k` for all attributes), ``real_k_by_subset``, ``DLD`` (`distance_linkage` for all
-    attributes), ``DLD_average`` (`distance_linkage_average`), ``PLD`` (`probabilistic_linkage`), ``ID_rank`` and
-    ``ID_sd`` (`interval_disclosure_rank`, `interval_disclosure_sd`).
+    Returns ``real_k`` (`real_k` for all attributes), ``real_k_by_subset``; ``DLD`` (`distance_linkage` for all
+    attributes), ``DLD_average`` (`distance_linkage_average`), ``DLD_masking`` and ``DLD_neutral`` (`linkage` by the
+    distance that masked, and by ranks and indicators: see `LinkageSpaces`), ``PLD`` (`probabilistic_linkage`),
+    ``ID_rank`` and ``ID_sd`` (`interval_disclosure_rank`, `interval_disclosure_sd`).
 
     Notes
     -----
     Averages are over all subsets of attributes while these are at most 1,023 and, times n, at most 100 million (k') or,
     times n and d, at most 128 million (linkage); else over a sample with at least one subset of each size. Linkage by
     distance on all attributes takes at most ten million records, and averaged over subsets a million (128 million /
-    d^2); with more than 8 attributes, as many as come to four thousand million distances. Probabilistic linkage takes a
-    hundred million pairs for each limit of agreement.
+    d^2); with more than 8 attributes, or other types than numbers, as many as come to four thousand million distances.
+    Probabilistic linkage takes a hundred million pairs for each limit of agreement.
     """
+    original, masked = spaces.original, spaces.masked
     n, d = original.shape
     labels = published_classes(masked).labels
     distinct = int(labels.max()) + 1
     subsets = max(d, min(MOST_SUBSETS, MOST_LINKS // (n * d)))
+    plain = all(each.plain for each in spaces.own)
+    at_once = 10 * MOST_RECORDS if plain and d <= FEW_ATTRIBUTES else _by_scans(distinct, 1)
+    each = _affordable(d, plain, distinct, min(subsets, 2**d - 1))
+    before, after = (agreement_values(space) for space in spaces.own)
     return {
         "real_k": real_k(masked),
         "real_k_by_subset": real_k_by_subset(masked, min(MOST_SUBSETS, MOST_LABELS // n), seed),
-        "DLD": distance_linkage(original, masked, records=_linked_at_once(d, distinct), seed=seed),
-        "DLD_average": distance_linkage_average(
-            original, masked, subsets, _affordable(d, distinct, min(subsets, 2**d - 1)), seed
-        ),
-        "PLD": probabilistic_linkage(original, masked, seed=seed),
-        "ID_rank": interval_disclosure_rank(original, masked),
-        "ID_sd": interval_disclosure_sd(original, masked),
+        "DLD": linkage(*spaces.own, records=at_once, seed=seed),
+        "DLD_average": linkage_average(*spaces.own, subsets, each, seed),
+        "DLD_masking": linkage(*spaces.masking, records=at_once, seed=seed),
+        "DLD_neutral": linkage(*spaces.neutral, records=at_once, seed=seed),
+        "PLD": probabilistic_linkage_by_types(before, after, seed=seed),
+        "ID_rank": interval_disclosure_rank(original, masked, spaces.nominal),
+        "ID_sd": interval_disclosure_sd(original, masked, spaces.nominal),
     }

@@ -36,12 +36,13 @@ def costs(attributes: Sequence[Attribute], masked: Sequence[Codes], weights: Cod
         the levels (``distance``); for nominal ones the ``total_variation``, half the sum of |share before - share
         after|.
     """
-    losses = Losses(attributes, {each.name: _scale(each.codes) for each in attributes if each.type in NUMBERS})
+    losses = Losses(attributes, {each.name: scale_of(each.codes) for each in attributes if each.type in NUMBERS})
     codes = np.column_stack([attribute.codes for attribute in attributes])
     return losses.summary(losses.measure(codes, np.column_stack(list(masked)), weights))
 
 
-def _scale(codes: Codes) -> Scale:
+def scale_of(codes: Codes) -> Scale:
+    """Return the z-scores of a column, missing values left out."""
     low, high = np.fmin.reduce(codes, initial=np.inf), np.fmax.reduce(codes, initial=-np.inf)
     if not low <= high:
         return Scale(0.0, 0.0)

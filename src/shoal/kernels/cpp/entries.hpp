@@ -11,6 +11,7 @@
 #include "l_diversity.hpp"
 #include "lane_operations.hpp"
 #include "linkage.hpp"
+#include "linkage_by_types.hpp"
 #include "matching_bound.hpp"
 #include "mdav.hpp"
 #include "mixed_anneal.hpp"

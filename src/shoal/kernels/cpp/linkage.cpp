@@ -6,30 +6,11 @@
 #include <cmath>
 
 #include "kd_tree.hpp"
+#include "tied.hpp"
 
 namespace shoal::ISA {
 
 namespace {
-
-// The published classes at the least distance so far.
-struct Tied {
-    double distance = INFINITE;
-    Index lowest = -1;  // of these classes
-    Index records = 0;  // how many they have
-    bool mine = false;  // whether `own` is one of them
-
-    void offer(double other, Index found, Index own, Index size) {
-        if (other < distance)
-            *this = {other, found, size, found == own};
-        else if (other == distance) {
-            lowest = lowest < 0 ? found : std::min(lowest, found);
-            records += size;
-            mine = mine || found == own;
-        }
-    }
-
-    double expected() const { return mine ? 1.0 / static_cast<double>(records) : 0.0; }
-};
 
 // The classes nearest to a point, beginning with the block of `lane`.
 //
@@ -85,12 +66,6 @@ void agreement(const double *point, Table columns, double within, Span<Index> pa
     }
 }
 
-void require_links(Table records, Integers labels, Integers size, Integers asked) {
-    require(labels.size == records.rows, "labels must have an element for each record");
-    require_indices(labels, 0, size.size, "labels must be those of published classes");
-    require_indices(asked, 0, records.rows, "the records asked must be among all");
-}
-
 } // namespace
 
 std::pair<Index, double> link_to_nearest(Table Z, Table rows, Integers labels, Integers first, Integers size,
@@ -113,24 +88,6 @@ std::pair<Index, double> link_to_nearest(Table Z, Table rows, Integers labels, I
         expected += tied.expected();
     }
     return {linked, expected};
-}
-
-double link_by_types(Table values, Table rows, Integers labels, Integers size, Integers asked, Integers kinds,
-                     Floats apart, Watch watch) {
-    require_links(values, labels, size, asked);
-    require(values.columns == rows.columns && size.size == rows.rows && kinds.size == rows.columns &&
-                apart.size == rows.columns,
-            "classes must have values in the columns of the records, and a size");
-    double expected = 0.0;
-    for (Index i : asked) {
-        if (watch.stopped())
-            break;
-        Tied tied;
-        for (Index c = 0; c < rows.rows; c++)
-            tied.offer(mixed_distance(values[i], rows[c], kinds.data, apart.data, rows.columns), c, labels[i], size[c]);
-        expected += tied.expected();
-    }
-    return expected;
 }
 
 void count_patterns(Table Z, Table columns, Integers size, Integers asked, double within, Watch watch,

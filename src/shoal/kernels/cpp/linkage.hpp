@@ -12,10 +12,6 @@ namespace shoal::ISA {
 std::pair<Index, double> link_to_nearest(Table Z, Table rows, Integers labels, Integers first, Integers size,
                                          Integers asked, Watch watch);
 
-// How many records are expected to be linked to themselves by the distances of EncodedMatrix.
-double link_by_types(Table values, Table rows, Integers labels, Integers size, Integers asked, Integers kinds,
-                     Floats apart, Watch watch);
-
 // Count each pattern of agreement over the pairs of the records asked with all published records.
 void count_patterns(Table Z, Table columns, Integers size, Integers asked, double within, Watch watch,
                     Span<Index> counts);

@@ -117,9 +117,11 @@ NB_MODULE(_native, m) {
     KERNEL(squared_distances);
 
     KERNEL(count_patterns);
-    KERNEL(link_by_types);
     KERNEL(link_by_weight);
     KERNEL(link_to_nearest);
+
+    KERNEL(link_by_types);
+    KERNEL(nearest_by_types);
 
     KERNEL(matching_shares);
 
