@@ -331,6 +331,24 @@ def linked_by_types(original: EncodedMatrix, masked: EncodedMatrix) -> tuple[flo
     return 100 * first / len(rows), 100 * drawn / len(rows)
 
 
+def same_record_by_two_sources(x: list, published: EncodedMatrix, one: list[int], other: list[int]) -> float:
+    """Probability that two draws among the records nearest to x, by two sets of columns, are the same record."""
+    nearest = []
+    for columns in (one, other):
+        space = published.columns(columns)
+        distances = [mixed_distance(space, [x[j] for j in columns], y) for y in space.values.tolist()]
+        nearest.append({i for i, distance in enumerate(distances) if distance == min(distances)})
+    return len(nearest[0] & nearest[1]) / (len(nearest[0]) * len(nearest[1]))
+
+
+def guess_from_nearest(x: list, published: EncodedMatrix, sensitive: list[float], tolerance: float) -> float:
+    """The lowest value that is right for most of the records nearest to x that have one."""
+    distances = [mixed_distance(published, x, y) for y in published.values.tolist()]
+    values = [v for v, distance in zip(sensitive, distances, strict=True) if distance == min(distances) and v == v]
+    right = {c: sum(abs(c - v) <= tolerance * abs(v) for v in values) for c in values}
+    return min(right, key=lambda c: (-right[c], c), default=math.nan)
+
+
 def linked_by_weight(Z: np.ndarray, Y: np.ndarray, within: float, m: list[float], u: list[float]) -> float:
     """Percent of records expected to be linked rightly by the weights of Fellegi & Sunter (1969)."""
     right = 0.0

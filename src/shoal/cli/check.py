@@ -138,6 +138,14 @@ def assess_command(
         own("utility", "Figures published from the original: which still come out?", metavar="FILE"),
     ] = None,
     policy: PolicyFile = None,
+    control: Annotated[
+        str | None,
+        own("roles", "People of the same population who are not in the file: attacks on them too.", metavar="FILE"),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        own("roles", "Guessed sensitive numbers are right within this share of the true value.", metavar="X"),
+    ] = 0.05,
     seed: Annotated[
         str,
         own("method", "Seed of the samples that some measures take.", metavar="N"),
@@ -158,6 +166,8 @@ def assess_command(
         "analyses": analysis or [],
         "published": published,
         "policy": policy,
+        "control": control,
+        "tolerance": tolerance,
     }
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from shoal.cli.attack_display import attack_table
 from shoal.parallel import STEPS
 from shoal.text import RISKS, UNIT_RISKS, counted
 
@@ -389,6 +390,7 @@ def assessment(result: dict[str, Any]) -> RenderableType:
         parts += ["", _scenario(result["risk"]["intruder"])]
     if "scenarios" in result["risk"]:
         parts += ["", _scenarios(result["risk"]["scenarios"])]
+    parts += ["", attack_table(result["risk"])]
     parts += ["", _loss(result["loss"])]
     numbers = result["loss"].get("of_numbers", result["loss"])
     if numbers.get("subdomains"):

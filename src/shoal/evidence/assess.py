@@ -19,6 +19,7 @@ from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError, PlanError
 from shoal.evidence.analyses import analyses as run_analyses
 from shoal.evidence.analyses import parse_formulas
+from shoal.evidence.attacks import Victims, attacks, control_of, refuse_overlap
 from shoal.evidence.check import CsvOptions, opened, rule_levels
 from shoal.evidence.composition import record_keys
 from shoal.evidence.estimates import estimates
@@ -73,6 +74,8 @@ def assess(
     dominance: Sequence[float] | None = None,
     magnitudes: Sequence[str] | None = None,
     unit: str | None = None,
+    control: Any = None,
+    tolerance: float = 0.05,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -123,6 +126,11 @@ def assess(
     unit : str, optional
         The column of the original that tells which person or firm a record is of; the masked table need not have it.
         Groups are counted by units then, and units are the contributors of `p_percent` and `dominance`.
+    control : dataframe or path, optional
+        People of the same population who are not in the original, with its columns: what attacks achieve on them is no
+        risk for the people in the file (see `shoal.evidence.attacks`).
+    tolerance : float
+        Guessed sensitive numbers are right within this share of the true value.
 
     Returns
     -------
@@ -131,13 +139,14 @@ def assess(
         and what was ``left_out`` for which reason; ``loss`` as in `shoal.measures.loss_book`; ``risk`` as in
         `shoal.measures.risk_book`, with ``before`` and ``after`` as in `shoal.measures.exposure`, ``file`` as in
         `shoal.pipeline.whole_file.file_risk`, ``intruder`` where one was described, and ``scenarios`` where there
-        are any (`_scenarios`); and the ``score`` of both together (`shoal.measures.score`; None where the original is
-        all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and ``score_PIL`` the mean
-        of PIL and DR (Torra, Cano & Navarro-Arribas 2009). All of these use every attribute that is compared. Measures
-        of loss that are about numbers alone are in ``loss["of_numbers"]``, with the attributes that they cover, where
-        not all attributes are numbers without missing values; the score then takes ``loss["IL"]``. With `edits`, for
-        every rule how many records of the original and of the masked table break it. With a `unit`, ``before`` and
-        ``after`` count units, and ``risk["units"]`` has the groups of fewer than k
+        are any (`_scenarios`), ``singling_out``, ``linkability`` and ``inference`` as in
+        `shoal.evidence.attacks.attacks`; and the ``score`` of both together (`shoal.measures.score`; None where the
+        original is all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and
+        ``score_PIL`` the mean of PIL and DR (Torra, Cano & Navarro-Arribas 2009). All of these use every attribute that
+        is compared. Measures of loss that are about numbers alone are in ``loss["of_numbers"]``, with the attributes
+        that they cover, where not all attributes are numbers without missing values; the score then takes
+        ``loss["IL"]``. With `edits`, for every rule how many records of the original and of the masked table break it.
+        With a `unit`, ``before`` and ``after`` count units, and ``risk["units"]`` has the groups of fewer than k
         (`shoal.evidence.units.counted_units`). What users of the data see is of all records of both tables:
         ``estimates`` as in `shoal.evidence.estimates.estimates`; ``analyses`` as in
         `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`, None
@@ -189,6 +198,10 @@ def assess(
         risk["intruder"]["DLD"] = measures.linkage(*spaces.own, columns, measures.MOST_RECORDS, plan.seed or 0)
     if several:
         risk["scenarios"] = _scenarios(after, several)
+    secrets = {name: _secret(before, after, rows, name, plan) for name in plan.confidential}
+    sensitive = [pair for pair in secrets.values() if pair is not None]
+    risk |= attacks(_victims(pairs, sensitive, control, plan, tolerance))
+    risk["inference"] = {name: risk["inference"].get(name) for name in secrets}
     progress("loss", 0, 1)
     loss = {**_loss_of_numbers(pairs), **_costs(pairs, _weights(before, plan))}
     if "PIL" not in loss:
@@ -470,6 +483,27 @@ def _said_of(what: str) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(*(f"in the {what}, {each}" for each in error.sentences)) from None
+
+
+def _secret(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair | None:
+    """Pair a sensitive attribute; what has no other type is taken for categories, and None has no values to guess."""
+    nominal = plan.model_copy(update={"types": {**plan.types, name: "nominal"}})
+    for typed in (plan, nominal):
+        with suppress(DataError):
+            return _paired(before, after, rows, name, typed)
+    return None
+
+
+def _victims(pairs: list[_Pair], sensitive: list[_Pair], control: Any, plan: Plan, tolerance: float) -> Victims:
+    if not 0 <= tolerance < 1:
+        raise PlanError([("tolerance", "must be at least 0 and below 1, a share of the true value.")])
+    people = None
+    if control is not None:
+        compared = [pair.attribute for pair in (*pairs, *sensitive)]
+        with _said_of("control set"):
+            people = control_of(opened(control, plan), compared)
+        refuse_overlap(compared, people)
+    return Victims(pairs, sensitive, people, plan, tolerance)
 
 
 def _known(intruder: Sequence[str], names: list[str], field: str = "intruder") -> list[str]:

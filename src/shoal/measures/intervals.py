@@ -22,4 +22,5 @@ def wilson(successes: float, trials: int) -> Interval:
     share, z2 = successes / trials, Z_95**2
     centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = Z_95 * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
-    return 100 * max(0.0, centre - half), 100 * min(1.0, centre + half)
+    low = 0.0 if share <= 0 else centre - half
+    return 100 * max(0.0, low), 100.0 if share >= 1 else 100 * min(1.0, centre + half)

@@ -20,13 +20,10 @@ def linkage_spaces(attributes: Sequence[Attribute], masked: Sequence[Codes], pla
     nominal = np.array([each.type in CATEGORIES for each in attributes])
     if all(each.type in NUMBERS for each in attributes) and not (np.isnan(before).any() or np.isnan(after).any()):
         return of_numbers(before, after)
-    plan = plan.model_copy(update={"types": {each.name: each.type for each in attributes}})
-    numbers = _number_scales(attributes)
-    common = Counts.of(before, attributes).scales(attributes, numbers, balanced=True)
+    numbers, common = _number_scales(attributes), _balanced_scales(attributes)
     own = {name: _own(common[name], numbers[name], scale_of(codes)) for name, codes in _numbers(attributes, masked)}
-    published = [replace(each, codes=codes) for each, codes in zip(attributes, masked, strict=True)]
-    original, masking = (_space(each, plan, common) for each in (attributes, published))
-    scaled = _space(published, plan, {**common, **own})
+    original, masking = balanced_spaces(attributes, [masked], plan)
+    scaled = _space(attributes, masked, plan, {**common, **own})
     return LinkageSpaces(
         before,
         after,
@@ -35,6 +32,22 @@ def linkage_spaces(attributes: Sequence[Attribute], masked: Sequence[Codes], pla
         masking=(original, masking),
         neutral=neutral(before, after, nominal),
     )
+
+
+def balanced_spaces(
+    attributes: Sequence[Attribute], others: Sequence[Sequence[Codes]], plan: Plan
+) -> list[EncodedMatrix]:
+    """Return the records of the original, and others with the same attributes, by the distance that masks.
+
+    All are on the balanced scale of the original: see `shoal.pipeline.encode`.
+    """
+    scales = _balanced_scales(attributes)
+    return [_space(attributes, codes, plan, scales) for codes in (_codes(attributes), *others)]
+
+
+def _balanced_scales(attributes: Sequence[Attribute]) -> dict[str, Scale]:
+    counts = Counts.of(np.column_stack(_codes(attributes)), attributes)
+    return counts.scales(attributes, _number_scales(attributes), balanced=True)
 
 
 def _number_scales(attributes: Sequence[Attribute]) -> dict[str, Scale]:
@@ -55,7 +68,11 @@ def _own(common: Scale, original: Scale, masked: Scale) -> Scale:
     return masked._replace(spread=masked.spread * factor, apart=common.apart)
 
 
-def _space(attributes: Sequence[Attribute], plan: Plan, scales: dict[str, Scale]) -> EncodedMatrix:
+def _space(
+    attributes: Sequence[Attribute], codes: Sequence[Codes], plan: Plan, scales: dict[str, Scale]
+) -> EncodedMatrix:
+    typed = plan.model_copy(update={"types": {each.name: each.type for each in attributes}})
+    records = [replace(each, codes=column) for each, column in zip(attributes, codes, strict=True)]
     with np.errstate(over="ignore"):
-        space = space_of(attributes, plan, scales)
+        space = space_of(records, typed, scales)
     return space._replace(values=np.ascontiguousarray(np.clip(space.values, -BEYOND, BEYOND)))
