@@ -13,11 +13,10 @@ def attack_table(risk: Mapping[str, Any]) -> Table:
     """Tabulate how often attacks succeed: on people in the file, without the file, on people who are not in it."""
     single, link, guess = risk["singling_out"], risk["linkability"], risk["inference"]
     control = single["control"] is not None
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
-    table.add_column("Attacks on people")
-    headers = ["succeed", "95 % interval", "guessing", *(["not in the file", "risk"] if control else [])]
-    for header in headers:
-        table.add_column(header, justify="right")
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    table.add_column("Attacks, % that succeed", overflow="fold")
+    for header in ["in the file", "guessing", *(["others", "risk"] if control else [])]:
+        table.add_column(header, justify="right", no_wrap=True)
     table.add_row("singling out", *_cells(single, control))
     if link is not None:
         table.add_row("linkability", *_cells(link, control))
@@ -29,22 +28,17 @@ def attack_table(risk: Mapping[str, Any]) -> Table:
 
 
 def _cells(row: Mapping[str, Any], control: bool) -> list[str]:
-    main = row["main"]
-    cells = [_percent(main["percent"]), _interval(main), _percent(row["baseline"]["percent"])]
+    cells = [_with_interval(row["main"]), f"{row['baseline']['percent']:.1f}"]
     if control:
-        risk = row["risk"]
-        shown = "-" if risk["percent"] is None else f"{_percent(risk['percent'])} ({_interval(risk)})"
-        cells += [_percent(row["control"]["percent"]), shown]
+        cells += [f"{row['control']['percent']:.1f}", _with_interval(row["risk"])]
     return cells
 
 
-def _percent(value: float) -> str:
-    return f"{value:.1f} %"
-
-
-def _interval(rate: Mapping[str, Any]) -> str:
+def _with_interval(rate: Mapping[str, Any]) -> str:
+    if rate["percent"] is None:
+        return "-"
     low, high = rate["interval"]
-    return f"{low:.1f} to {high:.1f} %"
+    return f"{rate['percent']:.1f} ({low:.1f}-{high:.1f})"
 
 
 def _caption(risk: Mapping[str, Any], control: bool) -> str:
@@ -66,10 +60,12 @@ def _caption(risk: Mapping[str, Any], control: bool) -> str:
     if drawn:
         parts.append(f"{counted(max(drawn), 'person', 'people')} drawn at random.")
     if control:
-        parts.append("Risk: what attacks achieve beyond those on people who are not in the file. Lower is safer.")
+        parts.append("Others: people who are not in the file. Risk: what attacks achieve beyond those on others.")
+        if "main_like_control" in single:
+            parts.append("Singling out is easier among few: its risk is that among as many people as the others are.")
     else:
         parts.append(
             "Without a control set (--control), what is true of people in general counts as well: compare with "
             "guessing."
         )
-    return " ".join(parts)
+    return " ".join([*parts, "In parentheses: 95 % intervals. Lower is safer."])
