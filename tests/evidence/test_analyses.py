@@ -289,7 +289,7 @@ def test_the_command_shows_regressions_and_published_figures(people, tmp_path, r
     assert "income ~ age + C(educ)   linear, 300 records" in out
     assert "job ~ age   logistic" in out
     assert "Warning: not estimated from the masked file: 2 terms with categories that the masked file does not" in out
-    assert "0 of 1 published figure still come" in out
+    assert "Published figures that still come out of the masked file: 0 of 1." in out
     assert json.loads(run(*command, "--json")[1])["analyses"][1]["kind"] == "logistic"
     code, out, error = run(*command[:5], "--analysis", "income ~ size")
     assert (code, out) == (2, "")
