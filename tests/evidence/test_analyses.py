@@ -183,6 +183,14 @@ def test_what_the_masked_file_cannot_answer_is_a_loss_with_its_reason(people, ch
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
+def test_a_masked_file_that_separates_its_response_has_no_coefficients(people):
+    for job, why in ((people["age"] > 40, "'age' separates"), (people["age"] / 9, "is not between 0 and 1")):
+        found = one(people, people.assign(job=job), "job ~ age")
+        assert why in found["not_estimated"]
+        assert (found["kind"], found["overlap"]) == ("logistic", 0)
+        assert [each["term"] for each in found["coefficients"]] == ["Intercept", "age"]
+
+
 def test_a_masked_file_without_a_column_cannot_answer(people):
     found = one(people, people.drop(columns="educ"), "income ~ age + C(educ)")
     assert (found["overlap"], found["signs"]) == (0, 0)
