@@ -183,6 +183,14 @@ def test_what_the_masked_file_cannot_answer_is_a_loss_with_its_reason(people, ch
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
+def test_a_masked_file_that_separates_its_response_has_no_coefficients(people):
+    for job, why in ((people["age"] > 40, "'age' separates"), (people["age"] / 9, "is not between 0 and 1")):
+        found = one(people, people.assign(job=job), "job ~ age")
+        assert why in found["not_estimated"]
+        assert (found["kind"], found["overlap"]) == ("logistic", 0)
+        assert [each["term"] for each in found["coefficients"]] == ["Intercept", "age"]
+
+
 def test_a_masked_file_without_a_column_cannot_answer(people):
     found = one(people, people.drop(columns="educ"), "income ~ age + C(educ)")
     assert (found["overlap"], found["signs"]) == (0, 0)
@@ -289,7 +297,7 @@ def test_the_command_shows_regressions_and_published_figures(people, tmp_path, r
     assert "income ~ age + C(educ)   linear, 300 records" in out
     assert "job ~ age   logistic" in out
     assert "Warning: not estimated from the masked file: 2 terms with categories that the masked file does not" in out
-    assert "0 of 1 published figure still come" in out
+    assert "Published figures that still come out of the masked file: 0 of 1." in out
     assert json.loads(run(*command, "--json")[1])["analyses"][1]["kind"] == "logistic"
     code, out, error = run(*command[:5], "--analysis", "income ~ size")
     assert (code, out) == (2, "")

@@ -93,7 +93,7 @@ def test_figures_of_other_measures_are_read_by_their_names():
         "left_out": {},
         "risk": {
             "assignment": {"hits": 12.5},
-            "inference": {"ill": {"gain": 3.0}, "income": {"gain": 7.0}},
+            "inference": {"ill": {"gain": {"percent": 3.0}}, "income": {"gain": {"percent": 7.0}}, "none": None},
             "dominance": {"income": {"cells": 9, "failing": 2}},
         },
         "published": {"percent": 80.0},

@@ -85,7 +85,8 @@ def _analysis(found: dict[str, Any]) -> RenderableType:
     if records["after"] != records["before"]:
         head.append(f", {records['after']:,} of the masked file")
     table = _table("coefficient", "original", "95 % interval", "masked", "95 % interval", "overlap", "")
-    table.columns[-1].justify = "left"
+    table.columns[-1].justify, table.columns[0].overflow = "left", "fold"
+    table.columns[0].min_width = min(16, max(len(row["term"]) for row in found["coefficients"]))
     for row in found["coefficients"]:
         table.add_row(*_cells(row), style="" if row["overlap"] >= _POOR else "yellow")
     parts: list[RenderableType] = [head, table, _summed(found)]
@@ -115,7 +116,7 @@ def _published(found: dict[str, Any]) -> RenderableType:
     """Say how many published figures still come out, and list those that do not."""
     figures, right = found["figures"], found["in_original"]
     parts: list[RenderableType] = [
-        Text(f"{found['kept']:,} of {counted(right, 'published figure')} still come out of the masked file.", "bold")
+        Text(f"Published figures that still come out of the masked file: {found['kept']:,} of {right:,}.", "bold")
     ]
     if wrong := len(figures) - right:
         text = f"Warning: {counted(wrong, 'figure')} not counted: the original does not give them either."

@@ -63,6 +63,22 @@ class _Design:
     labels: list[tuple[Label, ...]]
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What the masked file answers: its matrix, the columns of it that have a coefficient, or why there is none."""
+
+    design: _Design | None
+    used: list[int]
+    fit: Fit | None
+    why: str | None = None
+
+    @property
+    def coefficients(self) -> dict[tuple[Label, ...], dict[str, Any]]:
+        if self.design is None or self.fit is None:
+            return {}
+        return {self.design.labels[j]: row for j, row in zip(self.used, _rows(self.fit), strict=True)}
+
+
 def _analysis(formula: Formula, before: Side, after: Side) -> dict[str, Any]:
     y = _response(formula, before)
     kind = "logistic" if np.isin(y[~np.isnan(y)], (0, 1)).all() else "linear"
@@ -72,21 +88,31 @@ def _analysis(formula: Formula, before: Side, after: Side) -> dict[str, Any]:
     first = {name: _reference(own[name], masked[name]) for name in masked}
     one = _design(formula, before, own, first)
     fit = _fit_original(formula, one, kind)
-    other, fitted, used = None, None, []
-    why: str | None = None
+    return _compared(formula, kind, one, fit, _masked(formula, kind, after, masked, first, gone))
+
+
+def _masked(
+    formula: Formula,
+    kind: str,
+    after: Side,
+    codes: dict[str, Categories],
+    first: dict[str, Label | None],
+    gone: list[str],
+) -> _Answer:
+    """Estimate from the masked file; terms that depend on others there are left out."""
+    design, used = None, []
     try:
         if gone:
             raise NotEstimable(f"the masked file has no column {listed(gone)}")
         if nothing := [name for name, label in first.items() if label is None]:
             raise NotEstimable(f"no category of {listed(nothing)} is left in the masked file")
-        other = _design(formula, after, masked, first, masked=True)
-        if not len(other.y):
+        design = _design(formula, after, codes, first, masked=True)
+        if not len(design.y):
             raise NotEstimable("the masked file has no complete record")
-        used = [int(j) for j in np.flatnonzero(independent(other.X))]
-        fitted = _fit(other, used, kind)
+        used = [int(j) for j in np.flatnonzero(independent(design.X))]
+        return _Answer(design, used, _fit(design, used, kind))
     except NotEstimable as error:
-        why = _reason(error, other, used)
-    return _compared(formula, kind, one, fit, other, fitted, used, why)
+        return _Answer(design, used, None, _reason(error, design, used))
 
 
 def _response(formula: Formula, side: Side) -> Vector:
@@ -218,33 +244,15 @@ def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | N
     return f"'{design.terms[column]}' {error}"
 
 
-def _compared(
-    formula: Formula,
-    kind: str,
-    one: _Design,
-    fit: Fit,
-    other: _Design | None,
-    fitted: Fit | None,
-    used: Sequence[int],
-    why: str | None,
-) -> dict[str, Any]:
+def _compared(formula: Formula, kind: str, one: _Design, fit: Fit, masked: _Answer) -> dict[str, Any]:
     """Put the coefficients of both files side by side."""
-    after = {}
-    published: set[tuple[Label, ...]] = set() if other is None else {*other.labels}
-    if other is not None and fitted is not None:
-        after = {other.labels[j]: row for j, row in zip(used, _rows(fitted), strict=True)}
+    other, after = masked.design, masked.coefficients
+    published = set() if other is None else {*other.labels}
     coefficients: list[dict[str, Any]] = []
-    vanished = 0
     for label, row, error in zip(one.labels, _rows(fit), fit.errors, strict=True):
-        known = other is None or label in published
-        vanished += not known
-        shown = _shown(label) if known and other is not None else _hidden(label, len(coefficients))
+        shown = _shown(label) if label in published else _hidden(label, len(coefficients))
         coefficients.append({"term": shown, "before": row, **_kept(row, after.get(label), float(error))})
-    if why is None and len(after) < len(coefficients):
-        why = f"{counted(vanished, 'term')} with categories that the masked file does not have" if vanished else None
-        if dropped := dict.fromkeys(other.terms[j] for j in range(len(other.terms)) if j not in {*used}):  # type: ignore[union-attr]
-            collinear = f"{listed([*dropped])} follows from other terms in the masked file"
-            why = collinear if why is None else f"{why}; {collinear}"
+    vanished = 0 if other is None else len({*one.labels} - published)
     overlaps = [each["overlap"] for each in coefficients]
     return {
         "formula": formula.text,
@@ -256,8 +264,17 @@ def _compared(
         "least": min(overlaps),
         "signs": 100 * float(np.mean([each["sign"] for each in coefficients])),
         "significances": 100 * float(np.mean([each["significance"] for each in coefficients])),
-        "not_estimated": why,
+        "not_estimated": masked.why or _left_out(masked, vanished),
     }
+
+
+def _left_out(masked: _Answer, vanished: int) -> str | None:
+    """Explain which terms the masked file has no coefficient for, though it has others."""
+    reasons = [f"{counted(vanished, 'term')} with categories that the masked file does not have"] if vanished else []
+    terms = [] if masked.design is None else masked.design.terms
+    if dropped := dict.fromkeys(term for j, term in enumerate(terms) if j not in {*masked.used}):
+        reasons.append(f"{listed([*dropped])} follows from other terms in the masked file")
+    return "; ".join(reasons) or None
 
 
 def _rows(fit: Fit) -> list[dict[str, Any]]:

@@ -79,6 +79,8 @@ def read_published(path: str | os.PathLike[str]) -> list[Figure]:
         raise FileError(f"'{path}' is not text in UTF-8. Save it in that encoding.") from None
     rows = csv.DictReader(io.StringIO(text), restval="")
     header = [name.strip() for name in rows.fieldnames or []]
+    if len(header) == 1 and ";" in header[0]:
+        raise PlanError([("published", f"'{path}' has semicolons between its columns. Use commas.")])
     problems = [f"has no column '{name}'" for name in ("statistic", "value") if name not in header]
     problems += [
         f"has a column '{name}', which is not one of {', '.join(COLUMNS)}" for name in header if name not in COLUMNS
@@ -112,7 +114,10 @@ def _figure(row: dict[str, str], line: str) -> Figure:
     value = _number(row["value"])
     if value is None:
         raise ValueError("has a value that is not a number, such as 41.3.")
-    condition = parse_rule(f"not ({row['where']})", line, shown=False) if row["where"] else None
+    condition = None
+    if row["where"]:
+        parse_rule(row["where"], line, shown=False)  # so that a mistake is named by its place in the file
+        condition = parse_rule(f"not ({row['where']})", line, shown=False)  # broken where the condition is true
     return Figure(
         statistic, attribute, row["where"], value, _tolerance(row["tolerance"], row["value"], value), condition
     )

@@ -96,14 +96,14 @@ def _linkage(found: Evidence) -> float | None:
 
 def _inference(found: Evidence) -> float | None:
     attacks = _at(found, "risk.inference")
-    return _most([each.get("gain") for each in attacks.values() if isinstance(each, Mapping)]) if attacks else None
+    return _most([_at(each, "gain.percent") for each in attacks.values()]) if attacks else None
 
 
 def _overlap(found: Evidence) -> float | None:
     return _least([each["overlap"] for each in found.get("analyses") or []])
 
 
-_SENSITIVE = "name sensitive attributes with --confidential"
+_SENSITIVE = "name sensitive attributes with --confidential, and on large files add -l or -t"
 _ASSESS = "shoal assess measures it"
 _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
@@ -118,7 +118,7 @@ LIMITS: dict[str, Limit] = {
     "assignment": Limit(
         "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
     ),
-    "inference": Limit("gain of guessing a sensitive value", False, " %", _inference, _ASSESS, True),
+    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _ASSESS, True),
     "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL")),
     "analyses": Limit(
         "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True

@@ -46,7 +46,9 @@ class Policy(BaseModel):
     unique_records: Percentage | None = Field(None, description="records unlike any other in what strangers may know")
     linkage: Percentage | None = Field(None, description="records linked by distance (DLD)")
     assignment: Percentage | None = Field(None, description="records found by optimal assignment")
-    inference: Percentage | None = Field(None, description="gain of an attack on a sensitive value over a blind guess")
+    inference: Percentage | None = Field(
+        None, description="gain of an attack on a sensitive value: what it guesses of what a blind guess misses"
+    )
     loss: Percentage | None = Field(None, description="information loss IL")
     analyses: Share | None = Field(None, description="mean overlap of the confidence intervals of each regression")
     published: Percentage | None = Field(None, description="published figures that still come out")
