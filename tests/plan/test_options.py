@@ -87,7 +87,7 @@ def test_other_commands_spell_and_describe_fields_alike(command):
     shared = [each for each in get_command(app).commands[command].loaded.params if each.name in mine]
     own = {"k", "plan", "output", "report", "overwrite", "as_json", "data", "seed"}
     if command in ("check", "assess"):  # which look at a masked file
-        own |= {"quasi", "confidential", "weights", "edits", "block"}
+        own |= {"quasi", "confidential", "weights", "unit", "edits", "block"}
     assert len(shared) > 5
     assert not [each.name for each in shared if each.name not in own and each.help != mine[each.name]]
 
