@@ -66,6 +66,8 @@ CASES: dict[str, dict] = {
     },
     "attribute-blocks": {"method": "mdav", "round": False, "blocks": [["income", "hours"], ["height", "age"]]},
     "strata": {"method": "mdav", "quasi": NUMBERS, "strata": ["town"]},
+    "units": {"method": "mdav", "quasi": NUMBERS, "unit": "age"},
+    "units-searched": {"method": "best", "quasi": NUMBERS, "unit": "grade", "k": 3, "budget": 1000, "seed": 7},
     "weighted": {"method": "mdav", "quasi": NUMBERS, "weights": "weight", "preserve": "weighted_mean"},
     "median": {"method": "mdav", "quasi": NUMBERS, "aggregate": "median", "k": 4},
     "convex-median": {

@@ -47,7 +47,6 @@ IDENTIFIERS = {
     "apellidos": cycle("Puig", "Roca"),
     "cognome": cycle("Rossi", "Bianchi"),
     "cognoms": cycle("Soler", "Serra"),
-    "patient_id": cycle(*range(40)),
     "hhid": cycle(*range(60)),
     "Haushaltsnummer": cycle(*range(60)),
     "v1": list(range(1000, 1000 + RECORDS)),
@@ -63,6 +62,12 @@ IDENTIFIERS = {
 @pytest.mark.parametrize("name", IDENTIFIERS)
 def test_what_identifies_is_dropped(name):
     assert role_of(name, IDENTIFIERS[name]) == "identifier"
+
+
+def test_a_number_of_patients_that_repeats_is_the_unit():
+    assert role_of("patient_id", cycle(*range(40))) == "unit"
+    assert role_of("patient_id", [None, *cycle(*range(40))[1:]]) == "identifier"
+    assert role_of("patient_id", list(range(RECORDS))) == "identifier"
 
 
 QUASI = {

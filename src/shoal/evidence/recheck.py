@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -191,11 +190,7 @@ def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[str]:
             yield f"diversity cannot be measured without '{said.attribute}'"
             continue
         codes, missing, _ = confidential_codes(table, said.attribute)
-        group = alike
-        if unit is not None:  # which counts once for each value that it has in a group
-            _, once = np.unique(np.stack([alike, codes, classes(table, [unit])]), axis=1, return_index=True)
-            group, codes, missing = alike[once], codes[once], missing[once]
-        found = measured(said, group, codes, missing)
+        found = measured(said, alike, codes, missing, None if unit is None else classes(table, [unit]))
         least, claims = found.model_dump(include={*FORMS}), said.model_dump(include={*FORMS}, exclude_none=True)
         failures = [*undiverse(said.attribute, least, said.l, said.l_form)]
         for form, claim in claims.items():

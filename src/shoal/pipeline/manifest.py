@@ -327,8 +327,18 @@ def counted_block(table: Table, names: list[str]) -> Block:
     return Block(attributes=names, groups=len(sizes), smallest=smallest, largest=largest)
 
 
-def measured(said: Diverse, alike: Integers, codes: Integers, missing: NDArray[np.bool_]) -> Diverse:
-    """Measure again what groups of records that are published alike give away of an attribute."""
+def measured(
+    said: Diverse, alike: Integers, codes: Integers, missing: NDArray[np.bool_], units: Integers | None = None
+) -> Diverse:
+    """Measure again what groups of records that are published alike give away of an attribute.
+
+    With units, each counts once for every value that it has in a group, and in the file.
+    """
+    whole = np.bincount(codes)
+    if units is not None:
+        pairs = np.unique(np.stack([codes, units]), axis=1)
+        _, once = np.unique(np.stack([alike, codes, units]), axis=1, return_index=True)
+        whole, alike, codes, missing = np.bincount(pairs[0]), alike[once], codes[once], missing[once]
     found = measures.l_diversity(alike, codes, missing, said.c or C)
-    closeness = measures.t_closeness(alike, codes, ordered=said.order != "none")
+    closeness = measures.closeness_to(alike, codes, whole, ordered=said.order != "none")
     return said.model_copy(update={**{form: found[form] for form in FORMS}, "closeness": closeness})

@@ -193,6 +193,7 @@ def on_units(units: Sequence[Finding], k: int) -> Iterator[Finding]:
             where = f" by {listed(each['attributes'])}" if several else ""
             text = (
                 f"{each['below_k']:,} of {each['groups']:,} groups{where} hold fewer than {k} different values of "
-                f"'{each['column']}', which was dropped. k counts records, and one person or firm may have several."
+                f"'{each['column']}', which was dropped. k counts records, and one person or firm may have several: "
+                f"use --unit {each['column']}."
             )
             yield {"records": each["records"], "columns": [each["column"]], "text": text}

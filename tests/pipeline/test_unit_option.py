@@ -1,0 +1,211 @@
+"""unit: k counts people or firms of which one may have several records, in every figure and every backend's promise."""
+
+import json
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+import shoal
+from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.pipeline.unit_codes import unit_codes
+from shoal.tables import Table
+
+PLAN = {"k": 4, "quasi": ["age", "cost"], "confidential": ["ill"], "unit": "patient", "method": "mdav"}
+
+
+def stays(patients: int = 60, most: int = 8, seed: int = 3) -> pa.Table:
+    """Patients with several stays, which resemble each other."""
+    rng = np.random.default_rng(seed)
+    who = rng.permutation(np.repeat(np.arange(patients), rng.integers(1, most + 1, patients)))
+    columns = {
+        "patient": rng.permutation(1_000_000)[:patients][who],
+        "age": rng.integers(20, 90, patients)[who],
+        "cost": np.round(rng.lognormal(5, 1, patients)[who] + rng.normal(size=len(who)), 2),
+        "ill": rng.choice(["N18", "F20", "I10"], len(who)),
+        "ward": rng.choice(["east", "west"], len(who)),
+    }
+    return pa.table(columns)
+
+
+def protected(table: pa.Table, **options) -> shoal.Release:
+    return shoal.protect(table, **{**PLAN, "publish": "rest", **options})
+
+
+def units_in_groups(release: shoal.Release, table: pa.Table, unit: str = "patient") -> list[int]:
+    masked = release.table.append_column("who", table[unit])
+    query = "SELECT count(DISTINCT who) FROM masked GROUP BY age, cost"
+    with duckdb.connect() as database:
+        database.register("masked", masked)
+        return [count for (count,) in database.sql(query).fetchall()]
+
+
+@pytest.mark.parametrize(
+    "method", ["auto", "mdav", "vmdav", "pca", "zscores", "tour", "npn-mhm", "mdav-mhm", "cbfs-mhm"]
+)
+def test_every_group_of_every_method_has_k_units(method):
+    table = stays()
+    release = protected(table, method=method)
+    assert min(units_in_groups(release, table)) >= 4
+    assert "patient" not in release.table.column_names
+    assert release.risk()["after"]["smallest"] >= 4
+    assert release.risk()["file"]["counts"] == "units"
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(5, 30), st.integers(1, 12), st.integers(2, 5), st.integers(0, 1000))
+def test_figures_count_units_as_sets_do(patients, most, k, seed):
+    table = stays(patients, most, seed)
+    release = protected(table, k=k)
+    counts = units_in_groups(release, table)
+    after = release.risk()["after"]
+    assert (after["groups"], after["smallest"], after["largest"]) == (len(counts), min(counts), max(counts))
+    rows = list(zip(*(release.table[name].to_pylist() for name in ("age", "cost", "ward")), strict=True))
+    file = release.risk()["file"]["with_masked"]
+    groups, _, records = naive.groups_below_k_units(rows, table["patient"].to_pylist(), k)
+    _, alone, of_one = naive.groups_below_k_units(rows, table["patient"].to_pylist(), 2)
+    assert (file["groups"], file["below_k"], file["uniques"], file["alone"]) == (groups, records, alone, of_one)
+
+
+def test_without_a_unit_groups_of_one_patient_are_told_and_the_unit_is_proposed():
+    table = stays()
+    release = protected(table, unit=None, identifiers=["patient"])
+    assert min(units_in_groups(release, table)) < 4
+    assert "use --unit patient" in release.risk()["file"]["headline"]["text"]
+
+
+@pytest.mark.parametrize("how", ["number", "text", "date", "moment", "category", "float"])
+def test_units_of_every_type_count_the_same(how):
+    table = stays()
+    numbers = table["patient"].combine_chunks()
+    columns = {
+        "number": numbers,
+        "text": numbers.cast(pa.string()),
+        "date": numbers.cast(pa.int32()).cast(pa.date32()),
+        "moment": numbers.cast(pa.int64()).cast(pa.timestamp("s", "Europe/Madrid")),
+        "category": numbers.cast(pa.string()).dictionary_encode(),
+        "float": numbers.cast(pa.float64()),
+    }
+    other = table.set_column(0, "patient", columns[how])
+    release = protected(other, unit_as="pseudonym")
+    assert min(units_in_groups(release, table)) >= 4
+    assert release.table.column_names == table.column_names
+    assert len({*release.table["patient"].to_pylist()}) == len({*numbers.to_pylist()})
+
+
+def test_pseudonyms_tell_neither_order_nor_value_and_are_new_every_time(tmp_path):
+    table = stays()
+    one, two = (protected(table, unit_as="pseudonym", method="best", budget=500, seed=7) for _ in range(2))
+    first, second = (release.table["patient"].to_pylist() for release in (one, two))
+    assert one.table.drop_columns("patient").equals(two.table.drop_columns("patient"))
+    assert not {*first} & {*second}
+    assert all(0 <= number < 2**53 for number in first)
+    assert not {*first} & {*unit_codes(Table(table), "patient").tolist()}
+    assert one.published.masker.key is None
+    one.save(tmp_path / "masked.csv")
+    said = (tmp_path / "masked.csv.manifest.json").read_text() + (tmp_path / "masked.csv.plan.toml").read_text()
+    assert not any(str(number) in said for number in [*first, *table["patient"].to_pylist()])
+    assert "Pseudonyms link the records of a unit" in json.dumps(one.summary())
+
+
+def test_a_manifest_says_that_k_counts_units_and_check_counts_them_again(tmp_path):
+    masked, manifest = tmp_path / "masked.csv", tmp_path / "masked.csv.manifest.json"
+    protected(stays(), unit_as="pseudonym", l=2, t=0.6).save(masked)
+    said = json.loads(manifest.read_text())
+    assert said["verified"]["counts"] == "units"
+    assert (said["verified"]["units"][0]["least"], said["verified"]["units"][0]["below_k"]) == (4, 0)
+    assert shoal.check(masked, manifest=manifest)["unverified"]
+    options = {"quasi": ["age", "cost"], "confidential": ["ill"], "unit": "patient"}
+    assert shoal.check(masked, k=4, **options)["smallest"] >= 4
+    with pytest.raises(CheckFailed, match="have records of fewer than 9 units"):
+        shoal.check(masked, k=9, **options)
+    said["verified"]["units"][0]["least"] = 3
+    manifest.write_text(json.dumps(said))
+    with pytest.raises(CheckFailed, match="fewer than k = 4 values of 'patient'"):
+        shoal.check(masked, manifest=manifest)
+
+
+def test_assess_and_sweep_count_units():
+    table = stays()
+    release = protected(table)
+    masked = release.table
+    found = shoal.assess(table, masked, quasi=["age", "cost"], unit="patient", k=4)
+    assert found["risk"]["after"]["smallest"] >= 4
+    assert found["risk"]["units"]["below_k"] == 0
+    by_records = protected(table, unit=None, identifiers=["patient"]).table
+    found = shoal.assess(table, by_records, quasi=["age", "cost"], unit="patient", k=4)
+    assert found["risk"]["units"]["below_k"] > 0
+    rows = shoal.sweep(table, k=[2, 4], method=["mdav"], quasi=["age", "cost"], publish="rest", unit="patient")
+    assert all(row["smallest"] >= row["k"] for row in rows)
+
+
+def test_values_that_fewer_than_k_units_have_are_published_as_missing():
+    table = stays()
+    thin = pa.array(table["cost"].to_pylist(), mask=np.random.default_rng(1).random(len(table)) < 0.7)
+    release = protected(table.set_column(2, "cost", thin), missing="group")
+    known = {}
+    for key, value, who in zip(release.groups.tolist(), thin.to_pylist(), table["patient"].to_pylist(), strict=True):
+        known.setdefault(key, set()).update([] if value is None else [who])
+    published = dict(zip(release.groups.tolist(), release.table["cost"].to_pylist(), strict=True))
+    assert all(published[key] is None for key, units in known.items() if len(units) < 4)
+
+
+WRONG = {
+    "is missing in 1 record \\(first: record 3\\)": lambda table: {
+        "table": table.set_column(0, "patient", pa.array(table["patient"].to_pylist(), mask=np.arange(len(table)) == 2))
+    },
+    "has 60 different units, fewer than k = 61": lambda _: {"k": 61},
+    "fewer than k = 5 units in the stratum": lambda table: {
+        "table": table.set_column(4, "ward", pa.array(["new" if i < 4 else "old" for i in range(len(table))])),
+        "strata": ["ward"], "k": 5,
+    },
+    "a unit must be text, a number or a date": lambda table: {
+        "table": table.set_column(0, "patient", pa.array([[1]] * len(table)))
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_units_that_cannot_be_protected_are_refused_without_a_value(message):
+    table = stays()
+    options = WRONG[message](table)
+    with pytest.raises(DataError, match=message) as refused:
+        protected(options.pop("table", table), **options)
+    assert not any(str(value) in str(refused.value) for value in table["patient"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"identifiers": ["patient"]}, "in identifiers too"),
+        ({"unit": "age"}, "in quasi too"),
+        ({"unit": None, "identifiers": ["patient"], "unit_as": "pseudonym"}, "does not apply without units"),
+        ({"method": "mic1d", "confidential": []}, "does not apply to method 'mic1d'"),
+        ({"method": "hybrid", "k": 12}, "does not apply to method 'hybrid'"),
+        ({"scale": {"seams": True}}, "with --unit"),
+        ({"unit": "patent"}, "did you mean 'patient'"),
+    ],
+)
+def test_what_does_not_go_with_units_is_refused(options, message):
+    with pytest.raises(PlanError, match=message):
+        protected(stays(), **options)
+
+
+def test_a_unit_with_most_of_the_records_is_protected_in_larger_groups():
+    table = stays(60, 4)
+    most = np.where(np.arange(len(table)) % 3 < 2, 7, table["patient"].to_numpy())
+    release = protected(table.set_column(0, "patient", pa.array(most)))
+    assert min(units_in_groups(release, table.set_column(0, "patient", pa.array(most)))) >= 4
+
+
+def test_a_file_whose_groups_lack_units_is_not_released(monkeypatch):
+    from shoal.pipeline import masker
+
+    monkeypatch.setattr(masker.BlockMasker, "units", lambda self, rows: None)
+    with pytest.raises(CheckFailed, match="have records of fewer than 4 units"):
+        protected(stays())
