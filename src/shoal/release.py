@@ -103,7 +103,7 @@ def protect(
         prepared = prepare(resolved, records)  # what a block must know of the whole: scales, strata, rules
         masker, sized = with_block_size(prepared.masker, records)  # where it is left to the data
         masker = with_blocks(masker, records, records.block_size(masker))
-        masker = with_masked_households(masker, prepared, records, records.block_size)
+        masker = with_masked_households(masker, prepared, records, records.block_size, progress)
         published = records.map_blocks(masker, prepared)  # partition, aggregate, repair
         verified = published.verify()  # counted on what will be written, by SQL that knows nothing of masking
         return release_of(records, resolved, prepared, published, verified, sized, limits)
@@ -327,9 +327,10 @@ class Release:
         ``file`` is the risk of all published columns, with the worst of it in ``file["headline"]``: see
         `shoal.pipeline.whole_file.file_risk`. ``before`` and ``after`` describe the quasi-identifiers alone (see
         `shoal.measures.exposure`); ``blocks`` and ``strata`` are there when the plan has them: each block by itself,
-        and all with the strata added; ``dominance`` counts for each magnitude the cells that a contributor dominates.
-        Without quasi-identifiers there is nothing but ``file``. With epsilon there is no ``before``. Where the plan
-        names a unit, sizes of groups are numbers of units.
+        and all with the strata added; ``households`` counts households, by the attributes that are masked once for
+        each; ``dominance`` counts for each magnitude the cells that a contributor dominates. Without quasi-identifiers
+        there is nothing but ``file``. With epsilon there is no ``before``. Where the plan names a unit, sizes of groups
+        are numbers of units.
         """
         return self._risk
 

@@ -146,6 +146,14 @@ def test_a_record_that_is_not_at_risk_and_changed_fails_the_verification():
         verify_in_memory(Table(table), Table(wrong), release.published.promise)
 
 
+def test_zeros_of_both_signs_are_one_combination_also_in_a_file_of_text(tmp_path):
+    table = pa.table({"a": [0.0] * 3 + [-0.0] * 3 + [5.0] * 6})
+    release = shoal.protect(table, k=5, quasi=["a"], only="at_risk")
+    assert release.summary()["only"]["at_risk"] == 0
+    release.save(tmp_path / "masked.csv")
+    assert len({*(tmp_path / "masked.csv").read_text().split()}) == 3
+
+
 def test_a_sweep_counts_who_is_at_risk_at_every_k():
     table = people()
     found = shoal.sweep(table, k=[3, 9], quasi=["age", "job"], publish=["rooms", "area", "ill"], only="at_risk")

@@ -144,7 +144,7 @@ def _on_rest(manifest: Manifest) -> Iterator[str]:
     groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
     unit = plan.get("unit")
     for each in verified.units:
-        if each.column != unit and each.column not in _names(plan, "identifiers"):
+        if each.column not in [unit, *_names(plan, "identifiers"), *_names(plan, "household")]:
             yield f"'{each.column}' is no identifier that the plan drops"
         if groups.get(frozenset(each.attributes)) != each.groups or each.below_k > each.groups:
             yield f"the values of '{each.column}' were counted in other groups than were verified"

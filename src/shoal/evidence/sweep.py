@@ -415,7 +415,7 @@ def _ready(ready: _Ready | None, records: MemoryRecords, plan: Plan, known: Know
     prepared = prepare(resolved, records)
     masker, sized = with_block_size(prepared.masker, records)
     masker = replace(with_blocks(masker, records, records.block_size(masker)), known=known)
-    masker = with_masked_households(masker, prepared, records, records.block_size)
+    masker = with_masked_households(masker, prepared, records, records.block_size, records.progress)
     return _Ready(plan, resolved, prepared, masker, records, sized=sized)
 
 

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
-from shoal.parallel import Task, Watch, quiet, side_by_side
+from shoal.parallel import Progress, Task, Watch, side_by_side
 from shoal.pipeline.households import Households
 from shoal.pipeline.masker import BlockMasker, MaskedBlock
 from shoal.pipeline.parts import Parts
 from shoal.pipeline.prepare import Prepared, scales_of, with_blocks
 from shoal.pipeline.records import Encoder, Look, Records, Seen
+from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.text import counted
 
@@ -23,7 +24,11 @@ Integers = NDArray[np.int64]
 
 
 def with_masked_households(
-    masker: BlockMasker, prepared: Prepared, records: Records, block_size: Callable[[BlockMasker], int]
+    masker: BlockMasker,
+    prepared: Prepared,
+    records: Records,
+    block_size: Callable[[BlockMasker], int],
+    progress: Progress,
 ) -> BlockMasker:
     """Mask every household once, where the plan names their numbers; members then publish what their household does.
 
@@ -37,6 +42,8 @@ def with_masked_households(
         Of the table.
     block_size
         Returns the most records in a block.
+    progress
+        Called with the step.
     """
     if masker.households is None:
         return masker
@@ -45,7 +52,7 @@ def with_masked_households(
     table = _Rows(records.outline, rows)
     own = replace(own, scales=scales_of(own, table, prepared.summary))
     own = with_blocks(own, table, block_size(own))
-    masked, labels = _masked(own, rows)
+    masked, labels = _masked(own, rows, progress)
     return replace(masker, households=_published(masker.households, masker.plan.household_as, there, masked, labels))
 
 
@@ -114,6 +121,7 @@ def _household_masker(masker: BlockMasker, rows: Matrix) -> BlockMasker:
         household=None,
         household_attributes=[],
         attribute_weights={name: weight for name, weight in given.items() if name in names},
+        **(_half_the_effort(masker.plan) if len(masker.columns) > 1 else {}),
     )
     counts = np.bincount(part, minlength=len(masker.parts.keys)).tolist()
     return BlockMasker(
@@ -125,6 +133,14 @@ def _household_masker(masker: BlockMasker, rows: Matrix) -> BlockMasker:
         decimal=masker.decimal,
         known=masker.known,
     )
+
+
+def _half_the_effort(plan: Plan) -> dict[str, Any]:
+    """Return the fields of a plan for half of its effort: the other half is for persons."""
+    half = plan.effort.of(0.5)
+    if isinstance(plan.refine, float):
+        return {"refine": half.seconds}
+    return {"budget": half.steps if half.seconds is None else f"{half.seconds:g}s"}
 
 
 @dataclass(frozen=True)
@@ -143,14 +159,14 @@ class _Rows:
         return look(self.rows)
 
 
-def _masked(masker: BlockMasker, rows: Matrix) -> tuple[Matrix, Integers]:
+def _masked(masker: BlockMasker, rows: Matrix, progress: Progress) -> tuple[Matrix, Integers]:
     """Mask the households of every block; return what they publish, and their groups."""
     blocks = masker.block_of(rows)
     places = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
     tasks: list[Task[Any]] = [partial(_in_one, masker, rows, place) for place in places]
     published, labels = np.empty((len(rows), len(masker.attributes))), np.empty(len(rows), dtype=np.int64)
     formed = 0
-    for place, found in zip(places, side_by_side(tasks, len(rows), quiet), strict=True):
+    for place, found in zip(places, side_by_side(tasks, len(rows), progress), strict=True):
         published[place], labels[place] = found.published, found.labels[:, 0] + formed
         formed = int(labels[place].max()) + 1
     return published, labels

@@ -50,11 +50,11 @@ def possible_units(plan: Plan, table: Table) -> list[Unit]:
     With epsilon there is none: nothing may be said of the records.
     """
     found = [Unit(name, named=True, protected=True) for name in plan.roles["unit"]]
-    for name in [] if plan.epsilon is not None else plan.identifiers:
+    for name in [] if plan.epsilon is not None else [*plan.identifiers, *plan.roles["household"]]:
         said = meanings(name)
-        if {*said} - {"household", "unit", "number", "direct identifier"}:
+        if name != plan.household and {*said} - {"household", "unit", "number", "direct identifier"}:
             continue  # an age, a place, a date
-        is_unit = bool({"household", "unit"} & {*said})
+        is_unit = bool({"household", "unit"} & {*said}) or name == plan.household
         unit = Unit(name, is_unit or not said.get("number", "code").endswith(_CODES))
         if _has_values_of(unit, table):
             found.append(unit)
