@@ -1,6 +1,6 @@
 """Dominance in the pipeline: which attributes are magnitudes, what no group can satisfy, re-forming, verification."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.pipeline.masker import BlockMasker
+    from shoal.pipeline.verify import Promise
 
 Labels = NDArray[np.int64]
 _ROUNDING = 1e-9  # of a total, by which sums of a database may differ
@@ -209,7 +210,27 @@ def on_dominance(plan: Plan, failed: int) -> list[str]:
 # Verification
 
 
-def dominated_cells(
+def dominance_in(
+    database: Database, promise: "Promise", scaled: Callable[[str], tuple[str, float]]
+) -> dict[str, dict[str, int]]:
+    """Count the groups of each magnitude, and those that a contributor dominates: ``cells`` and ``failing``.
+
+    `scaled` returns a factor for a number, which lets no sum of it overflow.
+    """
+    plan, rules = promise.plan, dominance_rules(promise.plan)
+    found: dict[str, dict[str, int]] = {}
+    for block in promise.blocks if rules is not None else []:
+        names = [name for name in plan.magnitudes or [] if name in block]
+        columns = [(f"x{promise.place(name)}", scaled(name)[0]) for name in names]
+        if rules is not None and names:
+            keys = ", ".join(promise.key(name) for name in [*block, *promise.strata])
+            also = {"unit": plan.unit is not None, "weighted": plan.weights is not None}
+            counts = _dominated_cells(database, rules, columns, keys, **also)
+            found |= {name: {"cells": a, "failing": b} for name, (a, b) in zip(names, counts, strict=True)}
+    return found
+
+
+def _dominated_cells(
     database: Database, rules: Rules, columns: Sequence[tuple[str, str]], keys: str, *, unit: bool, weighted: bool
 ) -> list[tuple[int, int]]:
     """Count cells, and those that break a rule, by SQL: for each magnitude of an attribute block.

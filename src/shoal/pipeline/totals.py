@@ -1,6 +1,6 @@
 """Totals of domains in the pipeline: which domains there are, what is refused, the change of values, verification."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.pipeline.masker import BlockMasker
+    from shoal.pipeline.verify import Promise
 
 Labels = NDArray[np.int64]
 MOST_DOMAINS = 1000  # combinations: their number squared times that of the attributes is held in memory
@@ -302,7 +303,24 @@ class KeptTotals:
 # Verification
 
 
-def wrong_totals(
+def wrong_totals(database: Database, promise: "Promise", scaled: Callable[[str], tuple[str, float]]) -> Iterator[str]:
+    """Yield the attributes whose totals are not kept in some domain: a value of an attribute, or a combination.
+
+    `scaled` returns a factor for a number, which lets no sum of it overflow, and how exactly one can be kept.
+    """
+    plan, columns = promise.plan, []
+    for name in numbers_of(plan):
+        j = promise.place(name)
+        columns.append((f"x{j}", f"k{j}" if promise.is_key(promise.attributes[j]) else f"y{j}", *scaled(name)))
+    domains = [*((name,) for name in plan.keep_totals or []), tuple(plan.keep_totals or [])]
+    for names in dict.fromkeys(each for each in domains if each):
+        counts = _wrong(database, [promise.key(name) for name in names], columns, plan.weights is not None)
+        for name, count in zip(numbers_of(plan), counts, strict=True):
+            if count:
+                yield f"column '{name}' does not keep its total in {counted(count, 'domain')} of {listed(names)}"
+
+
+def _wrong(
     database: Database, keys: Sequence[str], columns: Sequence[tuple[str, str, str, float]], weighted: bool
 ) -> list[int]:
     """Count the domains that do not keep the total of each attribute, by SQL.

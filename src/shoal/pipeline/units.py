@@ -50,7 +50,7 @@ def possible_units(plan: Plan, table: Table) -> list[Unit]:
     With epsilon there is none: nothing may be said of the records.
     """
     found = [Unit(name, named=True, protected=True) for name in plan.roles["unit"]]
-    for name in [] if plan.epsilon is not None else [*plan.identifiers, *plan.roles["household"]]:
+    for name in [] if plan.epsilon is not None else [name for name in plan.dropped if name != plan.unit]:
         said = meanings(name)
         if name != plan.household and {*said} - {"household", "unit", "number", "direct identifier"}:
             continue  # an age, a place, a date

@@ -7,6 +7,7 @@ of promises serves every backend.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from shoal.errors import CheckFailed
 from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
-from shoal.pipeline.dominance import dominance_failures, dominance_rules, dominated_cells
+from shoal.pipeline.dominance import dominance_failures, dominance_in
 from shoal.pipeline.households import numbers_in
 from shoal.pipeline.sensitive import Sensitive
-from shoal.pipeline.totals import numbers_of, wrong_totals
+from shoal.pipeline.totals import wrong_totals
 from shoal.pipeline.units import Groups, Unit, not_one_to_one, too_few_units, trails_of, units_in_groups
 from shoal.pipeline.verify_at_risk import masked_records, wrongly_changed
 from shoal.pipeline.verify_households import by_composition, inconstant, one_each
@@ -304,9 +305,8 @@ def verify(
     if promise.plan.pseudonym is not None:
         failures += not_one_to_one(database, "i0" if promise.plan.household is None else "h", promise.plan.pseudonym)
     diversity, closeness = _diversity(database, promise, failures)
-    dominance = _dominance(database, promise)
-    failures += dominance_failures(dominance)
-    failures += _totals(database, promise)
+    dominance = dominance_in(database, promise, partial(_scaled, promise))
+    failures += [*dominance_failures(dominance), *wrong_totals(database, promise, partial(_scaled, promise))]
     failures += _unexcused(database, promise)
     if promise.edits is not None:
         failures += promise.edits.failures(broken())
@@ -552,34 +552,10 @@ def _diversity(
     return diversity, closeness
 
 
-def _dominance(database: Database, promise: Promise) -> dict[str, dict[str, int]]:
-    """Count the groups of each magnitude that a contributor dominates."""
-    rules = dominance_rules(promise.plan)
-    found: dict[str, dict[str, int]] = {}
-    for block in promise.blocks if rules is not None else []:
-        names = [name for name in promise.plan.magnitudes or [] if name in block]
-        columns = [(f"x{promise.place(name)}", _near_one(promise, name)[0]) for name in names]
-        if rules is not None and names:
-            also = {"unit": promise.plan.unit is not None, "weighted": promise.plan.weights is not None}
-            counts = dominated_cells(database, rules, columns, _keys(promise, block), **also)
-            found |= {name: {"cells": a, "failing": b} for name, (a, b) in zip(names, counts, strict=True)}
-    return found
-
-
-def _totals(database: Database, promise: Promise) -> Iterator[str]:
-    """Yield the attributes whose totals are not kept in some domain: a value of an attribute, or a combination."""
-    domains, numbers = promise.plan.keep_totals or [], numbers_of(promise.plan)
-    columns = []
-    for attribute in (promise.attributes[promise.place(name)] for name in numbers):
-        j = promise.place(attribute.name)
-        y = f"k{j}" if promise.is_key(attribute) else f"y{j}"
-        tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
-        columns.append((f"x{j}", y, _near_one(promise, attribute.name)[0], tolerance))
-    for names in dict.fromkeys([*((name,) for name in domains), tuple(domains)]) if domains else []:
-        keys, weighted = [promise.key(name) for name in names], promise.plan.weights is not None
-        for name, count in zip(numbers, wrong_totals(database, keys, columns, weighted), strict=True):
-            if count:
-                yield f"column '{name}' does not keep its total in {counted(count, 'domain')} of {listed(names)}"
+def _scaled(promise: Promise, name: str) -> tuple[str, float]:
+    """Return the factor that lets no sum of a number overflow, and how exactly one can be kept."""
+    stored = promise.attributes[promise.place(name)].stored
+    return _near_one(promise, name)[0], _PRECISION.get(str(stored), _ROUNDING)
 
 
 def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[str]:  # noqa: E741
