@@ -99,7 +99,7 @@ def test_what_is_offered_is_what_a_plan_takes():
         Plan(k=5, quasi=["a"], method=method)
     for type_ in TYPES:
         Plan(k=5, quasi=["a"], types={"a": type_})
-    assert set(ROLES) == {"quasi", "confidential", "identifier", "publish"}
+    assert set(ROLES) == {"quasi", "confidential", "identifier", "unit", "publish"}
     assert "csv" in ENDINGS
 
 
