@@ -361,7 +361,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         records, masker, original, masked.rows, columns, masked.partitions, promise, pseudonyms=pseudonyms
     )
     closer: Certificate | None = None
-    if plan.bound:
+    if plan.bound and is_bounded(masker):
         closer = certified(
             masker, masked.rows, published.losses, published.sums, progress=records.progress, keep=records.keep_best
         )

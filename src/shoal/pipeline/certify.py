@@ -39,7 +39,8 @@ class Certificate(NamedTuple):
 def is_bounded(masker: BlockMasker) -> bool:
     """Whether the loss comes from groups of at least k, each of which publishes one record."""
     plan = masker.plan
-    return plan.epsilon is None and plan.method not in ("mic1d", "ms", "hybrid") and bool(plan.masked)
+    groups = plan.epsilon is None and plan.method not in ("mic1d", "ms", "hybrid")
+    return groups and bool(plan.masked) and not plan.keep_totals
 
 
 def certified(
@@ -111,13 +112,15 @@ def certified_together(
 def _pieces(masker: BlockMasker, rows: Matrix, losses: Losses, sums: Sums) -> list[tuple[Matrix, Any]]:
     """Return the points of each stratum of each attribute block, and which rows they are of.
 
-    What rules keep apart is put together again: other groups could obey them too.
+    What rules keep apart is put together again: other groups could obey them too. So are households, and records that
+    are not at risk, which others may join.
     """
     places = {each.name: j for j, each in enumerate(losses.attributes)}
     whole = [[np.arange(len(rows))]] * len(masker.columns)
     k, weighted = masker.plan.k, masker.plan.weights is not None
     found = []
-    for block, homes in zip(masker.columns, whole if masker.edits is not None else masker.homes(rows), strict=True):
+    together = masker.edits is not None or masker.plan.only is not None or masker.plan.household is not None
+    for block, homes in zip(masker.columns, whole if together else masker.homes(rows), strict=True):
         names = [masker.plan.used[j] for j in block]
         which = [places[name] for name in names if name in places]
         codes = np.empty((len(rows), len(losses.attributes)))
