@@ -20,7 +20,7 @@ from shoal.parallel import Progress, quiet
 from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
-from shoal.pipeline.notes import on_blocks, on_change, on_one_group, on_repair
+from shoal.pipeline.notes import on_blocks, on_budget, on_change, on_one_group, on_repair
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
@@ -120,6 +120,7 @@ def release_of(
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),
+                *on_budget(0 if masker.clock is None else masker.clock.hurried),
                 *resolved.notes,
                 *records.notes,
                 *prepared.notes,

@@ -1,5 +1,6 @@
 """BlockMasker: what a record block must know of the whole, and how it is masked. Every backend runs the same."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,6 +19,7 @@ from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.parallel import Task
+from shoal.partitioning.clock import Clock
 from shoal.partitioning.diversity import Limits, Secret
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
@@ -113,6 +115,8 @@ class BlockMasker:
         see `to_seams`. 0 where groups are not formed yet.
     known
         The partitions that were found for other k of the same table; None if it is masked once.
+    clock
+        Of a budget in seconds.
     """
 
     plan: ResolvedPlan
@@ -129,6 +133,14 @@ class BlockMasker:
     hybrid: "Hybrid | None" = None
     beside: int = 0
     known: KnownPartitions | None = None
+    clock: Clock | None = None
+
+    def timed(self) -> "BlockMasker":
+        """Return the same with a clock that all blocks share, if the budget is in seconds; it starts with the first."""
+        if self.plan.effort.seconds is None:
+            return self
+        records = self.records * len(self.columns)
+        return replace(self, clock=Clock(self.plan.effort.seconds, records, os.cpu_count() or 1))
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data."""
@@ -369,6 +381,7 @@ class BlockMasker:
                     [each.counts for each in self.sensitive],
                 ),
                 share=len(home) / total,
+                clock=self.clock,
                 known=self.known,
             )
             for block, homes in zip(self.columns, self.homes(rows), strict=True)
