@@ -37,10 +37,9 @@ COLUMNS_RECORDS = 6_000
 TOUR_SECONDS = 5e-6  # a record: what a tour takes at least, with the neighbour lists
 MDAV_UP_TO = 0.5  # of the seconds; what takes longer gives way to the leaves of a k-d tree
 TOUR_UP_TO = 0.3  # of the seconds that are left
+GRACE = 0.2  # seconds that MDAV has in any case
 CLOSING = 6e-7  # seconds a record, for what follows the search
-HOPELESS = (
-    1e-6  # seconds a record: in fewer there is neither time for MDAV, which takes four times as long, nor a search
-)
+HOPELESS = 1e-6  # seconds a record: too few for MDAV, which takes four times as many, and for a search
 REFINED = 0.45  # of the budget, before columns are generated
 GENERATED = 0.6  # of what is left, for the columns; the rest is for choosing from them
 
@@ -124,8 +123,9 @@ def _within(
 ) -> Integers:
     """Find a partition within its part of the time until `end`; if that is too short, take one `instead`."""
     now = monotonic()
-    if end - now >= HOPELESS * records:
-        with until(now + MDAV_UP_TO * (end - now), watch, records) as flag:
+    seconds = max(MDAV_UP_TO * (end - now), GRACE)
+    if seconds >= HOPELESS * records:
+        with until(now + seconds, watch, records) as flag:
             found = find(flag)
         if flag[1] == 0 or watch[1] != 0:
             return found

@@ -284,38 +284,39 @@ def _search_locally(
 ) -> Integers:
     """Search region after region, each with neighbours of its own, while there is time; what is not reached stays."""
     n = len(labels)
-    for lap, hot in enumerate(cycle(OPENING)):
+    for lap, cooling in enumerate(regional_coolings()):
         if watch[1] != 0 or not budget.allows(0):
             break
         parts = regions(Z, labels, LOCAL, SHARES[lap % len(SHARES)])
-        clock = Clock(budget.end - monotonic(), n, threads)
-        pieces = [contiguous(labels[records]) for records in parts]
-
-        def search(at: int, hot: float, lap: int) -> tuple[Integers, int]:
-            seconds = clock.take(len(parts[at]))  # noqa: B023 # run before the next lap
-            found = _searched_alone(Z[parts[at]], k, pieces[at], hot, seconds, (seed, lap, at), watch)  # noqa: B023
-            watch[0] = int(n * budget.used())
-            return found
-
+        search = partial(_searched_alone, Z, k, labels, cooling, budget.end, watch)
         with ThreadPoolExecutor(threads) as pool:
-            results = list(pool.map(partial(search, hot=hot, lap=lap), range(len(parts))))
+            results = list(pool.map(search, parts, [(seed, lap, at) for at in range(len(parts))]))
         labels = _joined(n, parts, [found for found, _ in results])
         budget.done += sum(made for _, made in results)
+        watch[0] = int(n * budget.used())
     return labels
 
 
 def _searched_alone(
-    Z: Floats, k: int, labels: Integers, hot: float, seconds: float, seed: tuple[int, ...], watch: Integers
+    Z: Floats,
+    k: int,
+    labels: Integers,
+    cooling: Cooling,
+    end: float,
+    watch: Integers,
+    records: Integers,
+    seed: tuple[int, ...],
 ) -> tuple[Integers, int]:
-    """Improve the partition of a region in some seconds, its neighbour lists included."""
-    end = monotonic() + seconds
-    with until(end, watch) as flag:
-        space = SearchSpace(Z, *neighbour_lists(Z, k, flag))
-        if flag[1] != 0:
-            return labels, 0
-        leg = Leg(hot, COLD, SOAK * len(Z), max(end - monotonic(), 1e-3))
-        found, made = cooled(space, k, labels, leg, seed, flag)
-    return cross(Z, labels, found), made
+    """Improve the partition of a region, among neighbours in it; also return the proposals."""
+    own, X = contiguous(labels[records]), Z[records]
+    if watch[1] != 0:
+        return own, 0
+    space = SearchSpace(X, *neighbour_lists(X, k, watch))
+    if watch[1] != 0:
+        return own, 0
+    leg = Leg(cooling.hot, COLD, cooling_steps(len(X), k, cooling.length), max(end - monotonic(), 1e-3))
+    found, made = cooled(space, k, own, leg, seed, watch)
+    return cross(X, own, found), made
 
 
 def _joined(n: int, parts: list[Integers], found: list[Integers]) -> Integers:
