@@ -41,7 +41,7 @@ def until(end: float, watch: Integers, records: int = 0) -> Iterator[Integers]:
     """Yield a flag for kernels that is set at a point of time (`time.monotonic`), or when that of `watch` is.
 
     What kernels tell of their progress is passed on to `watch`. If so many records are to be done, the flag is set
-    early where a quarter of the time, and of a second, has shown that it will not do, by far. No limit is infinite.
+    early where half of the time, and a quarter of a second, have shown that it will not do. No limit is infinite.
     """
     if end == math.inf:
         yield watch
@@ -52,7 +52,7 @@ def until(end: float, watch: Integers, records: int = 0) -> Iterator[Integers]:
     def look() -> None:
         while not over.wait(min(0.02, max(end - monotonic(), 0.0))):
             watch[0], watch[2:] = flag[0], flag[2:]
-            late = flag[0] * 8 < records and monotonic() > start + max((end - start) / 4, 0.25)
+            late = flag[0] * 4 < records and monotonic() > start + max((end - start) / 2, 0.25)
             if monotonic() >= end or watch[1] != 0 or late:
                 flag[1] = 1
                 return
