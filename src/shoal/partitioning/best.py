@@ -27,7 +27,7 @@ STEPS, MOST_STEPS, USUAL_ATTRIBUTES = 2_000, 40_000_000, 20
 # Regions take one cooling of so many proposals in all; of so many a record at least.
 REGIONAL_STEPS, REGIONAL_LEAST = 20_000_000, 20.0
 # For attributes of every type, whose proposals take longer: as many a record, for so many records at least and at most.
-MIXED_STEPS, FEWEST, MIXED_RECORDS = 600, 512, 20_000
+MIXED_STEPS, FEWEST, MIXED_RECORDS = 300, 512, 20_000
 BEFORE = 100  # proposals a record before groups are repaired to satisfy l and t
 REPAIRED = 0.3  # of the seconds, before groups are repaired
 SEARCHES = 2  # that run side by side; not the number of cores, on which no result may depend
