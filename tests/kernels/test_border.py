@@ -146,6 +146,7 @@ CALLS: dict[str, Callable[[], list[Any]]] = {
     "group_losses": lambda: [space(), K, LABELS, numbers(4)],
     "group_sse": lambda: [X, K, 1, 5],
     "groups_across": lambda: [space(), parts(), watch(), whole(N)],
+    "kd_groups": lambda: [rng.random((N, D)), 3, watch(), whole(N)],
     "hilbert_places": lambda: [rng.integers(0, 16, (N, D)), 4, watch(), whole(N, 1)],
     "improve": lambda: [partition(), near(), 1, 1.0, journal()],
     "improve_pairs": lambda: [*seams(), K, np.arange(4), np.tile([0, 1, 2, 3], (4, 1)), watch()],

@@ -175,3 +175,25 @@ def test_a_block_of_a_file_whose_search_is_stopped_is_not_masked():
 
     with pytest.raises(KeyboardInterrupt):
         _watched(np.zeros(3, np.int64))([search], 5)
+
+
+def test_no_limit_of_time_leaves_the_flag_as_it_is():
+    watch = np.zeros(3, np.int64)
+    with stop.until(np.inf, watch) as flag:
+        assert flag is watch
+
+
+def test_when_time_is_over_the_flag_is_set_and_that_of_the_caller_is_not():
+    watch = np.array([0, 0, 0])
+    with stop.until(0.0, watch) as flag:
+        assert flag[1] == 1
+        flag[0] = 7
+    assert watch.tolist() == [7, 0, 0]
+
+
+def test_a_stop_is_passed_on_long_before_time_is_over():
+    watch = np.zeros(2, np.int64)
+    with stop.until(stop.monotonic() + 10**6, watch) as flag:
+        watch[1] = 1
+        while flag[1] == 0:
+            pass

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from tests.samples import loss, matrices
 
 import shoal
+from shoal.kernels import stop
 from shoal.kernels.standardize import standardize
 from shoal.partitioning import best as best_module
-from shoal.partitioning import recombination, refinement, set_partitioning
+from shoal.partitioning import clock, recombination, refinement, set_partitioning
 from shoal.partitioning.best import best
 from shoal.partitioning.mdav import mdav
+from shoal.pipeline import partition
 from shoal.plan import Effort
 
 
@@ -90,7 +92,7 @@ def test_more_attributes_than_records_and_one_group_only():
 @pytest.fixture
 def processor_time(monkeypatch):
     """Budgets in seconds of the processor, on all cores: what they buy does not depend on who else uses the machine."""
-    for module in (best_module, refinement):
+    for module in (best_module, refinement, stop, clock, partition):
         monkeypatch.setattr(module, "monotonic", time.process_time)
     monkeypatch.setattr(set_partitioning, "time", SimpleNamespace(monotonic=time.process_time))
 

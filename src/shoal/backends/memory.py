@@ -138,6 +138,7 @@ class Masked:
 
 def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bool = False) -> Masked:
     """Mask all blocks, on all cores; with `keep_best`, an interrupt ends the search and keeps the best so far."""
+    masker = masker if masker.clock is not None else masker.timed()
     everything = records.rows(masker)
     keep = everything[:, -1] >= 0
     rows = everything if keep.all() else np.ascontiguousarray(everything[keep])
@@ -347,6 +348,7 @@ def publish_in_memory(records: MemoryRecords, masker: BlockMasker, prepared: Pre
         return _private(records, masker)
     if plan.method == "mic1d":
         return _mic1d(records, masker, prepared)
+    masker = masker.timed()
     masked = mask_in_memory(records, masker, keep_best=records.keep_best)
     masked, totals = _with_totals(masker, masked, prepared)
     rescaled = _rescaled(masker, masked, prepared)

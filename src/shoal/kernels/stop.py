@@ -1,8 +1,11 @@
 """The flag that asks a run to stop, for kernels to look at whose callers hand them none."""
 
+import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from time import monotonic
 
 import numpy as np
 
@@ -31,3 +34,36 @@ def stoppable() -> Iterator[Integers]:
         flag = np.zeros(2, np.int64)
     yield flag
     raise_if_set(flag)
+
+
+@contextmanager
+def until(end: float, watch: Integers, records: int = 0) -> Iterator[Integers]:
+    """Yield a flag for kernels that is set at a point of time (`time.monotonic`), or when that of `watch` is.
+
+    What kernels tell of their progress is passed on to `watch`. If so many records are to be done, the flag is set
+    early where half of the time, and a quarter of a second, have shown that it will not do. No limit is infinite.
+    """
+    if end == math.inf:
+        yield watch
+        return
+    flag = watch.copy()
+    start, over = monotonic(), threading.Event()
+
+    def look() -> None:
+        while not over.wait(min(0.02, max(end - monotonic(), 0.0))):
+            watch[0], watch[2:] = flag[0], flag[2:]
+            late = flag[0] * 4 < records and monotonic() > start + max((end - start) / 2, 0.25)
+            if monotonic() >= end or watch[1] != 0 or late:
+                flag[1] = 1
+                return
+
+    if end <= start:
+        flag[1] = 1
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield flag
+    finally:
+        over.set()
+        thread.join()
+        watch[0], watch[2:] = flag[0], flag[2:]

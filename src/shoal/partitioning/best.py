@@ -8,19 +8,24 @@ from time import monotonic
 import numpy as np
 
 from shoal.kernels.encoded import EncodedMatrix
+from shoal.kernels.kd_groups import kd_groups
 from shoal.kernels.mixed_anneal import group_losses
+from shoal.kernels.stop import until
 from shoal.kernels.types import Floats, Integers
 from shoal.partitioning.diversity import Limits, diverse, merge_until, t_first
 from shoal.partitioning.mdav import mdav, mdav_mixed, space_within_range, within_range
-from shoal.partitioning.methods import by_first_record, contiguous, group_errors, order_of_rows
-from shoal.partitioning.mixed_refinement import refine_mixed
+from shoal.partitioning.methods import by_first_record, contiguous, group_errors, ignore, order_of_rows
+from shoal.partitioning.mixed_refinement import embedded, refine_mixed
 from shoal.partitioning.optimal_cut import univariate
-from shoal.partitioning.refinement import Refined, refine
+from shoal.partitioning.refinement import REGIONAL_FIRST, USUAL_K, WHOLE, Refined, cooling_steps, refine
 from shoal.plan import Effort
 
-# Without a budget: so many proposals a record, a second or two for ten thousand records, and no more for more than so
-# many. A proposal takes time as the square of large k, so that beyond k = 30 as many are made as take the same time.
-STEPS, STEPS_RECORDS, STEPS_K = 500, 50_000, 30
+# Without a budget: so many proposals a record, if these are searched as a whole, but no more than take some ten seconds
+# on one core (0.1 to 0.3 microseconds each at k up to 30, for some ten attributes; beyond, as the square of k). More no
+# longer pay: on the reference sets ten times as many lower the error by 0.5 to 1 %. Fewer for many attributes.
+STEPS, MOST_STEPS, USUAL_ATTRIBUTES = 2_000, 40_000_000, 20
+# Regions take one cooling of so many proposals in all; of so many a record at least.
+REGIONAL_STEPS, REGIONAL_LEAST = 20_000_000, 20.0
 # For attributes of every type, whose proposals take longer: as many a record, for so many records at least and at most.
 MIXED_STEPS, FEWEST, MIXED_RECORDS = 300, 512, 20_000
 BEFORE = 100  # proposals a record before groups are repaired to satisfy l and t
@@ -30,11 +35,24 @@ SEARCHES = 2  # that run side by side; not the number of cores, on which no resu
 COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0}
 COLUMNS_RECORDS = 6_000
 TOUR_SECONDS = 5e-6  # a record: what a tour takes at least, with the neighbour lists
+MDAV_UP_TO = 0.5  # of the seconds; what takes longer gives way to the leaves of a k-d tree
+TOUR_UP_TO = 0.3  # of the seconds that are left
+GRACE = 0.2  # seconds that MDAV has in any case
+CLOSING = 6e-7  # seconds a record, for what follows the search
+HOPELESS = 1e-6  # seconds a record: too few for MDAV, which takes four times as many, and for a search
 REFINED = 0.45  # of the budget, before columns are generated
 GENERATED = 0.6  # of what is left, for the columns; the rest is for choosing from them
 
 
-def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Integers | None = None) -> Integers:
+def best(
+    X: Floats,
+    k: int,
+    *,
+    effort: Effort | None = None,
+    seed: int = 0,
+    watch: Integers | None = None,
+    hurried: Callable[[], None] = ignore,
+) -> Integers:
     """Partition records as well as a budget allows.
 
     The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing, which
@@ -58,6 +76,8 @@ def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watc
         Other seeds, other searches.
     watch
         As for `shoal.partitioning.refinement.refine`; stopped before there is any partition, all labels are -1.
+    hurried
+        Called if the seconds do not last for MDAV, and the search starts from the leaves of a k-d tree.
 
     Returns
     -------
@@ -65,31 +85,85 @@ def best(X: Floats, k: int, *, effort: Effort | None = None, seed: int = 0, watc
         One integer a record, numbered by the first record of each group.
     """
     watch = np.zeros(2, np.int64) if watch is None else watch
-    start = mdav(X, k, watch)
+    end = _end(effort, len(X))
+    start = _within(end, len(X), lambda flag: mdav(X, k, flag), lambda: _cells(X, k, watch), watch, hurried)
     if watch[1] != 0:
         return np.full(len(X), -1)
+    if end - monotonic() < HOPELESS * len(X):
+        return by_first_record(start)
     order = order_of_rows(X)
     labels = np.empty(len(X), np.int64)
-    labels[order] = _searched(np.ascontiguousarray(X[order]), k, start[order], effort or Effort(), seed, watch)
+    labels[order] = _searched(np.ascontiguousarray(X[order]), k, start[order], _left(effort, end), seed, watch)
     return by_first_record(labels)
 
 
-def refined(
-    start: Callable[..., Integers], X: Floats, k: int, *, effort: Effort, seed: int = 0, watch: Integers | None = None
+def _cells(X: Floats, k: int, watch: Integers) -> Integers:
+    return kd_groups(within_range(X), k, watch)
+
+
+def _end(effort: Effort | None, records: int) -> float:
+    """Return when a search must end, in good time for what follows it; infinite if nobody waits."""
+    if effort is None or effort.seconds is None:
+        return math.inf
+    return monotonic() + effort.seconds - min(CLOSING * records, effort.seconds / 2)
+
+
+def _left(effort: Effort | None, end: float) -> Effort:
+    """Return the effort that is left at this moment."""
+    return (effort or Effort()) if end == math.inf else Effort(None, max(end - monotonic(), 1e-3))
+
+
+def _within(
+    end: float,
+    records: int,
+    find: Callable[[Integers], Integers],
+    instead: Callable[[], Integers],
+    watch: Integers,
+    hurried: Callable[[], None],
 ) -> Integers:
-    """Refine the partition that a method finds, for a budget."""
+    """Find a partition within its part of the time until `end`; if that is too short, take one `instead`."""
+    now = monotonic()
+    seconds = max(MDAV_UP_TO * (end - now), GRACE)
+    if seconds >= HOPELESS * records:
+        with until(now + seconds, watch, records) as flag:
+            found = find(flag)
+        if flag[1] == 0 or watch[1] != 0:
+            return found
+    hurried()
+    return instead()
+
+
+def refined(
+    start: Callable[..., Integers],
+    X: Floats,
+    k: int,
+    *,
+    effort: Effort,
+    seed: int = 0,
+    watch: Integers | None = None,
+    hurried: Callable[[], None] = ignore,
+) -> Integers:
+    """Refine the partition that a method finds, for a budget; arguments are as for `best`."""
     watch = np.zeros(2, np.int64) if watch is None else watch
-    labels = start(X, k, watch=watch)
-    if watch[1] != 0 or len(X) < 2 * k:
+    end = _end(effort, len(X))
+    found = lambda flag: start(X, k, watch=flag)  # noqa: E731
+    labels = _within(end, len(X), found, lambda: _cells(X, k, watch), watch, hurried)
+    if watch[1] != 0 or len(X) < 2 * k or end - monotonic() < HOPELESS * len(X):
         return labels
     order = order_of_rows(X)  # so that the order in which records come does not matter
-    found = np.empty(len(X), np.int64)
-    found[order] = _refine(np.ascontiguousarray(X[order]), k, labels[order], effort, seed, watch).labels
-    return by_first_record(found)
+    better = np.empty(len(X), np.int64)
+    better[order] = _refine(np.ascontiguousarray(X[order]), k, labels[order], _left(effort, end), seed, watch).labels
+    return by_first_record(better)
 
 
 def best_mixed(
-    space: EncodedMatrix, k: int, *, effort: Effort | None = None, seed: int = 0, watch: Integers | None = None
+    space: EncodedMatrix,
+    k: int,
+    *,
+    effort: Effort | None = None,
+    seed: int = 0,
+    watch: Integers | None = None,
+    hurried: Callable[[], None] = ignore,
 ) -> Integers:
     """Partition records with attributes of every type, and missing values, as well as a budget allows.
 
@@ -97,10 +171,16 @@ def best_mixed(
     take. Arguments and labels are as for `best`.
     """
     watch = np.zeros(2, np.int64) if watch is None else watch
-    start = mdav_mixed(space, k, watch)
+    n = len(space.values)
+    end = _end(effort, n)
+
+    def instead() -> Integers:
+        return kd_groups(embedded(space_within_range(space)), k, watch)
+
+    start = _within(end, n, lambda flag: mdav_mixed(space, k, flag), instead, watch, hurried)
     if watch[1] != 0:
-        return np.full(len(start), -1)
-    return _refine_mixed(space, k, start, Limits([], None, None), effort or Effort(), seed, watch)
+        return np.full(n, -1)
+    return _refine_mixed(space, k, start, Limits([], None, None), _left(effort, end), seed, watch)
 
 
 def best_within_limits(
@@ -170,7 +250,7 @@ def _refine_mixed(
     """Refine in the order of the values, so that the order in which records come does not matter."""
     units = [] if limits.units is None else [limits.units.codes]
     order = np.lexsort((*units, *(each.codes for each in limits.secrets), *space.values.T[::-1]))
-    usual = MIXED_STEPS * max(FEWEST, min(len(labels), MIXED_RECORDS)) * min(1.0, STEPS_K / k) ** 2
+    usual = MIXED_STEPS * max(FEWEST, min(len(labels), MIXED_RECORDS)) * min(1.0, USUAL_K / k) ** 2
     found = np.empty(len(labels), np.int64)
     found[order] = refine_mixed(
         space.rows(order),
@@ -211,7 +291,10 @@ def _start(X: Floats, k: int, start: Integers, effort: Effort, watch: Integers) 
     if effort.steps is not None or (effort.seconds or 0.0) > 10 * TOUR_SECONDS * len(X):
         from shoal.partitioning.tours import tour_cut
 
-        starts.append(tour_cut(X, k, watch))
+        with until(math.inf if effort.seconds is None else monotonic() + TOUR_UP_TO * effort.seconds, watch) as flag:
+            cut = tour_cut(X, k, flag)
+        if flag[1] == 0:
+            starts.append(cut)
         if watch[1] != 0:
             return start
     rows = within_range(X)
@@ -219,9 +302,16 @@ def _start(X: Floats, k: int, start: Integers, effort: Effort, watch: Integers) 
 
 
 def _refine(X: Floats, k: int, labels: Integers, effort: Effort, seed: int, watch: Integers) -> Refined:
-    usual = STEPS * min(len(X), STEPS_RECORDS) * min(1.0, (STEPS_K / k) ** 2)
-    steps = (effort.steps or math.ceil(usual)) if effort.seconds is None else None
-    return refine(X, k, labels, steps=steps, seconds=effort.seconds, seed=seed, watch=watch, searches=SEARCHES)
+    n, d = X.shape
+    first = max(REGIONAL_STEPS / n, REGIONAL_LEAST) if effort == Effort() else REGIONAL_FIRST
+    if n > WHOLE:
+        usual = cooling_steps(n, k, first)
+    else:
+        usual = math.ceil(min(STEPS * n, MOST_STEPS) * min(1.0, USUAL_K / k) ** 2 * min(1.0, USUAL_ATTRIBUTES / d))
+    steps = (effort.steps or usual) if effort.seconds is None else None
+    return refine(
+        X, k, labels, steps=steps, seconds=effort.seconds, seed=seed, watch=watch, searches=SEARCHES, first=first
+    )
 
 
 def _has_columns(n: int, k: int, effort: Effort) -> bool:

@@ -20,7 +20,9 @@ from shoal.kernels.diversity import Attributes
 from shoal.kernels.encoded import MEAN, MODE, EncodedMatrix
 from shoal.kernels.l_diversity import LDiversity
 from shoal.kernels.mixed_anneal import NO_ATTRIBUTES, anneal_mixed, group_losses
+from shoal.kernels.stop import until
 from shoal.kernels.types import Floats, Integers
+from shoal.partitioning.clock import Clock
 from shoal.partitioning.diversity import Limits, attributes_of
 from shoal.partitioning.mdav import space_within_range
 from shoal.partitioning.methods import contiguous
@@ -76,9 +78,9 @@ class Cooling(NamedTuple):
         """How many strips it has, each of about as many proposals as there are records."""
         return math.ceil(self.length)
 
-    def temperature(self, at: int) -> float:
-        """Return the temperature of one of its strips."""
-        gone = at / ((1 - FROZEN) * self.strips)
+    def temperature(self, gone: float) -> float:
+        """Return the temperature when a share of it is gone."""
+        gone /= 1 - FROZEN
         return 0.0 if gone >= 1 else self.hot * (COLD / self.hot) ** gone
 
 
@@ -153,19 +155,20 @@ def refine_mixed(
     space = space_within_range(space)
     demand = demand_of(limits)
     strip = math.ceil(max(STRIP, len(best)) * min(1.0, USUAL_K / k) ** 2)
-    whole = Region(space, demand, *neighbour_lists(embedded(space), k, watch), strip)
-    if watch[1] != 0:
-        return best
     most = max(LARGEST * k, int(np.bincount(best).max())) if demand is not NO_DEMAND else 2 * k - 1
-    spread = max(float(group_losses(space, k, np.zeros_like(best)).sum()), np.finfo(float).tiny)
     budget = _Budget(steps, None if seconds is None else start + seconds, start)
-    for lap, cooling in enumerate(coolings()):
-        best = _cooled(whole, (k, most), best, cooling, budget, (seed, lap), watch, searches)
-        watch[0] = int(len(best) * budget.used(monotonic()))
-        if len(watch) > 2:
-            watch[2] = int(1e6 * group_losses(space, k, best).sum() / spread)
-        if budget.spent(whole.strip) or watch[1] != 0:
-            break
+    with until(math.inf if budget.end is None else budget.end, watch) as flag:
+        whole = Region(space, demand, *neighbour_lists(embedded(space), k, flag), strip)
+        if flag[1] != 0:
+            return best
+        spread = max(float(group_losses(space, k, np.zeros_like(best)).sum()), np.finfo(float).tiny)
+        for lap, cooling in enumerate(coolings()):
+            best = _cooled(whole, (k, most), best, cooling, budget, (seed, lap), flag, searches)
+            flag[0] = int(len(best) * budget.used(monotonic()))
+            if len(flag) > 2:
+                flag[2] = int(1e6 * group_losses(space, k, best).sum() / spread)
+            if budget.spent(whole.strip) or flag[1] != 0:
+                break
     return best
 
 
@@ -231,10 +234,13 @@ def _cooled(
     pieces = [whole.of(records) for records in parts] if regional else [whole] * searches
     strips = [cooling.strips] * len(pieces)
     quota = budget.share_out(strips, [piece.strip for piece in pieces])
+    left = math.inf if budget.end is None else budget.end - monotonic()
+    clock = Clock(left, n, searches)
 
     def search(at: int) -> Found:
         own = contiguous(labels[parts[at]])
-        return _searched(pieces[at], sizes, own, cooling, quota[at], (*seed, at), budget.end, watch)
+        seconds = clock.take(len(own)) if regional else max(left, 1e-3)
+        return _searched(pieces[at], sizes, own, cooling, quota[at], (*seed, at), seconds, watch)
 
     with ThreadPoolExecutor(searches) as pool:
         found = list(pool.map(search, range(len(pieces))))
@@ -266,20 +272,24 @@ def _searched(
     cooling: Cooling,
     strips: int,
     seed: tuple[int, ...],
-    end: float | None,
+    seconds: float,
     watch: Integers,
 ) -> Found:
-    """Take a partition through the strips of a cooling, up to the number that there are steps for, or to an end."""
+    """Take a partition through the strips of a cooling, up to the number that there are steps for.
+
+    The temperature falls with the strips, or with the seconds gone, whichever are nearer to their end.
+    """
     best, least = labels, float(group_losses(region.space, sizes[0], labels).sum())
     current = labels
     state = np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)
-    at = 0
-    while at < strips and watch[1] == 0 and (end is None or monotonic() < end):
+    start, at, gone = monotonic(), 0, 0.0
+    while at < strips and watch[1] == 0 and gone < 1:
         current = contiguous(current)
-        temperature = cooling.temperature(at)
+        temperature = cooling.temperature(gone)
         run = region.space, region.demand, sizes, region.near, region.local, temperature, region.strip
         _, loss = anneal_mixed(*run, state, current, watch)
         at += 1
+        gone = max(at / cooling.strips, (monotonic() - start) / seconds)
         if loss < least:
             best, least = contiguous(current), loss
     return Found(best, least, contiguous(current), at)

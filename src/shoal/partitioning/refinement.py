@@ -1,17 +1,21 @@
-"""Refinement: a partition is changed group by group until its budget is used up, and never gets worse.
+"""Refinement: a partition is taken through coolings until its budget is used up, and never gets worse.
 
-First the partition cools from a temperature at which groups exchange most of their records. Then it is warmed up a
-little, from the best found, and cools again, round by round. A round need not end better as a whole: it is crossed with
-the best, which keeps what became better wherever that can be told apart from what became worse.
+Each cooling begins with the best partition so far, at a temperature at which groups exchange records. The first are
+short, each is longer than the one before. A cooling need not end better as a whole: it is crossed with the best, which
+keeps what became better wherever that can be told apart from what became worse. How a cooling runs does not depend on
+the number of steps, and none is begun that they do not last for: a search of more steps continues that of fewer, and
+never ends worse. Where seconds do not last for a cooling, it falls sooner.
 
-A round takes a partition along one leg of a cooling, by searches of the whole file side by side, or of its regions.
-Kernels release Python's lock, so that threads run at once; what they find depends on the numbers drawn for them, never
-on how many of them run or in which order.
+A cooling takes a partition along its legs, by searches of the whole file side by side, or of its regions, which are cut
+in other ways for each leg. Kernels release Python's lock, so that threads run at once; what they find depends on the
+numbers drawn for them, never on how many of them run or in which order.
 """
 
 import math
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count, pairwise
+from functools import partial
+from itertools import chain, cycle, pairwise
 from time import monotonic
 from typing import NamedTuple
 
@@ -21,7 +25,9 @@ import numpy.typing as npt
 from shoal.kernels.anneal import anneal, descend
 from shoal.kernels.refine import grouped, recentre
 from shoal.kernels.standardize import matrix_near_one
+from shoal.kernels.stop import until
 from shoal.kernels.types import Floats, Integers
+from shoal.partitioning.clock import Clock
 from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.recombination import cross
@@ -29,23 +35,33 @@ from shoal.partitioning.recombination import cross
 Lists = npt.NDArray[np.int32]
 
 # Temperatures are in units of the mean squared distance to the k nearest neighbours.
-HOT = 0.5
-WARM = (0.15, 0.2, 0.1)  # of the rounds, in turn
-FIRST = 0.3  # of the budget, for the first cooling
-SOAK = 300  # proposals a record that the first cooling gets if it can
-ROUND = 100  # proposals a record in a round, times k: large groups have more members to exchange
-LEAST = 0.01  # of the budget: less is not worth another round
+OPENING = (0.3, 0.5, 0.3, 0.5, 0.15, 0.3, 0.2, 0.5, 0.15, 0.3, 0.2)  # where the first coolings begin
+WARM = (0.15, 0.2, 0.1)  # where those after them begin, in turn
+FIRST, GROWTH = 10.0, 1.25  # proposals a record in the first cooling, and times as many in each after it
+FEWEST = 100  # records that a cooling has proposals for, at least
+USUAL_K = 30  # a proposal takes time as the square of larger k, so that fewer are made
 WHOLE = 20_000  # records that are refined as a whole; more are cut into regions
-RECUTS = 6  # times that regions are cut during the first cooling
+# The same for regions: of 100,000 x 5 records (normal, k = 5), one cooling of 100 proposals a record from 0.5 leaves
+# 0.846 of MDAV's error with 3 legs, 0.837 with 6 and 0.834 with 12, in regions of 8,192; 0.820 with 6 of 32,768.
+REGIONAL_OPENING = (0.5, 0.5, 0.5, 0.3, 0.5, 0.3)
+REGIONAL_FIRST, REGIONAL_GROWTH = 20.0, 2.0
+REGION = 32_768  # records in a region
+LOCAL = 8_192  # records in a region that finds its own neighbours, where there is no time for those of all
+LEGS, SHORT, SHORT_LEGS = (
+    6,
+    50,
+    3,
+)  # of a cooling of regions, for each of which they are cut; of fewer proposals a record
+SOAK = 300.0  # proposals a record in the first cooling of regions, if there is time for them
+SHARES = (0.5, 0.38, 0.62, 0.44, 0.56, 0.33)  # where regions are cut, in turn
 NEIGHBOURS = 20  # in the list of a record at least; 2k if the lists have room for them
 LISTS = 20_000_000  # neighbours in all lists together: some 400 MB while they are made
-PACE = 3e6  # proposals a second, before there is a round to measure
 COLD = 0.03  # where a cooling ends, in units of `SearchSpace.local`
 STRIP = 16_384  # proposals at one temperature, and between two looks at the clock: some milliseconds
-STRIPS = 50  # in a leg at least, if it is counted in proposals
-ANNEALING = 0.9  # of a leg's seconds; the rest is for the descent at its end
-REGION = 8_192  # records in a region: what fits into a core's own cache
-SHARES = (0.5, 0.38, 0.62, 0.44, 0.56, 0.33)  # where regions are cut, in turn
+STRIPS = 50  # in a leg at least
+LEAST = 0.01  # of the seconds: less is not worth another cooling
+LISTED = 0.4  # of the seconds, for the neighbours of all records
+ANNEALING = 0.7  # of a leg's seconds; the rest is for the descent at its end
 DESCENT_UP_TO = 15  # k: a descent looks at all pairs of neighbouring groups, and takes long where they are large
 
 
@@ -57,20 +73,39 @@ class SearchSpace(NamedTuple):
     local: Floats
 
 
+class Cooling(NamedTuple):
+    """From how hot, and how many proposals a record."""
+
+    hot: float
+    length: float
+
+
+def coolings() -> Iterator[Cooling]:
+    """Return the coolings of a search of the whole file, of which there is no last."""
+    length = FIRST
+    for hot in chain(OPENING, cycle(WARM)):
+        yield Cooling(hot, length)
+        length *= GROWTH
+
+
+def regional_coolings(length: float = REGIONAL_FIRST) -> Iterator[Cooling]:
+    """Return the coolings of a search of regions, the first of so many proposals a record."""
+    for hot in chain(REGIONAL_OPENING, cycle(WARM)):
+        yield Cooling(hot, length)
+        length *= REGIONAL_GROWTH
+
+
 class Leg(NamedTuple):
-    """A stretch of cooling from one temperature to another, in proposals or in seconds."""
+    """A stretch of cooling from one temperature to another, in proposals, and at most so many seconds."""
 
     hot: float
     cold: float
-    steps: float | None
-    seconds: float | None
+    steps: float
+    seconds: float = math.inf
 
-    def of(self, steps: float, seconds: float) -> "Leg":
-        """Return these shares of the leg."""
-        return self._replace(
-            steps=None if self.steps is None else self.steps * steps,
-            seconds=None if self.seconds is None else self.seconds * seconds,
-        )
+    def of(self, steps: float) -> "Leg":
+        """Return a leg of a share of the proposals."""
+        return self._replace(steps=self.steps * steps)
 
 
 class Refined(NamedTuple):
@@ -86,28 +121,23 @@ class Refined(NamedTuple):
 
 
 class _Budget:
-    """Proposals or seconds: how much is left, and how much a number of proposals takes."""
+    """Proposals that may be made, or seconds."""
 
     def __init__(self, steps: int | None, seconds: float | None, start: float) -> None:
-        self.steps, self.seconds, self.start = steps, seconds, start
-        self.search, self.done = monotonic(), 0
+        self.steps, self.seconds, self.start, self.done = steps, seconds, start, 0
+        self.end = math.inf if seconds is None else start + seconds
 
-    def left(self) -> float:
-        """Return which share of the budget is left."""
+    def used(self) -> float:
+        """Return which share is used."""
         if self.seconds is not None:
-            return 1.0 - (monotonic() - self.start) / self.seconds
-        return 1.0 - self.done / (self.steps or 1)
+            return min((monotonic() - self.start) / self.seconds, 1.0)
+        return self.done / (self.steps or 1)
 
-    def share(self, steps: int) -> float:
-        """Return which share of the budget so many proposals take, at the pace so far or, at first, a usual one."""
+    def allows(self, steps: float) -> bool:
+        """Whether so many more proposals can be made; in seconds, whether it is worth to begin with them."""
         if self.seconds is not None:
-            pace = self.done / (monotonic() - self.search) if self.done else PACE
-            return steps / (pace * self.seconds)
-        return steps / (self.steps or 1)
-
-    def leg(self, hot: float, cold: float, share: float) -> Leg:
-        """Return a leg that takes this share of the budget."""
-        return Leg(hot, cold, self.steps, self.seconds).of(share, share)
+            return self.used() < 1 - LEAST
+        return self.done + steps <= (self.steps or 0)
 
 
 def refine(
@@ -120,6 +150,7 @@ def refine(
     seed: int = 0,
     watch: Integers | None = None,
     searches: int = 1,
+    first: float = REGIONAL_FIRST,
 ) -> Refined:
     """Lower the sum of squared errors of a partition by annealed ruin and recreation [1]_, [2]_.
 
@@ -128,7 +159,7 @@ def refine(
     groups that fell below k are dissolved. It is accepted if the error falls, or rises by h with probability
     exp(-h / temperature), the temperature in units of the squared distances usual around the record: data need not be
     of one density. Files of more than 20,000 records are cut into regions of whole groups, with other borders in each
-    round.
+    leg of a cooling.
 
     Parameters
     ----------
@@ -139,8 +170,9 @@ def refine(
     labels
         The partition to begin with: groups of k to 2k - 1 records, or one group of them all if n < 2k.
     steps, seconds
-        The budget: proposals in all, or wall time, that for neighbour lists included. One of the two. With steps, the
-        result depends on nothing else than the arguments; with seconds, it also depends on the machine.
+        The budget: proposals in all, of which whole coolings are made, or wall time, that for neighbour lists included.
+        One of the two. With steps, the result depends on nothing else than the arguments, and more of them never end
+        worse; with seconds, it also depends on the machine.
     seed
         Other seeds, other searches.
     watch
@@ -148,8 +180,10 @@ def refine(
         budget stands for; once the second is not zero, the search stops and returns the best so far; the third, if
         there is one, is kept at the information loss in millionths.
     searches
-        Searches that run side by side, each in a thread; their results are crossed after every round. Regions are
+        Searches that run side by side, each in a thread; their results are crossed after every cooling. Regions are
         searched by as many threads, and their result does not depend on it.
+    first
+        Proposals a record in the first cooling of regions, if the budget is in steps.
 
     Returns
     -------
@@ -169,11 +203,15 @@ def refine(
     Z, exponent = _scaled(X)
     if len(X) < 2 * k or not Z.any():
         return Refined(labels, _error(Z, labels, exponent), 0, [])
-    space = SearchSpace(Z, *neighbour_lists(Z, k, watch))
-    if watch[1] != 0:
-        return Refined(labels, _error(Z, labels, exponent), 0, [])
     budget = _Budget(steps, seconds, start)
-    best, optima = _search(space, k, labels, budget, seed, watch, searches)
+    with until(budget.end, watch) as flag:
+        with until(start + LISTED * (budget.end - start), flag, len(X)) as early:
+            lists = neighbour_lists(Z, k, early)
+        if early[1] == 0:
+            first = first if seconds is None else SOAK
+            best, optima = _search(SearchSpace(Z, *lists), k, labels, budget, seed, flag, searches, first)
+        else:
+            best, optima = _search_locally(Z, k, labels, budget, seed, flag, searches), []
     return Refined(best, _error(Z, best, exponent), budget.done, optima)
 
 
@@ -208,81 +246,167 @@ def neighbour_lists(Z: Floats, k: int, watch: Integers) -> tuple[Lists, Floats]:
 
 
 def _search(
-    space: SearchSpace, k: int, labels: Integers, budget: _Budget, seed: int, watch: Integers, searches: int
+    space: SearchSpace,
+    k: int,
+    labels: Integers,
+    budget: _Budget,
+    seed: int,
+    watch: Integers,
+    searches: int,
+    first: float,
 ) -> tuple[Integers, list[Integers]]:
-    """Cool once, then warm up the best and cool again until the budget is used; return it, and what rounds ended in."""
+    """Take the best partition through one cooling after the other; return it, and what coolings ended in."""
     n = len(labels)
     regional = n > WHOLE
-    search = search_regions if regional else search_side_by_side
-    first = min(1.0, max(FIRST, budget.share(SOAK * n)))
-    # Between two cuts into regions the temperature goes on falling: it is one cooling of the whole file.
-    borders = np.geomspace(HOT, COLD, 1 + (RECUTS if regional else 1))
-    laps = count()
+    cool = cool_regions if regional else cool_side_by_side
     spread = max(group_errors(space.X, np.zeros(n, np.int64)).sum(), np.finfo(float).tiny)
-    current, found = labels, [labels]
-    for hot, cold in pairwise(borders.tolist()):
-        leg = budget.leg(hot, cold, first / (len(borders) - 1))
-        found, made = search(space, k, current, leg, (seed, next(laps)), searches, watch)
-        budget.done += made
-        current = found[0]
-        if watch[1] != 0:
-            break
     best: Integers = labels
     optima: list[Integers] = []
-    while True:
+    for lap, cooling in enumerate(regional_coolings(first) if regional else coolings()):
+        steps = cooling_steps(n, k, cooling.length)
+        if watch[1] != 0 or not budget.allows(steps if regional else steps * searches):
+            break
+        leg = Leg(cooling.hot, COLD, steps)
+        found, made = cool(space, k, best, leg, budget.end, (seed, lap), searches, watch)
+        budget.done += made
         optima += found
         for other in found:
             best = cross(space.X, best, other)
-        left = budget.left()
-        watch[0] = int(n * (1.0 - max(left, 0.0)))
+        watch[0] = int(n * budget.used())
         if len(watch) > 2:
             watch[2] = int(1e6 * group_errors(space.X, best).sum() / spread)
-        if left < LEAST or watch[1] != 0:
-            return best, optima
-        lap = next(laps)
-        share = min(left, budget.share(ROUND * k * n * (1 if regional else searches)))
-        leg = budget.leg(WARM[lap % len(WARM)], COLD, share)
-        found, made = search(space, k, best, leg, (seed, lap), searches, watch)
-        budget.done += made
+    watch[0] = n
+    return best, optima
 
 
-def search_side_by_side(
-    space: SearchSpace, k: int, labels: Integers, leg: Leg, seed: tuple[int, int], searches: int, watch: Integers
+def _search_locally(
+    Z: Floats, k: int, labels: Integers, budget: _Budget, seed: int, watch: Integers, threads: int
+) -> Integers:
+    """Search region after region, each with neighbours of its own, while there is time; what is not reached stays."""
+    n = len(labels)
+    for lap, cooling in enumerate(regional_coolings()):
+        if watch[1] != 0 or not budget.allows(0):
+            break
+        parts = regions(Z, labels, LOCAL, SHARES[lap % len(SHARES)])
+        search = partial(_searched_alone, Z, k, labels, cooling, budget.end, watch)
+        with ThreadPoolExecutor(threads) as pool:
+            results = list(pool.map(search, parts, [(seed, lap, at) for at in range(len(parts))]))
+        labels = _joined(n, parts, [found for found, _ in results])
+        budget.done += sum(made for _, made in results)
+        watch[0] = int(n * budget.used())
+    return labels
+
+
+def _searched_alone(
+    Z: Floats,
+    k: int,
+    labels: Integers,
+    cooling: Cooling,
+    end: float,
+    watch: Integers,
+    records: Integers,
+    seed: tuple[int, ...],
+) -> tuple[Integers, int]:
+    """Improve the partition of a region, among neighbours in it; also return the proposals."""
+    own, X = contiguous(labels[records]), Z[records]
+    if watch[1] != 0:
+        return own, 0
+    space = SearchSpace(X, *neighbour_lists(X, k, watch))
+    if watch[1] != 0:
+        return own, 0
+    leg = Leg(cooling.hot, COLD, cooling_steps(len(X), k, cooling.length), max(end - monotonic(), 1e-3))
+    found, made = cooled(space, k, own, leg, seed, watch)
+    return cross(X, own, found), made
+
+
+def _joined(n: int, parts: list[Integers], found: list[Integers]) -> Integers:
+    """Return one partition of all records, given that of each part, numbered without a gap."""
+    whole, groups = np.empty(n, np.int64), 0
+    for records, own in zip(parts, found, strict=True):
+        whole[records] = own + groups
+        groups += int(own.max()) + 1
+    return whole
+
+
+def cooling_steps(n: int, k: int, length: float) -> int:
+    """Return how many proposals a cooling makes; fewer where groups are large, and each takes as long as its square."""
+    return math.ceil(length * max(n, FEWEST) * min(1.0, USUAL_K / k) ** 2)
+
+
+def cool_side_by_side(
+    space: SearchSpace,
+    k: int,
+    labels: Integers,
+    leg: Leg,
+    end: float,
+    seed: tuple[int, int],
+    searches: int,
+    watch: Integers,
 ) -> tuple[list[Integers], int]:
     """Take a partition along a leg by several searches; return what each finds, and their proposals in all."""
-    part = leg.of(1 / searches, 1)
+    timed = leg._replace(seconds=max(end - monotonic(), 1e-3))
 
     def search(at: int) -> tuple[Integers, int]:
-        return cooled(space, k, labels, part, (*seed, at), watch)
+        return cooled(space, k, labels, timed, (*seed, at), watch)
 
     with ThreadPoolExecutor(searches) as pool:
         results = list(pool.map(search, range(searches)))
     return [found for found, _ in results], sum(made for _, made in results)
 
 
-def search_regions(
-    space: SearchSpace, k: int, labels: Integers, leg: Leg, seed: tuple[int, int], threads: int, watch: Integers
+def cool_regions(
+    space: SearchSpace,
+    k: int,
+    labels: Integers,
+    leg: Leg,
+    end: float,
+    seed: tuple[int, int],
+    threads: int,
+    watch: Integers,
 ) -> tuple[list[Integers], int]:
+    """Take a partition along the legs of a cooling; return what it becomes, and the proposals in all.
+
+    Between two cuts into regions the temperature goes on falling: it is one cooling of the whole file.
+    """
+    made = 0
+    legs = LEGS if leg.steps >= SHORT * len(labels) else SHORT_LEGS
+    borders = np.geomspace(leg.hot, leg.cold, 1 + legs).tolist()
+    for number, (hot, cold) in enumerate(pairwise(borders)):
+        now = monotonic()
+        leg_end = now + (end - now) / (legs - number)
+        part = Leg(hot, cold, leg.steps / legs)
+        labels, more = search_regions(space, k, labels, part, leg_end, (*seed, number), threads, watch)
+        made += more
+    return [labels], made
+
+
+def search_regions(
+    space: SearchSpace,
+    k: int,
+    labels: Integers,
+    leg: Leg,
+    end: float,
+    seed: tuple[int, int, int],
+    threads: int,
+    watch: Integers,
+) -> tuple[Integers, int]:
     """Take a partition along a leg region by region; return the one it becomes, and the proposals in all.
 
-    The second number of the seed is that of the round, and decides where regions are cut.
+    The last numbers of the seed are those of the cooling and of its leg, and decide where regions are cut.
     """
     n = len(labels)
-    parts = regions(space.X, labels, REGION, SHARES[seed[1] % len(SHARES)])
+    parts = regions(space.X, labels, REGION, SHARES[(seed[1] + seed[2]) % len(SHARES)])
+    clock = Clock(end - monotonic(), n, threads)
 
     def search(at: int) -> tuple[Integers, int]:
         records = parts[at]
         piece = SearchSpace(space.X[records], within(records, space.near), space.local[records])
-        share = len(records) / n
-        return cooled(piece, k, contiguous(labels[records]), leg.of(share, threads * share), (*seed, at), watch)
+        own = leg.of(len(records) / n)._replace(seconds=clock.take(len(records)))
+        return cooled(piece, k, contiguous(labels[records]), own, (*seed, at), watch)
 
     with ThreadPoolExecutor(threads) as pool:
         results = list(pool.map(search, range(len(parts))))
-    whole, groups = np.empty(n, np.int64), 0
-    for records, (found, _) in zip(parts, results, strict=True):
-        whole[records] = found + groups
-        groups += int(found.max()) + 1
-    return [whole], sum(made for _, made in results)
+    return _joined(n, parts, [found for found, _ in results]), sum(made for _, made in results)
 
 
 def cooled(
@@ -290,23 +414,24 @@ def cooled(
 ) -> tuple[Integers, int]:
     """Cool a partition along a leg and, if it ends cold, let it descend to a local optimum; also return the proposals.
 
+    The temperature falls with the proposals made, or with the seconds gone, whichever are nearer to their end.
     Centroids are computed afresh before each strip, so that rounding does not add up.
     """
     s = grouped(space.X, labels, k, int(labels.max()) + 1)
     state = np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)
     start, made, gone = monotonic(), 0, 0.0
+    descends = leg.cold <= COLD and k <= DESCENT_UP_TO
     while gone < 1 and watch[1] == 0:
-        strip = STRIP if leg.steps is None else min(STRIP, math.ceil(leg.steps / STRIPS), math.ceil(leg.steps) - made)
+        strip = min(STRIP, math.ceil(leg.steps / STRIPS), math.ceil(leg.steps) - made)
         recentre(s)
         anneal(s, space.near, space.local, leg.hot * (leg.cold / leg.hot) ** gone, strip, state, watch)
         made += strip
-        if leg.steps is not None:
-            gone = made / leg.steps  # at the last strip, 1 or a little more
-        elif leg.seconds is not None:
-            gone = (monotonic() - start) / (leg.seconds * ANNEALING)
-    if leg.cold <= COLD and k <= DESCENT_UP_TO:
+        elapsed = (monotonic() - start) / (leg.seconds * (ANNEALING if descends else 1.0))
+        gone = max(made / leg.steps, elapsed)
+    if descends:
         recentre(s)
-        descend(s, space.near, space.local, np.ones(len(labels), np.bool_), watch)
+        with until(start + leg.seconds, watch) as flag:
+            descend(s, space.near, space.local, np.ones(len(labels), np.bool_), flag)
     return contiguous(s.label), made
 
 
@@ -323,21 +448,21 @@ def regions(X: Floats, labels: Integers, most: int, share: float) -> list[Intege
     """
     size = np.bincount(labels)
     centroids = np.stack([np.bincount(labels, x) / size for x in X.T], axis=1)
-    order = np.argsort(labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(size)])
-    found = []
+    region, count = np.empty(len(size), np.int64), 0
     waiting = [np.arange(len(size))]
     while waiting:
         groups = waiting.pop()
         if len(groups) == 1 or size[groups].sum() <= most:
-            found.append(np.sort(np.concatenate([order[starts[g] : starts[g + 1]] for g in groups])))
+            region[groups] = count
+            count += 1
             continue
         inside = centroids[groups]
         widest = int(np.argmax(np.ptp(inside, axis=0)))
         at = min(max(int(share * len(groups)), 1), len(groups) - 1)
         cut = np.argpartition(inside[:, widest], at)
         waiting += [groups[cut[:at]], groups[cut[at:]]]
-    return found
+    home = region[labels]
+    return np.split(np.argsort(home, kind="stable"), np.cumsum(np.bincount(home))[:-1])
 
 
 def within(records: Integers, near: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -1,5 +1,6 @@
 """BlockMasker: what a record block must know of the whole, and how it is masked. Every backend runs the same."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,6 +19,7 @@ from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.parallel import Task
+from shoal.partitioning.clock import Clock
 from shoal.partitioning.diversity import Limits, Secret, Units
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.aggregate import representatives
@@ -130,6 +132,8 @@ class BlockMasker:
         What members of households share; None if records have none. Their number stands after the sensitive values.
     safe
         Which records are released unchanged, because k share their combination; None if all are masked.
+    clock
+        Of a budget in seconds.
     """
 
     plan: ResolvedPlan
@@ -150,6 +154,14 @@ class BlockMasker:
     domains: Mapping[Key, int] | None = None
     households: Households | None = None
     safe: Safe | None = None
+    clock: Clock | None = None
+
+    def timed(self) -> "BlockMasker":
+        """Return the same with a clock that all blocks share, if the budget is in seconds; it starts with the first."""
+        if self.plan.effort.seconds is None:
+            return self
+        records = self.records * len(self.columns)
+        return replace(self, clock=Clock(self.plan.effort.seconds, records, os.cpu_count() or 1))
 
     def without_secret(self) -> "BlockMasker":
         """Return the same for a release, which must not hold the secret of hybrid data or of pseudonyms."""
@@ -407,6 +419,7 @@ class BlockMasker:
                 plan,
                 limits.rows(home),
                 share=len(home) / total,
+                clock=self.clock,
                 known=self.known,
             )
             for place, (block, homes) in enumerate(zip(self.columns, self.homes(rows), strict=True))

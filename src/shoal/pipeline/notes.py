@@ -184,6 +184,15 @@ def on_only(found: Mapping[str, int] | None, k: int) -> list[str]:
     return [note]
 
 
+def on_budget(hurried: int) -> list[str]:
+    """Warn that a budget in seconds was too short for MDAV; `hurried` counts the partitions that began without it."""
+    if not hurried:
+        return []
+    return [
+        warning("The budget was too short for MDAV, so groups began as cells of a k-d tree. Use a longer --budget.")
+    ]
+
+
 def on_one_group(plan: Plan, sizes: Mapping[int, int] | None) -> list[str]:
     """Warn that all records are in one group; `sizes` counts how many groups have so many records."""
     if plan.epsilon is not None or plan.draws or sizes is None or sum(sizes.values()) > 1:

@@ -1,5 +1,7 @@
 """Step 1 for records that may share groups: a partition by the plan's method, whatever is missing or sensitive."""
 
+from collections.abc import Callable
+from time import monotonic
 from typing import Literal
 
 import numpy as np
@@ -12,9 +14,10 @@ from shoal.kernels.l_diversity import FORMS, LDiversity
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Watch
+from shoal.partitioning.clock import Clock
 from shoal.partitioning.diversity import Limits, Units, diverse
 from shoal.partitioning.known import KnownPartitions
-from shoal.partitioning.methods import by_first_record, partitioner
+from shoal.partitioning.methods import by_first_record, ignore, partitioner
 from shoal.plan import Effort, Plan
 
 Labels = NDArray[np.int64]
@@ -41,15 +44,20 @@ def grouped(
     limits: Limits,
     *,
     share: float = 1.0,
+    clock: Clock | None = None,
     known: KnownPartitions | None = None,
     watch: Watch,
 ) -> Labels:
-    """Partition the records of one block in one stratum, with its share of the budget; `known` are earlier ones."""
+    """Partition the records of one block in one stratum, with its share of the budget; `known` are earlier ones.
+
+    A budget in seconds is shared by the `clock`.
+    """
     filled = plan.missing == "impute" and bool(np.isnan(space.values).any())
-    effort = plan.effort.of(share)
+    effort = plan.effort.of(share) if clock is None else Effort(None, clock.take(len(space.values)))
+    hurried = ignore if clock is None else clock.hurry
     if limits.any and _searches(plan) and not filled:
-        return _within_limits(space, plan, limits, effort, known, watch)
-    labels = (_filled if filled else _partitioned)(space, plan, effort, known, watch, limits.units)
+        return _within_limits(space, plan, limits, effort, known, watch, hurried)
+    labels = (_filled if filled else _partitioned)(space, plan, effort, known, watch, hurried, limits.units)
     if not limits.any or (labels < 0).any():
         return labels
     if watch[1] != 0:
@@ -69,6 +77,7 @@ def _partitioned(
     effort: Effort,
     known: KnownPartitions | None,
     watch: Watch,
+    hurried: Callable[[], None],
     units: Units | None = None,
 ) -> Labels:
     """Partition by the plan's method; where types or missing values ask for it, in its form for every type.
@@ -81,7 +90,13 @@ def _partitioned(
         return mdav_units(space, units, watch)
     if space.plain:
         search = partitioner(
-            plan.method, plan.gain, tour=plan.tour, effort=effort, refine=plan.refine is not False, seed=plan.seed
+            plan.method,
+            plan.gain,
+            tour=plan.tour,
+            effort=effort,
+            refine=plan.refine is not False,
+            seed=plan.seed,
+            hurried=hurried,
         )
         if known is not None:
             return known.partition(space.values, plan, search, watch)
@@ -89,27 +104,36 @@ def _partitioned(
     if _searches(plan):
         from shoal.partitioning.best import best_mixed
 
-        return best_mixed(space, plan.k, effort=effort, seed=plan.seed or 0, watch=watch)
+        return best_mixed(space, plan.k, effort=effort, seed=plan.seed or 0, watch=watch, hurried=hurried)
     from shoal.partitioning.mdav import mdav_mixed
 
     return mdav_mixed(space, plan.k, watch)
 
 
 def _within_limits(
-    space: EncodedMatrix, plan: Plan, limits: Limits, effort: Effort, known: KnownPartitions | None, watch: Watch
+    space: EncodedMatrix,
+    plan: Plan,
+    limits: Limits,
+    effort: Effort,
+    known: KnownPartitions | None,
+    watch: Watch,
+    hurried: Callable[[], None],
 ) -> Labels:
     """Search for groups within limits, from those of the plan's method without a search."""
     from shoal.partitioning.best import best_within_limits
 
     method = "mdav" if plan.method == "best" else plan.method
+    begun = monotonic()
     alone = plan.model_copy(update={"method": method, "refine": False})
-    start = _partitioned(space, alone, effort, known, watch, limits.units)
+    start = _partitioned(space, alone, effort, known, watch, hurried, limits.units)
     if (start < 0).any():
         return start
 
     def search(own: Effort) -> Labels:
-        return _partitioned(space, plan, own, None, watch)
+        return _partitioned(space, plan, own, None, watch, hurried)
 
+    if effort.seconds is not None:
+        effort = Effort(None, max(effort.seconds - (monotonic() - begun), 1e-3))
     return best_within_limits(space, plan.k, start, search, limits, effort=effort, seed=plan.seed or 0, watch=watch)
 
 
@@ -119,6 +143,7 @@ def _filled(
     effort: Effort,
     known: KnownPartitions | None,
     watch: Watch,
+    hurried: Callable[[], None],
     units: Units | None = None,
 ) -> Labels:
     """Partition the records that miss nothing; each of the others joins the nearest group."""
@@ -134,7 +159,7 @@ def _filled(
         )
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)
-    labels[~incomplete] = _partitioned(complete, plan, effort, known, watch, own)
+    labels[~incomplete] = _partitioned(complete, plan, effort, known, watch, hurried, own)
     averages = _averages(complete, labels[~incomplete])
     centre = _averages(complete, np.zeros(count, np.int64))[0]
     labels[incomplete] = nearest_average(space.values[incomplete], averages, centre, space.kinds, space.apart)

@@ -201,7 +201,7 @@ class FileBackend(FileRecords):
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         scale = {**asked, "block_size": self.block_size(masker)}
         plan = masker.plan.decided(scale=Scale(**scale))
-        masker = replace(masker, plan=plan)
+        masker = replace(masker, plan=plan).timed()
         if not self.folder.state.get("sorted"):
             self._sort(masker)
         return_free_memory()

@@ -7,6 +7,7 @@
 #include "groups.hpp"
 #include "hilbert.hpp"
 #include "ipso.hpp"
+#include "kd_groups.hpp"
 #include "kd_nearest.hpp"
 #include "l_diversity.hpp"
 #include "lane_operations.hpp"

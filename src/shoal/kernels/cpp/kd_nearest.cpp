@@ -29,18 +29,21 @@ void nearest_points(Table points, Table asked, Integers begin, Watch watch, Matr
     Search search;
     Buffer<double> near(m);
     std::fill(found.data, found.data + found.rows * m, -1);
-    // In the order of the tree, so that one search finds in the cache what the one before has read.
+    // Rows that begin near each other look at the same leaves: one after the other, they find them in the cache.
     Buffer<Index> order(asked.rows);
-    std::iota(order.begin(), order.end(), Index(0));
-    std::sort(order.begin(), order.end(), [&](Index a, Index b) { return place[begin[a]] < place[begin[b]]; });
-    for (Index at = 0; at < asked.rows; at++) {
+    std::iota(order.begin(), order.end(), Index{0});
+    std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+        Index one = place[begin[a]], two = place[begin[b]];
+        return one < two || (one == two && a < b);
+    });
+    Index done = 0;
+    for (Index i : order) {
         if (watch.stopped())
             break;
-        Index i = order[at];
         Nearest nearest{near, found.row(i)};
         nearest_in_tree(store, place[begin[i]], asked[i], nearest, search);
         nearest.sort();
-        watch.done(at + 1);
+        watch.done(++done);
     }
 }
 

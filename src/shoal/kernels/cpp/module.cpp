@@ -100,6 +100,7 @@ NB_MODULE(_native, m) {
     KERNEL(middle);
 
     KERNEL(hilbert_places);
+    KERNEL(kd_groups);
 
     KERNEL(synthesise);
 
