@@ -88,12 +88,6 @@ def _unique_records(found: Evidence) -> float | None:
     return None if uniques is None or not records else 100 * uniques / records
 
 
-def _linkage(found: Evidence) -> float | None:
-    """Return the records linked by distance; not if some attributes did not take part."""
-    partial = any("numbers alone" in why and names for why, names in (found.get("left_out") or {}).items())
-    return None if partial else _at(found, "risk.DLD.linked")
-
-
 def _inference(found: Evidence) -> float | None:
     attacks = _at(found, "risk.inference")
     return _most([_at(each, "gain.percent") for each in attacks.values()]) if attacks else None
@@ -114,7 +108,7 @@ LIMITS: dict[str, Limit] = {
     "dominance": Limit("groups that one contributor dominates", False, "", _dominated, "ask for dominance in the plan"),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
     "unique_records": Limit("records unlike any other", False, " %", _unique_records),
-    "linkage": Limit("records linked by distance", False, " %", _linkage, _ASSESS, True),
+    "linkage": Limit("records linked by distance", False, " %", lambda e: _at(e, "risk.DLD.linked"), _ASSESS, True),
     "assignment": Limit(
         "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
     ),

@@ -51,12 +51,19 @@ def _agreeing(
     starts = np.searchsorted(rows, np.arange(len(classes[0].size) + 1))
     found = []
     for near, others in zip(*nearest, strict=True):
-        pieces = [np.arange(starts[a], starts[a + 1]) for a in near]
-        shared = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
+        shared = _ranges(starts[near], starts[near + 1])
         records = counts[shared][np.isin(columns[shared], others)].sum()
         drawn = classes[0].size[near].sum() * classes[1].size[others].sum()
         found.append(records / drawn if drawn else 0.0)
     return np.array(found)
+
+
+def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return start, ..., end - 1 of each range, one after the other."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    ranges: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+    return ranges
 
 
 def _nearest(
