@@ -819,3 +819,11 @@ def varying_within(records: list[dict], household: str) -> dict[str, int]:
 def at_risk(records: list[tuple], k: int) -> list[bool]:
     """Whether fewer than k records share the combination of each."""
     return [records.count(record) < k for record in records]
+
+
+def units_at_risk(records: list[tuple], units: list, k: int) -> list[bool]:
+    """Whether records of fewer than k units share the combination of each."""
+    of: dict[tuple, set] = {}
+    for record, unit in zip(records, units, strict=True):
+        of.setdefault(record, set()).add(unit)
+    return [len(of[record]) < k for record in records]

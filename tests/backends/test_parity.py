@@ -174,6 +174,14 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "only at risk": ({"homes": True}, {"quasi": ["spent", "owner"], "only": "at_risk", "k": 5, "scale": SMALL}),
     "only at risk, gaps": ({"homes": True, "gaps": 0.05}, {"quasi": ["spent", "income"], "missing": "impute", **ONLY}),
     "only at risk, fewer than k in a stratum": ({"homes": True}, {"quasi": ["spent"], "strata": ["area"], **ONLY}),
+    "only at risk, units": (
+        {"stays": 4, "homes": True},
+        {**UNITS, "quasi": ["spent", "owner"], **ONLY, "scale": SMALL},
+    ),
+    "only at risk, fewer than k units in a stratum": (
+        {"stays": 4, "homes": True},
+        {**UNITS, "quasi": ["spent"], "strata": ["area"], **ONLY},
+    ),
     "strata": ({}, STRATA),
     "small strata merged": ({}, {**STRATA, "k": 45, "small_strata": "merge"}),
     "small strata left out": ({}, {**STRATA, "k": 45, "small_strata": "suppress"}),
@@ -286,7 +294,7 @@ ALWAYS_ON_SPARK = {
     "noise with a sum and constraints",
     "seams and rules",
     "households, strata and gaps",
-    "only at risk, fewer than k in a stratum",
+    "only at risk, fewer than k units in a stratum",
 }
 
 

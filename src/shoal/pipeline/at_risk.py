@@ -2,11 +2,13 @@
 
 Combinations are counted over the whole file, wherever its records are. The records of those that fewer than k share are
 microaggregated among themselves; where fewer than k of them are left in a stratum, each takes on the nearest
-combination that k records have. So a record that is not at risk never changes.
+combination that k records have. So a record that is not at risk never changes. With units, k counts these throughout.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +27,17 @@ def with_safe_records(masker: BlockMasker, records: Records) -> BlockMasker:
     """Find the records that are not at risk, where the plan masks no others: they are parts of their own."""
     if masker.plan.only is None:
         return masker
-    homes, d = masker.parts.homes[0], len(masker.attributes)
+    homes, d, k = masker.parts.homes[0], len(masker.attributes), masker.plan.k
     fills = masker.plan.missing == "impute"
 
-    def look(rows: Matrix) -> _Counts:
+    def look(rows: Matrix) -> _Shared:
         whole = rows[~np.isnan(rows[:, :d]).any(axis=1)] if fills else rows
-        return _Counts.of(combinations_of(whole[:, :d], homes[whole[:, -1].astype(np.int64)]))
+        combinations = combinations_of(whole[:, :d], homes[whole[:, -1].astype(np.int64)])
+        return _shared(combinations, masker.units(whole), k)
 
-    found = records.fold_rows(masker, look, "measure").together()
-    safe = Safe(found.hashes[found.counts >= masker.plan.k], masker.parts)
-    sizes = records.fold_rows(masker, lambda rows: _Sizes.of(rows, safe, masker), "measure").sizes
-    few = _small(sizes[:, 0], homes, masker.plan.k)
+    safe = Safe(records.fold_rows(masker, look, "measure").by(k), masker.parts)
+    found = records.fold_rows(masker, lambda rows: _Sizes.of(rows, safe, masker), "measure")
+    sizes, few = found.sizes, found.small(homes, k)
     if few.any():
         safe = _joined(masker, records, safe, few)
         sizes[few] = np.stack([np.zeros(int(few.sum()), np.int64), sizes[few].sum(axis=1)], axis=1)
@@ -44,70 +46,117 @@ def with_safe_records(masker: BlockMasker, records: Records) -> BlockMasker:
 
 
 @dataclass(frozen=True)
-class _Counts:
-    """How many records have each combination, in several tables that are joined once they have grown enough."""
+class _Shared(ABC):
+    """Who shares each of some keys, in several tables that are joined once they have grown enough."""
 
     tables: tuple[tuple[Hashes, Integers], ...]
     joined: int
 
-    @classmethod
-    def of(cls, hashes: Hashes) -> "_Counts":
-        found, counts = np.unique(hashes, return_counts=True)
-        return cls(((found, counts.astype(np.int64)),), len(found))
-
-    def __add__(self, other: "_Counts") -> "_Counts":
-        both = _Counts((*self.tables, *other.tables), max(self.joined, other.joined))
+    def __add__(self, other: Self) -> Self:
+        both = replace(self, tables=(*self.tables, *other.tables), joined=max(self.joined, other.joined))
         return both if sum(len(each) for each, _ in both.tables) <= 2 * both.joined else both.together()
 
-    def together(self) -> "_Counts":
+    def together(self) -> Self:
         """Return the same in one table."""
-        hashes, places = np.unique(np.concatenate([each for each, _ in self.tables]), return_inverse=True)
-        counts = np.zeros(len(hashes), dtype=np.int64)
-        np.add.at(counts, places, np.concatenate([each for _, each in self.tables]))
-        return _Counts(((hashes, counts),), len(hashes))
+        keys, values = (np.concatenate(each) for each in zip(*self.tables, strict=True))
+        one = self._table(keys, values)
+        return replace(self, tables=(one,), joined=len(one[0]))
 
     @property
-    def hashes(self) -> Hashes:
-        """The combinations, in order."""
-        return self.tables[0][0]
+    def keys(self) -> Hashes:
+        """All keys, in order."""
+        return np.unique(self.together().tables[0][0])
 
-    @property
-    def counts(self) -> Integers:
-        """How many records each has."""
-        return self.tables[0][1]
+    @abstractmethod
+    def _table(self, keys: Hashes, values: Integers) -> tuple[Hashes, Integers]:
+        """Return one table, in the order of its keys."""
+
+    @abstractmethod
+    def by(self, k: int) -> Hashes:
+        """Return the keys that at least k share, in order."""
+
+
+@dataclass(frozen=True)
+class _Records(_Shared):
+    """How many records have each key."""
+
+    def _table(self, keys: Hashes, values: Integers) -> tuple[Hashes, Integers]:
+        found, places = np.unique(keys, return_inverse=True)
+        counts = np.zeros(len(found), dtype=np.int64)
+        np.add.at(counts, places, values)
+        return found, counts
+
+    def by(self, k: int) -> Hashes:
+        keys, counts = self.together().tables[0]
+        return keys[counts >= k]
+
+
+@dataclass(frozen=True)
+class _Units(_Shared):
+    """The units that have each key: the lowest `most` numbers, as many as decide whether there are k."""
+
+    most: int
+
+    def _table(self, keys: Hashes, values: Integers) -> tuple[Hashes, Integers]:
+        order = np.lexsort((values, keys))
+        keys, values = keys[order], values[order]
+        other = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+        once = other | np.append(True, values[1:] != values[:-1])[: len(keys)]
+        keys, values, first = keys[once], values[once], np.flatnonzero(other[once])
+        rank = np.arange(len(keys)) - np.repeat(first, np.diff(np.append(first, len(keys))))
+        return keys[rank < self.most], values[rank < self.most]
+
+    def by(self, k: int) -> Hashes:
+        keys, counts = np.unique(self.together().tables[0][0], return_counts=True)
+        return keys[counts >= k]
+
+
+def _shared(keys: Hashes, units: Integers | None, k: int) -> _Shared:
+    """Count who shares each key: records, or up to k units where they are named."""
+    if units is None:
+        return _Records(((keys, np.ones(len(keys), np.int64)),), 0).together()
+    return _Units(((keys, units),), 0, k).together()
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """How many records of each part are at risk, and how many are not."""
+    """How many records of each part are at risk and how many are not, and who is at risk in each home."""
 
     sizes: Integers
+    at_risk: _Shared
 
     @classmethod
     def of(cls, rows: Matrix, safe: Safe, masker: BlockMasker) -> "_Sizes":
         part = rows[:, -1].astype(np.int64)
         flags = safe.flags(rows[:, : len(masker.attributes)], part)
         counts = np.bincount(2 * part + flags, minlength=2 * len(masker.parts.keys))
-        return cls(counts.reshape(-1, 2))
+        homes = safe.homes[part[~flags]].astype(np.uint64)
+        return cls(counts.reshape(-1, 2), _shared(homes, masker.units(rows[~flags]), masker.plan.k))
 
     def __add__(self, other: "_Sizes") -> "_Sizes":
-        return _Sizes(self.sizes + other.sizes)
+        return _Sizes(self.sizes + other.sizes, self.at_risk + other.at_risk)
 
-
-def _small(at_risk: Integers, homes: Integers, k: int) -> NDArray[np.bool_]:
-    """Return the parts in whose homes some records are at risk, but fewer than k."""
-    there = np.bincount(homes, at_risk)[homes]
-    return (there > 0) & (there < k)
+    def small(self, homes: Integers, k: int) -> NDArray[np.bool_]:
+        """Return the parts in whose homes some records are at risk, but of fewer than k records or units."""
+        return np.isin(homes, self.at_risk.keys) & ~np.isin(homes, self.at_risk.by(k))
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows of all records."""
+    """One row of each combination of some records, with its number in order, and how many records there are."""
 
+    hashes: Hashes
     rows: Matrix
+    records: int
+
+    @classmethod
+    def of(cls, rows: Matrix, combinations: Hashes) -> "_Rows":
+        hashes, first = np.unique(combinations, return_index=True)
+        return cls(hashes, rows[first], len(rows))
 
     def __add__(self, other: "_Rows") -> "_Rows":
-        return _Rows(np.concatenate([self.rows, other.rows]))
+        both = self.of(np.concatenate([self.rows, other.rows]), np.concatenate([self.hashes, other.hashes]))
+        return replace(both, records=self.records + other.records)
 
 
 @dataclass(frozen=True)
@@ -130,27 +179,23 @@ def _order(codes: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _joined(masker: BlockMasker, records: Records, safe: Safe, few: NDArray[np.bool_]) -> Safe:
-    """Let each record at risk, where there are fewer than k, take on the nearest combination that k records have."""
+    """Let each record at risk, where there are fewer than k, take on the nearest combination that k have."""
     homes, d = masker.parts.homes[0], len(masker.attributes)
 
-    def at_risk(rows: Matrix) -> _Rows:
+    def different(rows: Matrix, *, at_risk: bool) -> _Rows:
         part = rows[:, -1].astype(np.int64)
-        return _Rows(rows[few[part] & ~safe.flags(rows[:, :d], part)])
+        some = few[part] & (safe.flags(rows[:, :d], part) != at_risk)
+        return _Rows.of(rows[some], combinations_of(rows[some, :d], homes[part[some]]))
 
-    joining = records.fold_rows(masker, at_risk, "measure").rows
-    own, moved = homes[joining[:, -1].astype(np.int64)], len(joining)
-    hashes, first = np.unique(combinations_of(joining[:, :d], own), return_index=True)
-    joining, own = joining[first], own[first]
+    joining = records.fold_rows(masker, lambda rows: different(rows, at_risk=True), "measure")
+    own = homes[joining.rows[:, -1].astype(np.int64)]
 
     def nearest(rows: Matrix) -> _Nearest:
-        part = rows[:, -1].astype(np.int64)
-        some = rows[safe.flags(rows[:, :d], part) & few[part]]
-        hidden = combinations_of(some[:, :d], homes[some[:, -1].astype(np.int64)])
-        some = some[np.unique(hidden, return_index=True)[1]]
-        return _nearest(masker, joining, own, some, homes[some[:, -1].astype(np.int64)])
+        some = different(rows, at_risk=False).rows
+        return _nearest(masker, joining.rows, own, some, homes[some[:, -1].astype(np.int64)])
 
     found = records.fold_rows(masker, nearest, "measure")
-    return replace(safe, joined=hashes, taken=found.codes, moved=moved)
+    return replace(safe, joined=joining.hashes, taken=found.codes, moved=joining.records)
 
 
 def _nearest(masker: BlockMasker, joining: Matrix, own: Integers, rows: Matrix, homes: Integers) -> _Nearest:

@@ -167,19 +167,20 @@ def on_households(plan: Plan, composed: tuple[int, int] | None) -> list[str]:
     ]
 
 
-def on_only(found: Mapping[str, int] | None, k: int) -> list[str]:
+def on_only(found: Mapping[str, int] | None, plan: Plan) -> list[str]:
     """Count the records that were masked, where only those at risk are."""
     if found is None:
         return []
     at_risk, records = found["at_risk"], found["records"]
     note = (
         f"{at_risk:,} of {records:,} records were at risk, sharing their combination of quasi-identifiers with fewer "
-        f"than k = {k} records: {found['changed']:,} have changed, and all others are unchanged"
+        f"than k = {plan.k} {plan.counts}s: {found['changed']:,} have changed, and all others are unchanged"
     )
     if found["joined"]:
         note += (
-            f". Where fewer than k are at risk, in the file or a stratum, each takes on the nearest combination that k "
-            f"records have ({counted(found['joined'], 'record')}); means are not preserved there"
+            f". Where fewer than k {plan.counts}s are at risk, in the file or a stratum, each record takes on the "
+            f"nearest combination that k {plan.counts}s have ({counted(found['joined'], 'record')}); means are not "
+            "preserved there"
         )
     return [note]
 

@@ -1,4 +1,7 @@
-"""Records that are released unchanged because k share their combination: what a block must know to tell them."""
+"""Records that are released unchanged because k share their combination: what a block must know to tell them.
+
+k counts records, or units where they are named.
+"""
 
 from dataclasses import dataclass, field
 
@@ -35,7 +38,7 @@ def _mixed(x: Hashes) -> Hashes:
 
 @dataclass(frozen=True)
 class Safe:
-    """The combinations that k records share.
+    """The combinations that k records, or units where they are named, share.
 
     Attributes
     ----------

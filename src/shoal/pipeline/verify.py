@@ -333,7 +333,8 @@ def _only(database: Database, promise: Promise) -> dict[str, int]:
         (f"x{j}", f"k{j}" if promise.is_key(attribute) else f"y{j}") for j, attribute in enumerate(promise.attributes)
     ]
     strata = [promise.key(name) for name in promise.strata]
-    found = masked_records(database, values, strata, promise.plan.k, fills=promise.plan.missing == "impute")
+    fills = promise.plan.missing == "impute"
+    found = masked_records(database, values, strata, promise.plan.k, fills=fills, unit=promise.unit)
     return {**found, "joined": promise.joined}
 
 

@@ -7,7 +7,13 @@ from shoal.text import counted
 
 
 def masked_records(
-    database: Database, values: Sequence[tuple[str, str]], strata: Sequence[str], k: int, *, fills: bool
+    database: Database,
+    values: Sequence[tuple[str, str]],
+    strata: Sequence[str],
+    k: int,
+    *,
+    fills: bool,
+    unit: str | None = None,
 ) -> dict[str, int]:
     """Count the records at risk, those that have changed, and those that have although they are not at risk.
 
@@ -20,13 +26,18 @@ def masked_records(
     strata
         The columns of strata, within which combinations are counted.
     k
-        The records that share a combination of those not at risk.
+        The records, or units, that share a combination of those not at risk.
     fills
         Whether missing values are filled, so that records that miss one are at risk.
+    unit
+        The column of units, if k counts these.
     """
     by = ", ".join([*(x for x, _ in values), *strata])
     changed = " OR ".join(f"{y} IS DISTINCT FROM {x}" for x, y in values)
     inside = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS n FROM pairs"  # noqa: S608 - no outside text
+    if unit is not None:  # the rank of the last unit is how many there are: Spark counts no distinct ones in a window
+        ranked = f"SELECT *, dense_rank() OVER (PARTITION BY {by} ORDER BY {unit}) AS place FROM pairs"  # noqa: S608
+        inside = f"SELECT *, max(place) OVER (PARTITION BY {by}) AS n FROM ({ranked}) AS r"  # noqa: S608
     whole = "".join(f" AND {x} IS NOT NULL" for x, _ in values) if fills else ""
     safe = f"n >= {k}{whole}"
     sums = [f"NOT ({safe})", changed, f"({safe}) AND ({changed})"]

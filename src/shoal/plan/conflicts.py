@@ -259,7 +259,6 @@ _NOT_ONLY = {
     "edits": "do not go with --only: a repair could change records that are not at risk.",
     "restore_variance": "would change the records that --only at_risk leaves as they are.",
     "preserve": "does not go with --only: a few records at risk may take on the values of others.",
-    "unit": "does not go with --only, which counts records. Leave out one of them.",
     **dict.fromkeys(("p_percent", "dominance"), "would need to change groups that --only at_risk leaves as they are."),
     "keep_totals": "would change the records that --only at_risk leaves as they are.",
     "bound": "does not go with --only: records that are not at risk are in no group that is searched for.",

@@ -494,8 +494,8 @@ class Plan(BaseModel):
     only: Literal["at_risk"] | None = option(
         None,
         "protection",
-        "`at_risk`: mask only records whose combination of quasi-identifiers fewer than k records share, and release "
-        "the others unchanged",
+        "`at_risk`: mask only records whose combination of quasi-identifiers fewer than k records share, or units with "
+        "`unit`, and release the others unchanged",
         public=True,
         title="Mask only",
     )
