@@ -50,6 +50,18 @@ USUAL = {
         ({"weights": "name"}, {}),  # dropped since
         ({"l": 2}, {"l": 2}),
         ({"t": 0.3}, {"t": 0.3}),
+        ({"p_percent": 10.0}, {"p_percent": 10.0}),
+        ({"dominance": " 1, 60"}, {"dominance": "1, 60"}),
+        ({"dominance": " "}, {}),
+        ({"keep_totals": ["region"]}, {"keep_totals": ["region"]}),
+        ({"keep_totals": ["age", "name"]}, {}),  # masked and dropped since
+        ({"household": "name"}, {"household": "name", "identifiers": []}),
+        (
+            {"household": "name", "household_as": "pseudonym"},
+            {"household": "name", "household_as": "pseudonym", "identifiers": []},
+        ),
+        ({"household_as": "pseudonym", "unit_as": "pseudonym"}, {}),  # of none
+        ({"only": "at_risk"}, {"only": "at_risk"}),
         ({"edits": "age >= 0\n\n  age is integer "}, {"edits": ["age >= 0", "age is integer"]}),
         ({"edits": "age >= 0", "edits_original": "keep"}, {"edits": ["age >= 0"], "edits_original": "keep"}),
         ({"edits_original": "keep"}, {}),
@@ -63,8 +75,32 @@ USUAL = {
 )
 def test_every_choice_is_an_option_of_the_plan(choices, chosen, options):
     found = replace(choices, **chosen).options()
-    assert found == {**USUAL, **options}
+    assert found == {name: value for name, value in {**USUAL, **options}.items() if value != []}
     Plan(**found)
+
+
+@pytest.mark.parametrize("unit_as", ["drop", "pseudonym"])
+def test_units_are_dropped_or_get_random_numbers(choices, unit_as):
+    choices.roles["name"] = "unit"
+    choices.unit_as = unit_as
+    plan = Plan(**choices.options())
+    assert (plan.unit, plan.unit_as or "drop") == ("name", unit_as)
+    assert not plan.identifiers
+
+
+def test_a_second_unit_is_a_mistake_in_words(choices):
+    choices.roles |= {"name": "unit", "region": "unit"}
+    with pytest.raises(PlanError) as refused:
+        choices.options()
+    assert sentences(refused.value) == [
+        "Unit: is chosen for 'name', 'region', and k counts one. Drop the others in step 2."
+    ]
+
+
+def test_a_rule_of_dominance_that_is_none_is_named_as_on_the_page(choices):
+    with pytest.raises(PlanError) as refused:
+        Plan(**replace(choices, dominance="60").options())
+    assert [each.split(":")[0] for each in sentences(refused.value)] == ["Dominance"]
 
 
 def test_levels_with_commas_stand_in_quotes(choices):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.backends.memory import MemoryRecords
-from shoal.pipeline.roles import profiles_of, propose_for
+from shoal.pipeline.roles import profiles_of, propose_for, proposed_plan
 from shoal.tables import open_table
 
 RECORDS = 200
@@ -154,3 +154,17 @@ def test_a_household_number_without_a_name_is_found_by_what_is_constant_within()
 def test_reasons_say_how_many_values_are_different():
     found = proposals(code=[f"k{i}" for i in range(RECORDS)])
     assert found["code"].reason == 'name contains "code", 200 different values in 200 records'
+
+
+def test_persons_of_a_panel_are_units_and_their_households_are_dropped():
+    homes = [i // 6 for i in range(RECORDS)]
+    persons = [i // 2 for i in range(RECORDS)]
+    found = proposals(
+        household_id=[f"h{home}" for home in homes],
+        person_id=[f"p{person}" for person in persons],
+        rent=[300 + 37 * home % 900 for home in homes],
+        age=[20 + 7 * person % 60 for person in persons],
+        income=some(lambda c: c.randrange(5000)),
+    )
+    assert (found["person_id"].role, found["household_id"].role) == ("unit", "identifier")
+    assert proposed_plan(list(found.values())).unit == "person_id"

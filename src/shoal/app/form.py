@@ -7,12 +7,13 @@ from typing import Any, get_args
 
 from shoal.errors import PlanError, in_a_line
 from shoal.plan import AttributeType, Plan
+from shoal.text import listed
 
 ROLES = {
     "quasi": "masked (quasi-identifier)",
     "confidential": "confidential",
     "identifier": "dropped (identifier)",
-    "unit": "dropped (unit: k counts these)",
+    "unit": "unit (k counts these)",
     "publish": "released unchanged",
 }
 _ON_PAGE = {"weights": "publish", "strata": "publish", "household": "identifier"}  # what is chosen in the next step
@@ -65,6 +66,10 @@ class Choices:
         Words in a CSV file that mean a missing value.
     levels
         Of ordinal attributes, in order, with commas between them; a level that has one itself stands in quotes.
+    unit_as, household_as
+        What becomes of the numbers of units and households: dropped, or replaced by random ones.
+    dominance
+        n and k of the (n, k)-rule, with a comma between them.
     missing_codes
         Of attributes, with commas between them: values that stand for a missing value.
     edits, edits_file
@@ -89,10 +94,15 @@ class Choices:
     strata: list[str] = field(default_factory=list)
     small_strata: str = "error"
     weights: str = ""
+    unit_as: str = "drop"
     household: str = ""
+    household_as: str = "drop"
     only: str = ""
     l: int | None = None  # noqa: E741 - the literature's own name
     t: float | None = None
+    p_percent: float | None = None
+    dominance: str = ""
+    keep_totals: list[str] = field(default_factory=list)
     edits: str = ""
     edits_file: Path | None = None
     edits_original: str = "fail"
@@ -139,12 +149,18 @@ class Choices:
         return _levels(typed) if typed.strip() else list(self.known_levels.get(name, []))
 
     def options(self) -> dict[str, Any]:
-        """Return the options of the plan: what is usual is left out, and what does not apply to the rest."""
+        """Return the options of the plan: what is usual is left out, and what does not apply to the rest.
+
+        Raises
+        ------
+        PlanError
+            Several attributes are chosen as the unit.
+        """
         masked = self.having("quasi")
         diverse = self.l is not None or self.t is not None
         used = [*masked, *(self.having("confidential") if diverse else [])]
         strata = [name for name in self.strata if name in self.kept]
-        dropped = self.having("identifier")
+        dropped, unit = self.having("identifier"), self._unit()
         household = self.household if self.household in dropped else None
         rules = [line.strip() for line in self.edits.splitlines() if line.strip()]
         edits = (rules or None) if self.edits_file is None else str(self.edits_file)
@@ -152,9 +168,11 @@ class Choices:
             "k": self.k,
             "quasi": masked,
             "confidential": self.having("confidential"),
-            "identifiers": [*(name for name in dropped if name != household), *self.having("unit")[1:]],
-            "unit": next(iter(self.having("unit")), None),
+            "identifiers": [name for name in dropped if name != household],
+            "unit": unit,
+            "unit_as": None if unit is None or self.unit_as == "drop" else self.unit_as,
             "household": household,
+            "household_as": "drop" if household is None else self.household_as,
             "only": self.only or None,
             "publish": [name for name in self.having("publish") if name not in (*strata, self.weights)],
             "csv": {"missing": self.missing_words} if self.missing_words else None,
@@ -175,12 +193,22 @@ class Choices:
             "weights": self.weights if self.weights in self.kept else None,
             "l": self.l,
             "t": self.t,
+            "p_percent": self.p_percent,
+            "dominance": self.dominance.strip() or None,
+            "keep_totals": [name for name in self.keep_totals if name in self.kept] or None,
             "edits": edits,
             "edits_original": self.edits_original if edits else "fail",
             "round": None if self.round else False,
         }
         usual = {name: each.default for name, each in Plan.model_fields.items()}
         return {name: value for name, value in given.items() if value != usual[name]}
+
+    def _unit(self) -> str | None:
+        """Return the attribute whose values k counts."""
+        units = self.having("unit")
+        if len(units) > 1:
+            raise PlanError([("unit", f"is chosen for {listed(units)}, and k counts one. Drop the others in step 2.")])
+        return next(iter(units), None)
 
     def _changed(self, name: str, used: list[str]) -> bool:
         return name in used and self.types[name] != self.inferred[name]

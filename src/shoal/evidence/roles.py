@@ -29,8 +29,8 @@ class Roles(Sequence[Proposal]):
     Attributes
     ----------
     proposals : list of Proposal
-        Each with ``column``, ``role`` (identifier, quasi, confidential, weights, strata, household or publish),
-        ``type``, ``levels``, ``missing_codes``, ``reason`` and ``warning``.
+        Each with ``column``, ``role`` (identifier, unit, quasi, confidential, weights, strata, household or
+        publish), ``type``, ``levels``, ``missing_codes``, ``reason`` and ``warning``.
     records : int
         How many the table has.
     input : str, optional

@@ -96,8 +96,13 @@ def propose_for(records: Records, profiles: Sequence[ColumnProfile]) -> list[Pro
 def _with_household(
     proposals: list[Proposal], profiles: Sequence[ColumnProfile], shared: Mapping[str, list[str]]
 ) -> list[Proposal]:
-    """Propose household numbers as such, where members share a column to mask, the weight and the strata."""
+    """Propose household numbers as such, where members share a column to mask, the weight and the strata.
+
+    Not beside a unit, such as a person in a panel: k counts one of them, and the household is dropped.
+    """
     having = {role: {each.column for each in proposals if each.role == role} for role in get_args(Role)}
+    if having["unit"]:
+        return proposals
     for profile in profiles:
         same = {*shared.get(profile.name, [])}
         once = same & having["quasi"]

@@ -236,6 +236,7 @@ class Plan(BaseModel):
         "with `unit`: leave the attribute out (`drop`, if left out), or give every unit a new random number "
         "(`pseudonym`)",
         public=True,
+        title="Unit numbers",
     )
     publish: NamesOrRest = option(
         [],
@@ -446,6 +447,7 @@ class Plan(BaseModel):
         "roles",
         "with `household`: `drop` the household numbers, or replace each by a random number (`pseudonym`)",
         public=True,
+        title="Household numbers",
     )
     l: NumberOfValues | None = option(  # noqa: E741 - the literature's own name
         None, "protection", "l-diversity: minimum number of different sensitive values in a group", "-l", public=True
@@ -476,6 +478,7 @@ class Plan(BaseModel):
         "p % rule: in every group, the largest contributor to a total must not be known to within so many percent",
         metavar="P",
         public=True,
+        title="p % rule",
     )
     dominance: Dominance | None = option(
         None,
@@ -484,6 +487,7 @@ class Plan(BaseModel):
         metavar="N,K",
         example="1,60",
         public=True,
+        title="Dominance",
     )
     magnitudes: SomeNames | None = option(
         None,
@@ -510,6 +514,7 @@ class Plan(BaseModel):
         "protection",
         "keep the totals of every masked number in each value, and each combination, of these unmasked attributes",
         public=True,
+        title="Totals to keep",
     )
     epsilon: PositiveFloat | None = option(
         None,

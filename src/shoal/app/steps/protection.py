@@ -205,14 +205,21 @@ def _options(view: View) -> None:
     """Offer what few need."""
     choices, kept = view.work.choices, view.work.choices.kept
 
-    def select(label: str, field: str, options: Any, *, several: bool = False) -> None:
-        ui.select(
+    def select(label: str, field: str, options: Any, *, several: bool = False) -> ui.select:
+        chosen = ui.select(
             options,
             label=label,
             value=_offered(getattr(choices, field), options),
             multiple=several,
             on_change=lambda e: _set(view, field, e.value),
-        ).props("outlined dense options-dense" + (" use-chips" if several else "")).classes("col-12 col-sm-5")
+        ).props("outlined dense options-dense" + (" use-chips" if several else ""))
+        return chosen.classes("col-12 col-sm-5")
+
+    def number(label: str, field: str, least: float, most: float | None = None, step: float = 1) -> None:
+        ui.number(
+            label, value=getattr(choices, field), min=least, max=most, step=step,
+            on_change=lambda e: _set(view, field, e.value),
+        ).props("outlined dense clearable").classes("col-12 col-sm-5")  # fmt: skip
 
     with view.part("Method, missing values"), ui.element("div").classes("row q-gutter-sm"):
         select("Method", "method", METHODS)
@@ -228,17 +235,25 @@ def _options(view: View) -> None:
         select("Strata: never mixed in a group", "strata", kept, several=True)
         select("Strata below k", "small_strata", _SMALL)
         select("Survey weights", "weights", {"": "none"} | {name: name for name in kept})
-        dropped = choices.having("identifier")
-        select("Household numbers", "household", {"": "none"} | {name: name for name in dropped})
         select("Mask", "only", {"": "all records", "at_risk": "only records at risk"})
         ui.number(
             "l: different confidential values in a group", value=choices.l, min=2, step=1,
             on_change=lambda e: _set(view, "l", None if e.value is None else int(e.value)),
         ).props("outlined dense clearable").classes("col-12 col-sm-5")  # fmt: skip
-        ui.number(
-            "t: how far groups may be from the file", value=choices.t, min=0, max=1, step=0.05,
-            on_change=lambda e: _set(view, "t", e.value),
-        ).props("outlined dense clearable").classes("col-12 col-sm-5")  # fmt: skip
+        number("t: how far groups may be from the file", "t", 0, 1, 0.05)
+    with view.part("Units, households, totals"), ui.element("div").classes("row q-gutter-sm"):
+        if choices.having("unit"):
+            select("Unit numbers are", "unit_as", _NUMBERS)
+        dropped = choices.having("identifier")
+        select("Household numbers", "household", {"": "none"} | {name: name for name in dropped})
+        numbers = select("Household numbers are", "household_as", _NUMBERS)
+        numbers.bind_visibility_from(choices, "household", backward=bool)
+        number("p % rule: nobody's value is known to within so many %", "p_percent", 0, 100)
+        ui.input(
+            "Dominance: n largest, % of a total at most, such as 1, 60", value=choices.dominance,
+            on_change=lambda e: _set(view, "dominance", e.value),
+        ).props("outlined dense").classes("col-12 col-sm-5")  # fmt: skip
+        select("Totals to keep, in each value of", "keep_totals", kept, several=True)
     with view.part("Rules that the data must go on obeying"):
         _rules(view)
 
@@ -255,6 +270,7 @@ _BLOCKS = {
     "uncorrelated": "uncorrelated ones",
     "edits": "the attributes of each rule",
 }
+_NUMBERS = {"drop": "dropped", "pseudonym": "replaced by random numbers"}
 _SMALL = {"error": "refuse", "merge": "merge", "suppress": "leave out"}
 _BROKEN = {"fail": "refuse", "keep": "publish all the same", "exclude": "leave out"}
 
