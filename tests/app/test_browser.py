@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -297,3 +298,40 @@ def test_the_keyboard_is_enough(visitors, tmp_path):
     press("Protect", lambda: shown(page.get_by_role("heading", name="Before and after")))
     download = press("Masked file", lambda: page.expect_download(timeout=60_000))
     assert download.value.suggested_filename == "masked.parquet"
+
+
+@pytest.mark.parametrize("width", [1100, 400])
+def test_units_dominance_and_totals(visitors, tmp_path, width):
+    rng = np.random.default_rng(6)
+    firm = rng.integers(0, 40, 160)
+    columns = {"firm_id": [f"f{each}" for each in firm], "plant": [f"p{i // 2}" for i in range(160)]}
+    columns |= {"turnover": rng.integers(400, 600, 160), "sector": rng.choice(["N", "S"], 160)}
+    write_table(open_table(pa.table(columns)), tmp_path / "firms.csv", "csv")
+    page = visitors(width=width)
+    upload(page, tmp_path / "firms.csv")
+    page.get_by_role("heading", name="What are the attributes?").wait_for()
+    for name in ("firm_id", "plant"):
+        choose(page, f"Role of {name}", "unit (k counts these)")
+    choose(page, "Role of turnover", "masked (quasi-identifier)")
+    choose(page, "Role of sector", "released unchanged")
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_text("Unit: is chosen for 'firm_id', 'plant', and k counts one.").wait_for()
+    page.get_by_role("button", name="2 Attributes").click()
+    choose(page, "Role of plant", "dropped (identifier)")
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_text("Units, households, totals").click()
+    choose(page, "Unit numbers are", "replaced by random numbers")
+    page.get_by_label("p % rule").fill("5")
+    page.get_by_label("Dominance").fill("1, 60")
+    page.get_by_label("Totals to keep").click()
+    page.get_by_role("option", name="sector", exact=True).click()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_role("heading", name="Before and after").wait_for()
+    plan = downloaded(page, "Plan", tmp_path).read_text()
+    for line in ('unit = "firm_id"', 'unit_as = "pseudonym"', "p_percent = 5", "keep_totals = ["):
+        assert line in plan
+    masked = pd.read_csv(downloaded(page, "Masked file", tmp_path))
+    assert masked.groupby("turnover")["firm_id"].nunique().min() >= 5

@@ -248,9 +248,9 @@ def _options(view: View) -> None:
         select("Household numbers", "household", {"": "none"} | {name: name for name in dropped})
         numbers = select("Household numbers are", "household_as", _NUMBERS)
         numbers.bind_visibility_from(choices, "household", backward=bool)
-        number("p % rule: nobody's value is known to within so many %", "p_percent", 0, 100)
+        number("p % rule: %, such as 10", "p_percent", 0, 100)
         ui.input(
-            "Dominance: n largest, % of a total at most, such as 1, 60", value=choices.dominance,
+            "Dominance: n, %, such as 1, 60", value=choices.dominance,
             on_change=lambda e: _set(view, "dominance", e.value),
         ).props("outlined dense").classes("col-12 col-sm-5")  # fmt: skip
         select("Totals to keep, in each value of", "keep_totals", kept, several=True)
