@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from shoal.cli.display import sweep_table
+from shoal.cli.sweep_display import sweep_table
 
 
 def shown(width, losses=(1.5, 14.156, 38.048)):

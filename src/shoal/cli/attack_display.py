@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from shoal.cli.tables import without_lines
 from shoal.text import counted
 
 
@@ -13,7 +14,7 @@ def attack_table(risk: Mapping[str, Any]) -> Table:
     """Tabulate how often attacks succeed: on people in the file, without the file, on people who are not in it."""
     single, link, guess = risk["singling_out"], risk["linkability"], risk["inference"]
     control = single["control"] is not None
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    table = without_lines(2)
     table.add_column("Attacks, % that succeed", overflow="fold")
     for header in ["in the file", "guessing", *(["others", "risk"] if control else [])]:
         table.add_column(header, justify="right", no_wrap=True)

@@ -153,7 +153,8 @@ def assess_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal assess`."""
-    from shoal.cli.display import Bar, assessment
+    from shoal.cli.assess_display import assessment
+    from shoal.cli.display import Bar
     from shoal.cli.utility import utility
     from shoal.cli.verdict import leave_unless_passed, show_verdict
     from shoal.evidence.assess import assess

@@ -52,7 +52,8 @@ def sweep_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal sweep`."""
-    from shoal.cli.display import Bar, saved_files, sweep_table
+    from shoal.cli.display import Bar
+    from shoal.cli.sweep_display import saved_files, sweep_table
     from shoal.evidence.outputs import output_paths, refuse_outputs
     from shoal.evidence.sweep import Sweep, sweep
     from shoal.parallel import Progress, interruptible

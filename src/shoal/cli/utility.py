@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from shoal.cli.tables import without_lines
 from shoal.text import counted
 
 _POOR = 0.5  # overlap of intervals below which a coefficient stands out
@@ -25,7 +26,7 @@ def utility(result: dict[str, Any]) -> RenderableType:
 
 
 def _table(*headers: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    table = without_lines(2)
     for at, header in enumerate(headers):
         table.add_column(header, justify="right" if at else "left")
     return table

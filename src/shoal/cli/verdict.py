@@ -5,10 +5,10 @@ from typing import Any
 
 import typer
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from shoal.cli.output import complain, show
+from shoal.cli.tables import without_lines
 
 _STYLES = {"passed": "green", "failed": "bold red", "not measured": "yellow", "incomplete": "bold yellow"}
 
@@ -41,7 +41,7 @@ def leave_unless_passed(verdict: dict[str, Any] | None, target: Path | None = No
 def _drawn(verdict: dict[str, Any]) -> RenderableType:
     named = f" by policy '{verdict['policy']}'" if verdict["policy"] else ""
     head = Text.assemble("\nVerdict", f"{named}: ", (verdict["result"], _style(verdict["result"])), style="bold")
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 2, 0, 0))
+    table = without_lines(2)
     for header, justify in (
         ("Limit", "left"),
         ("what it is", "left"),
