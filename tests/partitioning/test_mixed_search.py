@@ -161,3 +161,10 @@ def test_the_order_of_the_records_decides_nothing():
     labels = best_mixed(space, 4, effort=Effort(60_000, None))
     back = best_mixed(space.rows(np.arange(200)[::-1].copy()), 4, effort=Effort(60_000, None))[::-1]
     assert naive.published_loss(space, 4, labels) == pytest.approx(naive.published_loss(space, 4, back), rel=1e-9)
+
+
+@pytest.mark.parametrize("weights", [[0.0], [-1.0], [np.nan], [np.inf], []], ids=str)
+def test_weights_are_positive_numbers_one_for_each_record(weights):
+    space = mixed_records(20, 1)._replace(weights=np.array([1.0] * 19 + weights))
+    with pytest.raises(ValueError, match="weight"):
+        group_losses(space, 4, np.arange(20) // 4)
