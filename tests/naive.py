@@ -522,6 +522,8 @@ def average_record(space: EncodedMatrix, alive: list[int]) -> list[float]:
 
 def published_loss(space: EncodedMatrix, k: int, labels: np.ndarray) -> float:
     """The squared distances of the records to what groups publish: nothing where fewer than k values are known."""
+    if len(space.weights):
+        return weighted_loss(space, k, labels)
     total = 0.0
     for g in set(labels.tolist()):
         group = np.flatnonzero(labels == g).tolist()
@@ -529,6 +531,44 @@ def published_loss(space: EncodedMatrix, k: int, labels: np.ndarray) -> float:
         average = average_record(space, group)
         published = [x if count >= k else math.nan for x, count in zip(average, known, strict=True)]
         total += math.fsum(mixed_distance(space, row, published) for row in space.values[group].tolist())
+    return total
+
+
+def weighted_loss(space: EncodedMatrix, k: int, labels: np.ndarray) -> float:
+    """The same of records that count by whole weights: as often as they say, but once where k is counted."""
+    total = 0.0
+    for g in set(labels.tolist()):
+        group = np.flatnonzero(labels == g).tolist()
+        copies = [i for i in group for _ in range(int(space.weights[i]))]
+        known = [sum(not math.isnan(x) for x in column) for column in space.values[group].T.tolist()]
+        average = average_record(space, copies)
+        published = [x if count >= k else math.nan for x, count in zip(average, known, strict=True)]
+        total += math.fsum(mixed_distance(space, row, published) for row in space.values[copies].tolist())
+    return total
+
+
+def reported_sse(columns: dict[str, list], labels: list[int], w: list[float]) -> float:
+    """The weighted SSE of groups that publish weighted means of numbers and weighted modes of text, nothing missing.
+
+    Both are balanced: two random records are sqrt(2) apart, in each attribute.
+    """
+    total, everyone = 0.0, range(len(w))
+    for values in columns.values():
+        nominal = isinstance(values[0], str)
+        if nominal:
+            shares = [sum(w[i] for i in everyone if values[i] == x) / sum(w) for x in set(values)]
+            unit = 2 / (1 - sum(share**2 for share in shares))
+        else:
+            mean = sum(w[i] * values[i] for i in everyone) / sum(w)
+            unit = sum(w) / sum(w[i] * (values[i] - mean) ** 2 for i in everyone)
+        for g in set(labels):
+            group = [i for i in everyone if labels[i] == g]
+            if nominal:
+                heaviest = max(sum(w[i] for i in group if values[i] == x) for x in set(values))
+                total += unit * (sum(w[i] for i in group) - heaviest)
+            else:
+                mean = sum(w[i] * values[i] for i in group) / sum(w[i] for i in group)
+                total += unit * sum(w[i] * (values[i] - mean) ** 2 for i in group)
     return total
 
 

@@ -144,6 +144,7 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "best by steps": ({}, {"quasi": NUMBERS, "method": "best", "budget": 3000, "seed": 5}),
     "refined by steps": ({}, {"quasi": NUMBERS, "refine": True, "budget": 3000}),
     "best of mixed types": ({"gaps": 0.05}, {**MIXED, "missing": "group", "method": "best", "budget": 3000}),
+    "best by weights": ({}, {**MIXED, "method": "best", "budget": 3000, "weights": "weight", "scale": BLOCKS}),
     "best within l and t": (
         {},
         {**MIXED, "method": "best", "budget": 2000, "confidential": ["ill"], "l": 3, "t": 0.4, "scale": BLOCKS},

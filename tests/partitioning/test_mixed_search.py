@@ -32,7 +32,17 @@ def close(one: float, two: float, space: EncodedMatrix) -> bool:
     return one == pytest.approx(two, rel=1e-9, abs=1e-9 * (1 + largest))
 
 
-@given(spaces(), st.integers(2, 5), st.integers(0, 2**32))
+@st.composite
+def counted_spaces(draw: st.DrawFn) -> EncodedMatrix:
+    """Spaces whose records count alike, or by weights."""
+    space = draw(spaces())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    most = draw(st.sampled_from([0, 1, 3, 40]))
+    weights = rng.integers(1, most + 1, len(space.values) if most else 0)
+    return space._replace(weights=weights.astype(np.float64))
+
+
+@given(counted_spaces(), st.integers(2, 5), st.integers(0, 2**32))
 def test_the_kernel_says_the_loss_that_the_naive_version_counts(space, k, seed):
     n = len(space.values)
     assume(n >= 2 * k)
@@ -40,7 +50,7 @@ def test_the_kernel_says_the_loss_that_the_naive_version_counts(space, k, seed):
     assert close(group_losses(space, k, labels).sum(), naive.published_loss(space, k, labels), space)
 
 
-@given(spaces(), st.integers(2, 5), st.integers(1, 2**32), st.sampled_from([0.0, 0.3, 3.0]))
+@given(counted_spaces(), st.integers(2, 5), st.integers(1, 2**32), st.sampled_from([0.0, 0.3, 3.0]))
 def test_every_change_changes_the_loss_by_what_it_says(space, k, seed, temperature):
     assume(len(space.values) >= 2 * k)
     labels = contiguous(mdav_mixed(space, k))
@@ -57,7 +67,17 @@ def test_every_change_changes_the_loss_by_what_it_says(space, k, seed, temperatu
     assert sizes.max() <= 2 * k - 1
 
 
-@given(spaces(), st.integers(2, 4), st.integers(0, 9))
+@given(counted_spaces(), st.integers(2, 4), st.sampled_from([2.0**-40, 0.5, 1024.0]))
+def test_a_weight_counts_by_its_share_of_all_weights(space, k, factor):
+    assume(len(space.values) >= 2 * k)
+    start = mdav_mixed(space, k)
+    found, scaled = (
+        refine_mixed(each, k, start, steps=2_100) for each in (space, space._replace(weights=space.weights * factor))
+    )
+    assert np.array_equal(found, scaled)
+
+
+@given(counted_spaces(), st.integers(2, 4), st.integers(0, 9))
 def test_more_steps_are_never_worse(space, k, seed):
     assume(len(space.values) >= 2 * k)
     start = mdav_mixed(space, k)
@@ -141,3 +161,10 @@ def test_the_order_of_the_records_decides_nothing():
     labels = best_mixed(space, 4, effort=Effort(60_000, None))
     back = best_mixed(space.rows(np.arange(200)[::-1].copy()), 4, effort=Effort(60_000, None))[::-1]
     assert naive.published_loss(space, 4, labels) == pytest.approx(naive.published_loss(space, 4, back), rel=1e-9)
+
+
+@pytest.mark.parametrize("weights", [[0.0], [-1.0], [np.nan], [np.inf], []], ids=str)
+def test_weights_are_positive_numbers_one_for_each_record(weights):
+    space = mixed_records(20, 1)._replace(weights=np.array([1.0] * 19 + weights))
+    with pytest.raises(ValueError, match="weight"):
+        group_losses(space, 4, np.arange(20) // 4)

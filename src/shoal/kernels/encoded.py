@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix
 
+# Records that count alike.
+NO_WEIGHTS: Final = np.empty(0)
+
 # How the average record is computed in a column; all but the last are numbers, of which differences are squared.
 MEAN: Final = 0  # continuous attributes and dates
 MEDIAN: Final = 1  # ordinal attributes: the lower median
@@ -35,6 +38,9 @@ class EncodedMatrix(NamedTuple):
     apart: NDArray[np.float64]  # (d,): the squared distance of two categories, and of a missing value from any other
     steps: NDArray[np.float64]  # (d,): for ordinal attributes the distance of neighbouring levels; 1 for others
     levels: NDArray[np.int64]  # (d,): the number of levels or categories; 0 for continuous attributes and dates
+    # (n,): by how much each record counts in the loss that a search lowers; positive, or empty if they count alike.
+    # Distances, and the averages of MDAV, do not depend on it.
+    weights: NDArray[np.float64] = NO_WEIGHTS
 
     @property
     def plain(self) -> bool:
@@ -43,7 +49,8 @@ class EncodedMatrix(NamedTuple):
 
     def rows(self, which: NDArray[np.int64]) -> "EncodedMatrix":
         """Return the space of some of the records."""
-        return self._replace(values=np.ascontiguousarray(self.values[which]))
+        weights = self.weights[which] if len(self.weights) else self.weights
+        return self._replace(values=np.ascontiguousarray(self.values[which]), weights=weights)
 
     def columns(self, which: list[int]) -> "EncodedMatrix":
         """Return the space of some of the attributes."""
@@ -53,4 +60,5 @@ class EncodedMatrix(NamedTuple):
             self.apart[which],
             self.steps[which],
             self.levels[which],
+            self.weights,
         )

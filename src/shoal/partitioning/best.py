@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from time import monotonic
 
@@ -12,7 +13,7 @@ from shoal.kernels.kd_groups import kd_groups
 from shoal.kernels.mixed_anneal import group_losses
 from shoal.kernels.stop import until
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.diversity import Limits, diverse, merge_until, t_first
+from shoal.partitioning.diversity import NO_LIMITS, Limits, diverse, merge_until, t_first
 from shoal.partitioning.mdav import mdav, mdav_mixed, space_within_range, within_range
 from shoal.partitioning.methods import by_first_record, contiguous, group_errors, ignore, order_of_rows
 from shoal.partitioning.mixed_refinement import embedded, refine_mixed
@@ -180,7 +181,7 @@ def best_mixed(
     start = _within(end, n, lambda flag: mdav_mixed(space, k, flag), instead, watch, hurried)
     if watch[1] != 0:
         return np.full(n, -1)
-    return _refine_mixed(space, k, start, Limits([], None, None), _left(effort, end), seed, watch)
+    return _refine_mixed(space, k, start, NO_LIMITS, _left(effort, end), seed, watch)
 
 
 def best_within_limits(
@@ -195,6 +196,8 @@ def best_within_limits(
     watch: Integers,
 ) -> Integers:
     """Partition records so that groups are l-diverse and t-close, and have enough units, as well as a budget allows.
+
+    So are records that have weights, by which they count in the loss, with limits or without.
 
     The groups given, and those of a search without limits, are repaired (`shoal.partitioning.diversity.diverse`). If t
     is asked, groups are also formed across attributes without an order, as `t_first` does across those with one. The
@@ -214,17 +217,29 @@ def best_within_limits(
     """
     n = len(start)
     end = None if effort.seconds is None else monotonic() + effort.seconds
-    found = [diverse(space, k, start, *limits), *_across(space, k, limits)]
+    repaired = partial(_repaired, space, k, limits)
+    found = [repaired(start), *_across(space, k, limits)]
     if watch[1] == 0:
-        groups = search(Effort(BEFORE * max(FEWEST, n), None) if end is None else effort.of(REPAIRED))
+        groups = search(_before(effort, n, limits))
         if not (groups < 0).any():
-            found.append(diverse(space, k, groups, *limits))
+            found.append(repaired(groups))
     within = space_within_range(space)
     best = min(found, key=lambda labels: float(group_losses(within, k, contiguous(labels)).sum()))
     if watch[1] != 0:
         return best
     rest = effort if end is None else Effort(None, max(end - monotonic(), 1e-3))
     return _refine_mixed(space, k, best, limits, rest, seed, watch)
+
+
+def _before(effort: Effort, records: int, limits: Limits) -> Effort:
+    """Return the effort of the search without limits and weights: no steps that depend on the budget."""
+    if effort.seconds is not None:
+        return effort.of(REPAIRED)
+    return effort if effort == Effort() and not limits.any else Effort(BEFORE * max(FEWEST, records), None)
+
+
+def _repaired(space: EncodedMatrix, k: int, limits: Limits, labels: Integers) -> Integers:
+    return diverse(space, k, labels, *limits) if limits.any else labels
 
 
 def _across(space: EncodedMatrix, k: int, limits: Limits) -> list[Integers]:
@@ -249,7 +264,8 @@ def _refine_mixed(
 ) -> Integers:
     """Refine in the order of the values, so that the order in which records come does not matter."""
     units = [] if limits.units is None else [limits.units.codes]
-    order = np.lexsort((*units, *(each.codes for each in limits.secrets), *space.values.T[::-1]))
+    weights = [space.weights] if len(space.weights) else []
+    order = np.lexsort((*weights, *units, *(each.codes for each in limits.secrets), *space.values.T[::-1]))
     usual = MIXED_STEPS * max(FEWEST, min(len(labels), MIXED_RECORDS)) * min(1.0, USUAL_K / k) ** 2
     found = np.empty(len(labels), np.int64)
     found[order] = refine_mixed(

@@ -68,6 +68,9 @@ class Limits(NamedTuple):
         return self.l is not None or self.t is not None or self.units is not None
 
 
+NO_LIMITS = Limits([], None, None)
+
+
 def satisfied(
     labels: Labels,
     secrets: Sequence[Secret],

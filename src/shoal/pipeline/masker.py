@@ -403,7 +403,7 @@ class BlockMasker:
         if self.plan.method == "ms" or self.beside:
             return []
         plan = self.plan if self.hybrid is None else self.plan.decided(method=self.plan.grouping)
-        space, units = self.space(rows), self.units(rows)
+        space, units, weights = self.space(rows), self.units(rows), self.weights(rows)
         limits = Limits(
             self._secrets(rows),
             l_diversity_of(self.plan),
@@ -418,6 +418,7 @@ class BlockMasker:
                 space.columns(block).rows(home),
                 plan,
                 limits.rows(home),
+                weights=None if weights is None else weights[home],
                 share=len(home) / total,
                 clock=self.clock,
                 known=self.known,

@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 
 from shoal.aggregation import aggregate
 from shoal.errors import DataError
-from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
+from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, NO_WEIGHTS, EncodedMatrix
 from shoal.kernels.l_diversity import FORMS, LDiversity
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Watch
 from shoal.partitioning.clock import Clock
-from shoal.partitioning.diversity import Limits, Units, diverse
+from shoal.partitioning.diversity import NO_LIMITS, Limits, Units, diverse
 from shoal.partitioning.known import KnownPartitions
 from shoal.partitioning.methods import by_first_record, ignore, partitioner
 from shoal.plan import Effort, Plan
+from shoal.tables.attributes import Codes
 
 Labels = NDArray[np.int64]
 
@@ -43,6 +44,7 @@ def grouped(
     plan: Plan,
     limits: Limits,
     *,
+    weights: Codes | None = None,
     share: float = 1.0,
     clock: Clock | None = None,
     known: KnownPartitions | None = None,
@@ -50,8 +52,11 @@ def grouped(
 ) -> Labels:
     """Partition the records of one block in one stratum, with its share of the budget; `known` are earlier ones.
 
-    A budget in seconds is shared by the `clock`.
+    A budget in seconds is shared by the `clock`. With survey weights, records count by them in the loss that a search
+    lowers, as in the one that is reported.
     """
+    if weights is not None and _searches(plan):
+        space = _weighted(space, weights)
     filled = plan.missing == "impute" and bool(np.isnan(space.values).any())
     effort = plan.effort.of(share) if clock is None else Effort(None, clock.take(len(space.values)))
     hurried = ignore if clock is None else clock.hurry
@@ -64,6 +69,17 @@ def grouped(
         watch = np.zeros(3, np.int64)  # the search was ended early; its groups are made diverse all the same
     labels = diverse(space, plan.k, labels, *limits, watch=watch)
     return _with_complete_records(space, labels) if filled else labels
+
+
+def _weighted(space: EncodedMatrix, weights: Codes) -> EncodedMatrix:
+    """Let records count by their weights; not if all weights are the same, so that nothing changes.
+
+    They are divided by a power of two, as in `shoal.aggregation`: no sum overflows, and their digits stay.
+    """
+    if (weights == weights[0]).all():
+        return space
+    counts = np.ldexp(weights, 1 - np.frexp(weights.max())[1])
+    return space._replace(weights=np.maximum(counts, np.finfo(float).tiny))
 
 
 def _searches(plan: Plan) -> bool:
@@ -84,6 +100,8 @@ def _partitioned(
 
     MDAV gives groups enough units; those of other methods are merged until they have them.
     """
+    if len(space.weights):
+        return _within_limits(space, plan, NO_LIMITS, effort, known, watch, hurried)
     if units is not None and plan.method == "mdav" and not _searches(plan):
         from shoal.partitioning.units import mdav_units
 
@@ -119,18 +137,18 @@ def _within_limits(
     watch: Watch,
     hurried: Callable[[], None],
 ) -> Labels:
-    """Search for groups within limits, from those of the plan's method without a search."""
+    """Search for groups within limits, or by weights, from those of the plan's method without a search."""
     from shoal.partitioning.best import best_within_limits
 
     method = "mdav" if plan.method == "best" else plan.method
-    begun = monotonic()
+    begun, alike = monotonic(), space._replace(weights=NO_WEIGHTS)
     alone = plan.model_copy(update={"method": method, "refine": False})
-    start = _partitioned(space, alone, effort, known, watch, hurried, limits.units)
+    start = _partitioned(alike, alone, effort, known, watch, hurried, limits.units)
     if (start < 0).any():
         return start
 
     def search(own: Effort) -> Labels:
-        return _partitioned(space, plan, own, None, watch, hurried)
+        return _partitioned(alike, plan, own, None, watch, hurried)
 
     if effort.seconds is not None:
         effort = Effort(None, max(effort.seconds - (monotonic() - begun), 1e-3))

@@ -154,7 +154,7 @@ struct type_caster<shoal::Journal> : tuple_caster<shoal::Journal, shoal::Span<sh
 
 template <>
 struct type_caster<shoal::EncodedMatrix> : tuple_caster<shoal::EncodedMatrix, shoal::Table, shoal::Integers,
-                                                        shoal::Floats, shoal::Floats, shoal::Integers> {};
+                                                        shoal::Floats, shoal::Floats, shoal::Integers, shoal::Floats> {};
 
 template <>
 struct type_caster<shoal::Attributes>

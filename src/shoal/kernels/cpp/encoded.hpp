@@ -17,6 +17,7 @@ struct EncodedMatrix {
     Floats apart;
     Floats steps;
     Integers levels;
+    Floats weights; // of the records; none if they count alike
 
     // The place of a level, or the number of a category; attributes without weight have their levels at 0.
     //
@@ -35,6 +36,9 @@ struct EncodedMatrix {
         require_indices(levels, 0, Index{1} << 31, "the number of levels must not be negative");
         for (double weight : apart)
             require(weight >= 0.0 && weight < INFINITE, "distances must not be negative or infinite");
+        require(weights.size == 0 || weights.size == values.rows, "there must be a weight for each record");
+        for (double weight : weights)
+            require(weight > 0.0 && weight < INFINITE, "weights must be positive");
     }
 };
 

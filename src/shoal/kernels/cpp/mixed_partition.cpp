@@ -67,8 +67,9 @@ Index groups_of(Integers labels, Index k) {
 
 MixedPartition::MixedPartition(const EncodedMatrix &space, Index k, Index most, Demand &demand, Span<Index> labels)
     : label(labels), place(labels.size), size(groups_of(labels, k), 0), free(size.size() + 1, 0), space(space), least(k),
-      largest(most), demand(demand), columns(count_whole(space)), numbers(labels.size * columns, 0.0),
-      centroids(size.size() * columns, 0.0), code(0), frequency(most_levels(space), 0), hull(most_levels(space)) {
+      largest(most), weighted(space.weights.size > 0), weight(labels.size, 1.0), mass(size.size(), 0.0), demand(demand), columns(count_whole(space)), numbers(labels.size * columns, 0.0),
+      centroids(size.size() * columns, 0.0), code(0), frequency(most_levels(space), 0), hull(most_levels(space)),
+      masses(frequency.size(), 0.0), raised(frequency.size()) {
     Index n = labels.size, room = size.size(), attributes = demand.attributes(), at = 0;
     for (Index j = 0; j < space.values.columns; j++) {
         if (space.kinds[j] != MEAN)
@@ -82,6 +83,7 @@ MixedPartition::MixedPartition(const EncodedMatrix &space, Index k, Index most, 
             at++;
         }
     }
+    std::copy(space.weights.begin(), space.weights.end(), weight.begin());
     Index v = static_cast<Index>(listed.size());
     code = Buffer<int>(n * v);
     for (Index i = 0; i < n; i++)
@@ -91,7 +93,7 @@ MixedPartition::MixedPartition(const EncodedMatrix &space, Index k, Index most, 
         }
     members.resize(room);
     codes.resize(room);
-    known.assign(room * gaps.size(), Known{0, 0.0, 0.0, 0.0});
+    known.assign(room * gaps.size(), Known{0, 0.0, 0.0, 0.0, 0.0});
     level.assign(room * v, Levels{0, 0, 0, 0, 0, 0.0});
     ranks.resize(room * attributes);
     for (Index i = 0; i < n; i++)
@@ -124,16 +126,17 @@ void MixedPartition::recentre() {
         if (size[g] == 0)
             continue;
         std::fill_n(centroid(g), columns, 0.0);
-        std::fill_n(known.begin() + g * u, u, Known{0, 0.0, 0.0, 0.0});
+        std::fill_n(known.begin() + g * u, u, Known{0, 0.0, 0.0, 0.0, 0.0});
+        weigh(g);
         for (Index p = 0; p < size[g]; p++) {
             Index i = members[g][p];
             for (Index c = 0; c < columns; c++)
-                centroid(g)[c] += row(i)[c];
+                centroid(g)[c] += weight[i] * row(i)[c];
             for (Index j = 0; j < u; j++)
                 known[g * u + j] = known_after(j, g, -1, i);
         }
         for (Index c = 0; c < columns; c++)
-            centroid(g)[c] /= static_cast<double>(size[g]);
+            centroid(g)[c] /= mass[g];
         settle(g);
     }
 }
@@ -157,20 +160,20 @@ int *MixedPartition::levels_of(Index g, Index j) const {
 
 // Whether a group of so many records publishes a value of which so many are known. Groups below k, which are on their
 // way to more records or to none, are counted as if k were their size: a record alone loses nothing.
-bool MixedPartition::published(Index known, Index records) const {
-    return known >= std::min(least, records) && records - known <= known;
+bool MixedPartition::published(Index known, Index records, double known_mass, double missing_mass) const {
+    return known >= std::min(least, records) && missing_mass <= known_mass;
 }
 
-double MixedPartition::number_cost(Index j, Index known, Index records, double squares) const {
-    if (!published(known, records))
-        return space.apart[j] * static_cast<double>(known);
-    return squares + space.apart[j] * static_cast<double>(records - known);
+double MixedPartition::number_cost(Index j, const Known &now, Index records, double mass) const {
+    if (!published(now.count, records, now.mass, mass - now.mass))
+        return space.apart[j] * now.mass;
+    return now.squares + space.apart[j] * (mass - now.mass);
 }
 
 // What group g loses in the listed attribute j once level x has left and y has come, -1 for none; then so many are known.
 double MixedPartition::level_cost(Index j, Index g, Index known, Index records, int x, int y) {
     Index at = listed[j];
-    if (!published(known, records))
+    if (!published(known, records, static_cast<double>(known), static_cast<double>(records - known)))
         return space.apart[at] * static_cast<double>(known);
     double missing = space.apart[at] * static_cast<double>(records - known);
     if (space.kinds[at] == MEDIAN)
@@ -243,19 +246,21 @@ MixedPartition::Known MixedPartition::known_after(Index j, Index g, Index out, I
     Index at = gaps[j];
     Known now = known[g * static_cast<Index>(gaps.size()) + j];
     if (out >= 0 && !std::isnan(space.values[out][at])) {
-        double e = space.values[out][at] - now.mean;
+        double e = space.values[out][at] - now.mean, w = weight[out], left = now.mass - w;
         now.count--;
-        double left = static_cast<double>(now.count);
-        now.squares = now.count == 0 ? 0.0 : std::max(now.squares - e * e * (left + 1.0) / left, 0.0);
-        now.mean = now.count == 0 ? 0.0 : now.mean - e / left;
+        bool none = now.count == 0 || !(left > 0.0); // of very different weights, the small ones are lost in rounding
+        now.squares = none ? 0.0 : std::max(now.squares - e * e * (left + w) * w / left, 0.0);
+        now.mean = none ? 0.0 : now.mean - e * w / left;
+        now.mass = none ? 0.0 : left;
     }
     if (in >= 0 && !std::isnan(space.values[in][at])) {
-        double e = space.values[in][at] - now.mean, left = static_cast<double>(now.count);
+        double e = space.values[in][at] - now.mean, w = weight[in], left = now.mass;
         now.count++;
-        now.squares += e * e * left / (left + 1.0);
-        now.mean += e / (left + 1.0);
+        now.mass = left + w;
+        now.squares += e * e * left * w / now.mass;
+        now.mean += e * w / now.mass;
     }
-    now.cost = number_cost(at, now.count, size[g] - (out >= 0) + (in >= 0), now.squares);
+    now.cost = number_cost(at, now, size[g] - (out >= 0) + (in >= 0), mass_after(g, out, in));
     return now;
 }
 
@@ -266,7 +271,9 @@ double MixedPartition::change_beside(Index g, Index out, Index in) {
     double total = 0.0;
     for (Index j = 0; j < u; j++)
         total += known_after(j, g, out, in).cost - known[g * u + j].cost;
-    for (Index j = 0; j < v; j++) {
+    for (Index j = 0; weighted && j < v; j++)
+        total += weighted_level_cost(j, g, out, in) - level[g * v + j].cost;
+    for (Index j = 0; !weighted && j < v; j++) {
         int x = out < 0 ? -1 : code[out * v + j], y = in < 0 ? -1 : code[in * v + j];
         if (x == y && out >= 0 && in >= 0)
             continue;
@@ -277,21 +284,24 @@ double MixedPartition::change_beside(Index g, Index out, Index in) {
 }
 
 double MixedPartition::joining(Index i, Index b) {
-    double m = static_cast<double>(size[b]);
-    return squared(row(i), centroid(b), columns) * m / (m + 1.0) + change_beside(b, -1, i);
+    double m = mass[b], w = weight[i];
+    return squared(row(i), centroid(b), columns) * m * w / (m + w) + change_beside(b, -1, i);
 }
 
 double MixedPartition::leaving(Index i) {
     Index a = label[i];
-    double m = static_cast<double>(size[a]);
-    return squared(row(i), centroid(a), columns) * m / (m - 1.0) - change_beside(a, i, -1);
+    double m = mass[a], w = weight[i], left = m - w;
+    double change = left > 0.0 ? squared(row(i), centroid(a), columns) * m * w / left : 0.0;
+    return change - change_beside(a, i, -1);
 }
 
 double MixedPartition::swapping(Index i, Index m) {
     Index a = label[i], b = label[m];
-    double w = 1.0 / static_cast<double>(size[a]) + 1.0 / static_cast<double>(size[b]);
-    return change_of_swap(row(i), row(m), centroid(a), centroid(b), w, columns) + change_beside(a, i, m) +
-           change_beside(b, m, i);
+    double beside = change_beside(a, i, m), other = change_beside(b, m, i);
+    if (weighted)
+        return swap_in(a, i, m) + swap_in(b, m, i) + beside + other;
+    double w = 1.0 / mass[a] + 1.0 / mass[b];
+    return change_of_swap(row(i), row(m), centroid(a), centroid(b), w, columns) + beside + other;
 }
 
 std::pair<double, Index> MixedPartition::best_swap(Index i, Index b) {
@@ -378,10 +388,14 @@ void MixedPartition::settle(Index g) {
     Index v = static_cast<Index>(listed.size()), u = static_cast<Index>(gaps.size());
     for (Index j = 0; j < u; j++) {
         Known &now = known[g * u + j];
-        now.cost = number_cost(gaps[j], now.count, size[g], now.squares);
+        now.cost = number_cost(gaps[j], now, size[g], mass[g]);
     }
     for (Index j = 0; j < v; j++) {
         Levels &now = level[g * v + j];
+        if (weighted) {
+            now.cost = weighted_level_cost(j, g, -1, -1);
+            continue;
+        }
         if (space.kinds[listed[j]] == MODE) {
             const int *levels = levels_of(g, j);
             now.top = now.tied = 0;
@@ -410,7 +424,9 @@ void MixedPartition::move(Index i, Index b) {
     take_in(b, i);
     size[b]++;
     label[i] = b;
-    double out = 1.0 / static_cast<double>(size[a] > 1 ? size[a] : 1), into = 1.0 / static_cast<double>(size[b]);
+    weigh(a);
+    weigh(b);
+    double out = weight[i] / (size[a] > 0 ? mass[a] : weight[i]), into = weight[i] / mass[b];
     move_centroids(row(i), centroid(a), centroid(b), out, into, columns);
     settle(a);
     settle(b);
@@ -429,8 +445,17 @@ void MixedPartition::swap(Index i, Index m) {
     label[m] = a;
     take_in(a, m);
     take_in(b, i);
-    double w_a = 1.0 / static_cast<double>(size[a]), w_b = 1.0 / static_cast<double>(size[b]);
-    swap_centroids(row(i), row(m), centroid(a), centroid(b), w_a, w_b, columns);
+    weigh(a);
+    weigh(b);
+    if (weighted)
+        for (Index c = 0; c < columns; c++) {
+            double x = row(i)[c], y = row(m)[c], w = weight[i], u = weight[m];
+            double from = centroid(a)[c], to = centroid(b)[c];
+            centroid(a)[c] = from + (u * (y - from) - w * (x - from)) / mass[a];
+            centroid(b)[c] = to + (w * (x - to) - u * (y - to)) / mass[b];
+        }
+    else
+        swap_centroids(row(i), row(m), centroid(a), centroid(b), 1.0 / mass[a], 1.0 / mass[b], columns);
     settle(a);
     settle(b);
 }
@@ -452,7 +477,7 @@ double MixedPartition::loss(Index g) {
     Index v = static_cast<Index>(listed.size()), u = static_cast<Index>(gaps.size());
     double total = 0.0;
     for (Index p = 0; p < size[g]; p++)
-        total += squared(row(members[g][p]), centroid(g), columns);
+        total += weight[members[g][p]] * squared(row(members[g][p]), centroid(g), columns);
     for (Index j = 0; j < u; j++)
         total += known[g * u + j].cost;
     for (Index j = 0; j < v; j++)

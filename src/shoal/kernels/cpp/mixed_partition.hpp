@@ -5,6 +5,8 @@
 // fewer than k are known, or more are missing than known. Numbers that no record misses have centroids, as in
 // partition.hpp. For the others a group keeps what is known: how many values, and their mean and squares, or their
 // levels in order. So a change costs O(k) an attribute, to weigh and to make.
+//
+// Where records have weights, they count by these in the loss and in what is published; k counts records.
 #pragma once
 
 #include <utility>
@@ -53,6 +55,7 @@ class MixedPartition {
     // What is known in a group of a number that some records miss.
     struct Known {
         Index count;
+        double mass;          // the sum of the weights
         double mean, squares; // the sum of the squared differences from the mean
         double cost;
     };
@@ -65,11 +68,15 @@ class MixedPartition {
         double cost;
     };
 
-    bool published(Index known, Index records) const;
-    double number_cost(Index j, Index known, Index records, double squares) const;
+    bool published(Index known, Index records, double known_mass, double missing_mass) const;
+    double number_cost(Index j, const Known &now, Index records, double mass) const;
     double level_cost(Index j, Index g, Index known, Index records, int x, int y);
     double middle_cost(Index j, Index g, Index known, int x, int y) const;
     double hull_cost(Index j, Index g, Index known, int x, int y);
+    double weighted_level_cost(Index j, Index g, Index out, Index in);
+    int weighted_median(Index j, Index g, int y, double known_mass);
+    double swap_in(Index g, Index out, Index in) const;
+    void weigh(Index g);
     Known known_after(Index j, Index g, Index out, Index in) const;
     double change_beside(Index g, Index out, Index in);
     void append(Index g, Index i);
@@ -78,11 +85,16 @@ class MixedPartition {
     void settle(Index g);
     int *levels_of(Index g, Index j) const;
     void make_room(Index g, Index records);
+    double mass_after(Index g, Index out, Index in) const {
+        return mass[g] - (out >= 0 ? weight[out] : 0.0) + (in >= 0 ? weight[in] : 0.0);
+    }
     double *centroid(Index g) const { return centroids.data() + g * columns; }
     const double *row(Index i) const { return numbers.data() + i * columns; }
 
     EncodedMatrix space;
     Index least, largest;
+    bool weighted;
+    Buffer<double> weight, mass; // of each record, of each group; ones and sizes without weights
     Demand &demand;
     Index columns;                   // numbers that no record misses, and zeros up to a multiple of STRIDE
     Buffer<double> numbers;          // (records, columns)
@@ -95,6 +107,7 @@ class MixedPartition {
     std::vector<std::vector<int>> codes;
     std::vector<std::vector<Index>> ranks; // (groups, confidential attributes): in order
     Buffer<Index> frequency, hull;         // scratch: as many as the most levels
+    Buffer<double> masses, raised;         // the same, by weights
 };
 
 } // namespace shoal::ISA
