@@ -35,8 +35,8 @@ def check(points: EncodedMatrix, rows: np.ndarray, size: np.ndarray, cost: float
     n = len(points.values)
     found = assign_to_groups(points, np.ones(n, np.int64), rows, size, 10**9)
     assert found is not None
-    assert np.bincount(found.group, found.count, len(size)).tolist() == size.tolist()
-    assert np.bincount(found.record, found.count, n).tolist() == [1] * n
+    assert np.bincount(found.group, found.amount, len(size)).tolist() == size.tolist()
+    assert np.bincount(found.record, found.amount, n).tolist() == [1] * n
     assert found.cost == pytest.approx(cost, rel=1e-9, abs=1e-12)
     assert found.gap <= 1e-9 * found.cost + 1e-12
 

@@ -15,7 +15,7 @@ class Assigned(NamedTuple):
 
     record: Integers
     group: Integers
-    count: Integers
+    amount: Integers
     cost: float  # the sum of squared distances
     gap: float  # no assignment has a cost below `cost` - `gap`
 

@@ -69,7 +69,7 @@ def assignment(
     if solved is None or solved.gap > TOLERANCE * solved.cost:
         return {**found, "gap": None}
     right = _right(people, groups, solved.record, solved.group)
-    hits = solved.count / people.size[solved.record] * right / groups.size[solved.group]
+    hits = solved.amount / people.size[solved.record] * right / groups.size[solved.group]
     gap = solved.gap / solved.cost if solved.cost > 0 else 0.0
     return {**found, "hits": 100 * float(hits.sum()) / n, "gap": gap}
 
