@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels import _native
+from shoal.kernels.assignment import assign_to_groups
 from shoal.kernels.cells import count_below
 from shoal.kernels.diversity import Attributes, Parts, groups_across, merge_groups, squared_error
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
@@ -87,6 +88,7 @@ def linked() -> list[object]:
         link_to_nearest(X, rows, of, first, size, ALL),
         link_by_types(MIXED, mixed, of, first, size, ALL),
         *nearest_by_types(MIXED, mixed),
+        assign_to_groups(MIXED, np.ones(N, np.int64), mixed, np.full(N // 2, 2), 10**8),
         count_patterns(X, columns, size, ALL, 0.2),
         link_by_weight(X, columns, of, size, ALL, 0.2, np.arange(32) / 10),
     ]

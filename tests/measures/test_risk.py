@@ -129,7 +129,7 @@ def test_the_book_is_complete_whatever_is_published(pair):
     X, Y = pair
     rng = np.random.default_rng(0)
     book = risk_book(of_numbers(X, Y))
-    linkages = ["DLD", "DLD_average", "DLD_masking", "DLD_neutral", "PLD"]
+    linkages = ["DLD", "DLD_average", "DLD_masking", "DLD_neutral", "assignment", "PLD"]
     assert list(book) == ["real_k", "real_k_by_subset", *linkages, "ID_rank", "ID_sd"]
     assert no_gap(book)
     classes, known = published_classes(Y).labels, np.zeros(len(X), bool)

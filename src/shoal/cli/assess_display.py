@@ -73,6 +73,7 @@ def _risk(risk: dict[str, Any], attributes: int) -> Table:
         ("DLD average", _share(linkage["linked"]), "the same, averaged over what an intruder may know", False),
         ("DLD, masking", _share(risk["DLD_masking"]["expected"]), "linked right by the distance that masked", False),
         ("DLD, neutral", _share(risk["DLD_neutral"]["expected"]), "linked right by ranks and equal categories", False),
+        ("assignment", _assigned(risk["assignment"]), _found_at_once(risk["assignment"]), False),
         ("PLD", _share(pld["linked"]), probabilistic, False),
         ("ID by rank", _share(risk["ID_rank"]["percent"]), "true values within 1-10 % of the ranks around", False),
         ("ID by sd", _share(risk["ID_sd"]["percent"]), "true values within 1-10 % of a standard deviation", False),
@@ -84,6 +85,14 @@ def _risk(risk: dict[str, Any], attributes: int) -> Table:
     if sampled := _sampled(risk):
         table.caption = Text(sampled, "dim", justify="left")
     return table
+
+
+def _assigned(found: dict[str, Any]) -> str:
+    return "not measured" if found["hits"] is None else _share(found["hits"])
+
+
+def _found_at_once(found: dict[str, Any]) -> str:
+    return f"found if all are assigned at once at the least distance; blind: {found['blind']:.2g} %"
 
 
 def _sampled(risk: dict[str, Any]) -> str:

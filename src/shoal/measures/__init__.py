@@ -4,6 +4,7 @@ In all modules, original and masked are (n, d) matrices of the same records in t
 classes are one integer a record, the same for records that are published alike.
 """
 
+from shoal.measures.assignment import assignment
 from shoal.measures.certainty_penalty import gcp
 from shoal.measures.distance_linkage import distance_linkage, distance_linkage_average, linkage
 from shoal.measures.diversity import closeness_to, l_diversity, t_closeness
@@ -22,6 +23,7 @@ from shoal.measures.variations import eigenvalue_loss, il1s, variations
 
 __all__ = [
     "MOST_RECORDS",
+    "assignment",
     "closeness_to",
     "disclosure_risk",
     "distance_linkage",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.measures.assignment import assignment
 from shoal.measures.distance_linkage import linkage, linkage_average
 from shoal.measures.diversity import l_diversity, t_closeness
 from shoal.measures.equivalence_classes import MOST_SUBSETS, published_classes, real_k, real_k_by_subset
@@ -99,8 +100,9 @@ def risk_book(spaces: LinkageSpaces, seed: int = 0) -> dict[str, Any]:
 
     Returns ``real_k`` (`real_k` for all attributes), ``real_k_by_subset``; ``DLD`` (`distance_linkage` for all
     attributes), ``DLD_average`` (`distance_linkage_average`), ``DLD_masking`` and ``DLD_neutral`` (`linkage` by the
-    distance that masked, and by ranks and indicators: see `LinkageSpaces`), ``PLD`` (`probabilistic_linkage`),
-    ``ID_rank`` and ``ID_sd`` (`interval_disclosure_rank`, `interval_disclosure_sd`).
+    distance that masked, and by ranks and indicators: see `LinkageSpaces`), ``assignment`` (`assignment`,
+    by the distance that masked), ``PLD`` (`probabilistic_linkage`), ``ID_rank`` and ``ID_sd``
+    (`interval_disclosure_rank`, `interval_disclosure_sd`).
 
     Notes
     -----
@@ -126,6 +128,7 @@ def risk_book(spaces: LinkageSpaces, seed: int = 0) -> dict[str, Any]:
         "DLD_average": linkage_average(*spaces.own, subsets, each, seed),
         "DLD_masking": linkage(*spaces.masking, records=at_once, seed=seed),
         "DLD_neutral": linkage(*spaces.neutral, records=at_once, seed=seed),
+        "assignment": assignment(*spaces.masking),
         "PLD": probabilistic_linkage_by_types(before, after, seed=seed),
         "ID_rank": interval_disclosure_rank(original, masked, spaces.nominal),
         "ID_sd": interval_disclosure_sd(original, masked, spaces.nominal),

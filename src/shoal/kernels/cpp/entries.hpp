@@ -1,5 +1,6 @@
 // The headers that list entry points; module.cpp includes them once for each instruction set, so they have no guards.
 #include "anneal.hpp"
+#include "assignment.hpp"
 #include "cells.hpp"
 #include "diversity.hpp"
 #include "equivalence_classes.hpp"

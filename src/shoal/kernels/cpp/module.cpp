@@ -75,6 +75,8 @@ NB_MODULE(_native, m) {
     KERNEL(random_bits);
     KERNEL(ruin);
 
+    KERNEL(assign_to_groups);
+
     KERNEL(count_below);
     KERNEL(leaves_of);
     KERNEL(number_leaves);
