@@ -172,7 +172,7 @@ def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path
     protect = ["protect", "data.csv", "-k", "4", "--method", "mdav", *roles, "-o", "masked.csv", "--policy"]
     (tmp_path / "strict.toml").write_text("k = 10\n")
     (tmp_path / "good.toml").write_text('name = "ours"\nk = 4\nloss = 60\n')
-    (tmp_path / "more.toml").write_text("k = 4\nassignment = 10\n")
+    (tmp_path / "more.toml").write_text("k = 4\ndominance = 0\n")
     code, out, error = run(*protect, "strict.toml", "--report", "report.html")
     assert code == 1
     assert "Verdict by policy 'strict.toml': failed" in out
