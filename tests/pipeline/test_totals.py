@@ -186,3 +186,55 @@ def test_options_that_do_not_go_together_are_refused(options, words):
     with pytest.raises(shoal.PlanError) as error:
         shoal.protect(businesses(), **{**PLAN, **options, **rules})
     assert words in str(error.value)
+
+
+def crossed(small: int = 121, n: int = 240) -> pd.DataFrame:
+    """Groups of three records in a row, one of which the border between sizes may cut."""
+    sales = np.round(np.random.default_rng(0).lognormal(6, 0.5, n))
+    size = np.where(np.arange(n) < small, "small", "large")
+    return pd.DataFrame({"staff": np.arange(n) // 3 * 10 + np.tile([0, 1, 2], n // 3), "sales": sales, "size": size})
+
+
+CROSSED = {
+    "k": 3,
+    "quasi": ["staff", "sales"],
+    "publish": ["size"],
+    "keep_totals": ["size"],
+    "p_percent": 10,
+    "magnitudes": ["sales"],
+    "attribute_weights": {"staff": 1000},
+    "method": "mdav",
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "file"])
+def test_a_total_less_the_groups_inside_its_domain_gives_no_record_away(engine, tmp_path):
+    crossed().to_parquet(tmp_path / "in.parquet")
+    out = {"output": tmp_path / "out.parquet"} if engine == "file" else {}
+    with pytest.raises(shoal.DataError) as error:
+        shoal.protect(tmp_path / "in.parquet", engine=engine, **out, **CROSSED)
+    words = "keep_totals: in 2 domains of 'size' fewer than k = 3 records are in groups that cross their border"
+    assert words in str(error.value)
+    assert "--strata size" in str(error.value)
+    assert "small" not in str(error.value)
+
+
+def test_few_units_across_a_border_are_refused():
+    table = crossed().assign(firm=np.arange(240))
+    with pytest.raises(shoal.DataError, match="fewer than k = 3 units are in groups that cross their border"):
+        shoal.protect(table, **CROSSED, unit="firm")
+
+
+@pytest.mark.parametrize(
+    ("small", "more"), [(120, {}), (121, {"strata": ["size"], "publish": []})], ids=["groups", "strata"]
+)
+def test_groups_inside_domains_publish_their_means_and_the_note_says_so(small, more):
+    release = shoal.protect(crossed(small), **{**CROSSED, **more})
+    [note] = [note for note in release.notes if "totals kept in" in note]
+    assert note == "totals kept in 2 combinations of 'size', by groups that publish their means"
+    assert set(release.summary()["totals"]["largest_change"].values()) == {0.0}
+
+
+def test_the_largest_change_has_two_digits():
+    changes = shoal.protect(businesses(), **PLAN).summary()["totals"]["largest_change"]
+    assert all(change == float(f"{change:.2g}") > 0 for change in changes.values())

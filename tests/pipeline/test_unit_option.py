@@ -3,7 +3,9 @@
 import json
 
 import duckdb
+import narwhals as nw
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -96,6 +98,20 @@ def test_units_of_every_type_count_the_same(how):
     assert min(units_in_groups(release, table)) >= 4
     assert release.table.column_names == table.column_names
     assert len({*release.table["patient"].to_pylist()}) == len({*numbers.to_pylist()})
+
+
+@pytest.mark.parametrize("kind", ["Enum", "Categorical", "pandas", "arrow"])
+def test_pseudonyms_of_categories_are_numbers_in_every_dataframe(kind):
+    table = stays()
+    names = table["patient"].cast(pa.string())
+    table = table.set_column(0, "patient", names.dictionary_encode() if kind in ("pandas", "arrow") else names)
+    frame = table if kind == "arrow" else table.to_pandas() if kind == "pandas" else pl.from_arrow(table)
+    if isinstance(frame, pl.DataFrame):
+        dtype = pl.Enum(sorted({*names.to_pylist()})) if kind == "Enum" else pl.Categorical
+        frame = frame.with_columns(pl.col("patient").cast(dtype))
+    numbers = nw.from_native(protected(frame, unit_as="pseudonym").table, eager_only=True)["patient"]
+    assert numbers.dtype == nw.Int64
+    assert numbers.n_unique() == len({*names.to_pylist()})
 
 
 def test_pseudonyms_tell_neither_order_nor_value_and_are_new_every_time(tmp_path):

@@ -1,8 +1,11 @@
 """The risk of the whole file: columns that are released unchanged, and what they give away of masked ones."""
 
 import json
+from types import SimpleNamespace
 
+import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -14,6 +17,7 @@ from naive import file_exposure, shared_values
 from shoal.backends.database import DuckPairs
 from shoal.evidence.whole_file import whole_file
 from shoal.pipeline.counting import sizes_of, sizes_of_each
+from shoal.pipeline.whole_file import _shared
 from shoal.tables import open_table
 
 RECORDS = 5_000
@@ -248,3 +252,31 @@ def test_objects_without_an_arrow_type_and_nested_columns_are_counted(tmp_path):
     assert file_of(frame, quasi=["x"], publish=["what"])["unchanged"]["what"]["groups"] == 4
     nested = pa.table({"x": np.arange(20.0), "list": [[i % 5, 1] for i in range(20)]})
     assert file_of(nested, quasi=["x"], publish=["list"])["unchanged"]["list"]["groups"] == 5
+
+
+def test_a_value_that_every_unit_of_a_group_has_beside_another_is_a_finding():
+    group, patient = np.repeat([0, 1, 2, 3], 10), np.repeat(np.arange(20), 2)
+    other = np.where(group < 3, "hiv", np.where(patient % 2 == 0, "flu", "cold"))
+    ill = np.where(np.arange(40) % 2 == 0, other, np.array(["flu", "cold", "angina", "gout", "none"])[patient % 5])
+    table = pa.table({"patient": patient, "a": group * 10.0, "ill": ill})
+    plan = {"quasi": ["a"], "confidential": ["ill"], "unit": "patient"}
+    release = shoal.protect(table, k=5, l=2, **plan, method="mdav")
+    found = release.risk()["file"]
+    assert found["shared"]["ill"] == {"all": 3, "most": 3, "records": 30}
+    assert not found["headline"]["safe"]
+    said = "One value of 'ill' is that of every unit, beside others or not, in 3 of 4 groups. Use a larger -l or -k."
+    assert said in [each["text"] for each in found["findings"]]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 2, st.sampled_from(["x", "y", None])), min_size=1, max_size=25))
+def test_units_that_share_a_value_are_counted_as_one_by_one(records):
+    frame = pd.DataFrame(records, columns=["key", "unit", "value"])
+    expected = 0
+    for _, group in frame.groupby("key"):
+        known = group.dropna(subset="value")
+        held = known.groupby("value")["unit"].nunique().max() if len(known) else 0
+        expected += len(group) > 1 and held == known["unit"].nunique() > 0
+    with duckdb.connect() as connection:
+        connection.register("pairs", frame)
+        database = SimpleNamespace(rows=lambda query: connection.sql(query).fetchall())
+        assert _shared(database, ["key"], "value", "unit")["all"] == expected

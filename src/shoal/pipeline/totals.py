@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from shoal.partitioning.dominance import Cells
 from shoal.pipeline.counting import Database
 from shoal.pipeline.dominance import dominance_rules, magnitudes_of
 from shoal.pipeline.parts import Key, keys_of
-from shoal.pipeline.records import Records
+from shoal.pipeline.records import Records, Seen
 from shoal.plan.resolved import ResolvedPlan
 from shoal.text import counted, listed
 
@@ -137,7 +137,11 @@ def refuse_small_domains(masker: "BlockMasker", records: Records) -> None:
 
 # Masking
 
-Fold = Callable[[Callable[[Matrix, Matrix], "TotalSums"]], "TotalSums"]
+
+class Fold(Protocol):
+    """Adds up what is seen over the rows of all blocks and what they publish."""
+
+    def __call__(self, look: Callable[[Matrix, Matrix], Seen], /) -> Seen: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,19 @@ class Adjustment:
                 found |= dict.fromkeys(names, Domains(_alike(columns), domain, count, weights))
         return found
 
+    def across(self, rows: Matrix, published: Matrix) -> "_Across":
+        """Find the records of a block that are in groups not wholly inside their domain."""
+        masker, found = self.masker, []
+        domain, units, part = masker.domain(rows), masker.units(rows), rows[:, -1].astype(np.int64)
+        for block, homes in zip(masker.plan.in_blocks, masker.parts.homes, strict=True):
+            if not any(name in self.multipliers for name in block):
+                continue
+            columns = published[:, [self._place(name) for name in block]]
+            labels = _alike(np.column_stack([columns, homes[part]]))
+            for names, border in _borders(masker.domains or {}, masker.plan.keep_totals or []).items():
+                found.append(_AcrossBorder.of(names, labels, border[domain], int(border.max()) + 1, units))
+        return _Across(found)
+
     def _at(self, name: str) -> int:
         return self.masker.plan.used.index(name)
 
@@ -211,6 +228,72 @@ def _alike(columns: Matrix) -> Labels:
     labels = np.empty(len(columns), np.int64)
     labels[order] = np.cumsum(apart)
     return labels
+
+
+def _borders(domains: Mapping[Key, int], names: Sequence[str]) -> dict[tuple[str, ...], Labels]:
+    """Return the domains that each combination belongs to: that of its value of each attribute, and its own."""
+    keys = sorted(domains, key=lambda key: domains[key])
+    found: dict[tuple[str, ...], Labels] = {}
+    for j, name in enumerate(names):
+        numbers: dict[Key, int] = {}
+        values = [Key((key.stratum[j],)) for key in keys]
+        found[(name,)] = np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
+    return found | {tuple(names): np.arange(len(keys))}
+
+
+@dataclass(frozen=True)
+class _AcrossBorder:
+    """How many records of each domain are in groups that cross its border, and which units, if there are any."""
+
+    names: tuple[str, ...]
+    records: Labels
+    units: Labels | None  # (m, 2): domains and units
+
+    @classmethod
+    def of(
+        cls, names: tuple[str, ...], labels: Labels, domain: Labels, count: int, units: Labels | None
+    ) -> "_AcrossBorder":
+        one = np.empty(int(labels.max(initial=-1)) + 1, np.int64)
+        one[labels] = domain  # that of one record of each group
+        crosses = np.zeros(len(one), np.bool_)
+        crosses[labels[domain != one[labels]]] = True
+        there = crosses[labels]
+        pairs = None if units is None else np.unique(np.column_stack([domain, units])[there], axis=0)
+        return cls(names, np.bincount(domain[there], minlength=count), pairs)
+
+    def __add__(self, other: "_AcrossBorder") -> "_AcrossBorder":
+        units = None
+        if self.units is not None and other.units is not None:
+            units = np.unique(np.concatenate([self.units, other.units]), axis=0)
+        return _AcrossBorder(self.names, self.records + other.records, units)
+
+    def few(self, k: int) -> int:
+        """Count the domains of which some, but fewer than k, are in groups that cross their border."""
+        sizes = self.records if self.units is None else np.bincount(self.units[:, 0])
+        return int(((sizes > 0) & (sizes < k)).sum())
+
+
+@dataclass(frozen=True)
+class _Across:
+    """What crosses borders, for each attribute block and each kind of domain."""
+
+    borders: list[_AcrossBorder]
+
+    def __add__(self, other: "_Across") -> "_Across":
+        return _Across([one + two for one, two in zip(self.borders, other.borders, strict=True)])
+
+
+def _refuse_few_across(change: Adjustment, fold: Fold) -> None:
+    """Refuse totals of which, less the groups wholly inside a domain, the values of fewer than k are left."""
+    plan = change.masker.plan
+    for border in fold(change.across).borders:
+        if few := border.few(plan.k):
+            what = f"{counted(few, 'domain')} of {listed(border.names)} fewer than k = {plan.k} {plan.counts}s are in"
+            raise DataError(
+                f"keep_totals: in {what} groups that cross {'its' if few == 1 else 'their'} border, so that their "
+                f"values follow from the totals. Use --strata {','.join(border.names)}, a larger -k, or leave out "
+                "--keep-totals."
+            )
 
 
 def adjustment(masker: "BlockMasker", lows: Mapping[str, float], fold: Fold) -> Adjustment:
@@ -228,11 +311,12 @@ def adjustment(masker: "BlockMasker", lows: Mapping[str, float], fold: Fold) -> 
     Raises
     ------
     DataError
-        No values of these groups keep the totals.
+        No values of these groups keep the totals, or the totals give away values of few records.
     """
     names, count = numbers_of(masker.plan), len(masker.domains or {})
     least = {name: 0.0 if lows[name] >= 0 else -np.inf for name in names}
     best = found = Adjustment(masker, least, {name: np.zeros(count) for name in names})
+    _refuse_few_across(best, fold)
     missed = dict.fromkeys(names, np.inf)
     for _ in range(STEPS):
         sums = fold(found.sums).of
@@ -287,17 +371,18 @@ class KeptTotals:
 
     def note(self) -> str:
         """Describe by how much values changed so that totals are kept."""
+        kept = f"totals kept in {counted(self.combinations, 'combination')} of {listed(self.domains)}"
+        if not any(self.changes.values()):
+            return f"{kept}, by groups that publish their means"
         shares = {name: self.changes[name] / spread for name, spread in self.spreads.items() if spread > 0}
         name = max(shares or self.changes, key=lambda name: (shares or self.changes)[name])
-        size = f"{shares[name]:.2g} standard deviations" if shares else f"{self.changes[name]:.4g}"
-        return (
-            f"totals kept in {counted(self.combinations, 'combination')} of {listed(self.domains)}, so that groups do "
-            f"not publish their means: values changed by up to {size} ({name})"
-        )
+        size = f"{shares[name]:.2g} standard deviations" if shares else f"{self.changes[name]:.2g}"
+        return f"{kept}, so that groups do not publish their means: values changed by up to {size} ({name})"
 
     def summary(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
-        return {"domains": self.domains, "combinations": self.combinations, "largest_change": self.changes}
+        """Return it ready for JSON; changes to two digits, since more of them may give a value away."""
+        changes = {name: float(f"{change:.2g}") for name, change in self.changes.items()}
+        return {"domains": self.domains, "combinations": self.combinations, "largest_change": changes}
 
 
 # Verification

@@ -196,7 +196,7 @@ def file_risk(
     found |= {} if trails is None else {"trails": trails}
     found["groups"] = sum(sizes[-1].sizes.values()) if keys else 0
     sensitive = [name for name in at if name not in key and keys]
-    found["shared"] = {name: _shared(database, keys, at[name]) for name in sensitive}
+    found["shared"] = {name: _shared(database, keys, at[name], columns.unit) for name in sensitive}
     findings = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
     found["findings"] = [*findings, *_on_shared(found, "most")]  # a guess comes after what is certain
     found["headline"] = _headline(found, columns)
@@ -229,11 +229,20 @@ def _records(sizes: Sizes) -> int:
     return sum(size * count for size, count in sizes.items())
 
 
-def _shared(database: Database, keys: Sequence[str], value: str) -> Finding:
-    """Count the groups, of two records or more, in which all or most known values of a sensitive column are alike."""
+def _shared(database: Database, keys: Sequence[str], value: str, unit: str | None) -> Finding:
+    """Count the groups, of two records or more, in which all or most known values of a sensitive column are alike.
+
+    With a unit: in which one value is held by all or most of the units that have a known one, whatever else they hold.
+    """
     by = ", ".join(keys)
-    values = f"SELECT {by}, count({value}) AS known, count(*) AS n FROM pairs GROUP BY {value}, {by}"  # noqa: S608
-    groups = f"SELECT max(known) AS most, sum(known) AS known, sum(n) AS n FROM ({values}) AS v GROUP BY {by}"  # noqa: S608
+    values = f"SELECT {by}, count({value}) AS held, count({value}) AS known, count(*) AS n FROM pairs"  # noqa: S608
+    if unit is not None:  # each counts once for a value, and is known once
+        first = f"row_number() OVER (PARTITION BY {by}, {unit} ORDER BY {value} NULLS LAST)"
+        once = f"SELECT {by}, {value}, count(*) AS n, {first} AS place FROM pairs GROUP BY {by}, {unit}, {value}"  # noqa: S608
+        known = f"count(CASE WHEN place = 1 THEN {value} END)"
+        values = f"SELECT {by}, count({value}) AS held, {known} AS known, sum(n) AS n FROM ({once}) AS o"  # noqa: S608
+    values += f" GROUP BY {value}, {by}"
+    groups = f"SELECT max(held) AS most, sum(known) AS known, sum(n) AS n FROM ({values}) AS v GROUP BY {by}"  # noqa: S608
     counts = "count(*), sum(n), sum(CASE WHEN most = known THEN 1 ELSE 0 END), sum(CASE WHEN most = known THEN n END)"
     where = f"n > 1 AND most > {DOMINANT} * known"
     [row] = database.rows(f"SELECT {counts} FROM ({groups}) AS g WHERE {where}")  # noqa: S608 - no outside text
@@ -243,13 +252,18 @@ def _shared(database: Database, keys: Sequence[str], value: str) -> Finding:
 
 def _on_shared(found: Finding, which: str) -> Iterator[Finding]:
     """Yield the sensitive columns that can be read off a group because all, or at best most, of its records agree."""
+    by_units = found.get("counts") == "units"
     for name, row in found["shared"].items():
         if row["most"] and (row["all"] > 0) == (which == "all"):
             of = f"{found['groups']:,} groups"
             nearly = f", and more than 80 % in {row['most'] - row['all']:,} more" if row["most"] > row["all"] else ""
             text = f"All known values of '{name}' are the same in {row['all']:,} of {of}{nearly}. Use -l 2 or more."
+            if by_units:
+                text = f"One value of '{name}' is that of every unit, beside others or not, in {row['all']:,} of {of}"
+                text += f"{nearly}. Use a larger -l or -k."
             if which == "most":
-                text = f"One value of '{name}' has more than 80 % in {row['most']:,} of {of}. "
+                share = "more than 80 % of the units" if by_units else "more than 80 %"
+                text = f"One value of '{name}' has {share} in {row['most']:,} of {of}. "
                 text += "Use -l with --l-form entropy or recursive."
             yield {"records": row["records"], "columns": [name], "text": text}
 

@@ -306,6 +306,9 @@ def _dominated(plan: "Plan") -> Iterator[Problem]:
     asked = [field for field in ("p_percent", "dominance") if getattr(plan, field) is not None]
     if plan.magnitudes is not None and not asked:
         yield "magnitudes", "does not apply without dominance. Add --p-percent or --dominance."
+    named = plan.magnitudes or []
+    for name in dict.fromkeys(name for name in named if named.count(name) > 1):
+        yield "magnitudes", f"names '{name}' more than once."
     for field in asked:
         if plan.method == "mic1d" or plan.draws or plan.epsilon is not None:
             how = "with --epsilon" if plan.epsilon is not None else f"to method '{plan.method}'"

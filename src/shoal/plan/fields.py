@@ -92,6 +92,13 @@ def _whole(value: object) -> object:
     return value.__index__() if hasattr(value, "__index__") else value
 
 
+def _no_switch(value: object) -> object:
+    """Refuse True and False, which Python takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number.")
+    return value
+
+
 def _values(value: object) -> object:
     """Accept a number of values, which may be a fraction if it is that of an entropy."""
     try:
@@ -228,6 +235,7 @@ Blocks = Annotated[
     | Annotated[list[SomeNames], Field(min_length=1), Tag("lists")],
     Discriminator(lambda given: "word" if isinstance(given, str) else "lists"),
 ]
+Percent = Annotated[float, Field(gt=0, le=100), BeforeValidator(_no_switch)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 MissingCodes = Annotated[
     list[Annotated[int | float | str, BeforeValidator(_code)]],

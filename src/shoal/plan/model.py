@@ -48,6 +48,7 @@ from shoal.plan.fields import (
     Natural,
     NumberOfValues,
     PathText,
+    Percent,
     Positive,
     PositiveFloat,
     Rank,
@@ -472,7 +473,7 @@ class Plan(BaseModel):
         "-t",
         public=True,
     )
-    p_percent: Annotated[float, Field(gt=0, le=100)] | None = option(
+    p_percent: Percent | None = option(
         None,
         "protection",
         "p % rule: in every group, the largest contributor to a total must not be known to within so many percent",
@@ -581,7 +582,8 @@ class Plan(BaseModel):
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
             # Continue with the fields that are right by themselves; a k that large contradicts none of them.
             plan = handler({"k": sys.maxsize, **rest} if "k" in wrong else rest)
-        # A field that is wrong by itself is not missing too.
+        # A field that is wrong by itself is not missing too, nor missed by another.
+        wrong |= {"magnitudes"} if wrong & {"p_percent", "dominance"} else set()
         problems += [(field, problem) for field, problem in contradictions(plan) if field not in wrong]
         if problems:
             raise PlanError(list(dict.fromkeys(problems)))

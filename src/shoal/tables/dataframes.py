@@ -180,10 +180,11 @@ def only_used(native: Any) -> Any:
 
 
 def _in_own_levels(new: "nw.Series[Any]", old: "nw.dtypes.DType") -> "nw.Series[Any]":
-    """Cast categories to the dtype that they had: an Enum keeps the order of its levels."""
+    """Cast categories to the dtype that they had: an Enum keeps the order of its levels. Pseudonyms are numbers."""
     import narwhals as nw
 
-    return new.cast(nw.String).cast(old) if old in (nw.Enum, nw.Categorical) else new
+    is_level = old in (nw.Enum, nw.Categorical) and not new.dtype.is_numeric()
+    return new.cast(nw.String).cast(old) if is_level else new
 
 
 def _rebuild_arrow(
