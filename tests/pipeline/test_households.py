@@ -140,7 +140,7 @@ def test_pseudonyms_are_verified(monkeypatch):
     promise = release.published.promise
     at = release.table.schema.get_field_index("home")
     wrong = release.table.set_column(at, "home", pa.array(np.arange(len(table)) // 2))
-    with pytest.raises(CheckFailed, match="one pseudonym for each household"):
+    with pytest.raises(CheckFailed, match="not one for each original number"):
         verify_in_memory(Table(table), Table(wrong), promise)
 
 

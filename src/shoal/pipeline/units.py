@@ -161,12 +161,12 @@ def not_one_to_one(database: Database, original: str, name: str) -> Iterator[str
 
 
 def trails_of(database: Database, unit: str, keys: Sequence[str], k: int) -> Finding:
-    """Count the units whose trail, the groups that their pseudonym links, is that of fewer than k units.
+    """Count the units whose trail, the groups of their records with the number in each, is that of fewer than k units.
 
-    Each record hides among k units, but who knows several records of one unit can look for the pseudonym that has all
-    of them.
+    Each record hides among k units, but who knows several records of one unit, or how many it has, can look for the
+    pseudonym that has all of them.
     """
-    one = f"SELECT DISTINCT {unit} AS unit, {database.hash}({', '.join(keys)}) AS h FROM pairs"  # noqa: S608
+    one = f"SELECT {unit} AS unit, {database.hash}({', '.join(keys)}) AS h FROM pairs"  # noqa: S608
     trail = f"SELECT count(*) AS n, sum(CAST(h AS DECIMAL(38, 0))) AS h FROM ({one}) AS o GROUP BY unit"  # noqa: S608
     shared = f"SELECT n, count(*) AS units FROM ({trail}) AS t GROUP BY n, h"  # noqa: S608
     few = f"sum(CASE WHEN units < {k} THEN units ELSE 0 END)"
@@ -180,7 +180,8 @@ def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
     if trails is not None and trails["below_k"]:
         text = (
             f"Pseudonyms link the records of a unit: {trails['below_k']:,} of {counted(trails['units'], 'unit')} have "
-            f"a set of groups that fewer than {k} units share. Use --unit-as drop unless users need the links."
+            f"records in groups, and as many in each, as fewer than {k} units have. Use --unit-as drop unless users "
+            "need the links."
         )
         yield {"records": trails["below_k"], "columns": [], "text": text}
 

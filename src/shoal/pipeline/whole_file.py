@@ -261,6 +261,12 @@ def _headline(found: Finding, columns: Columns) -> Finding:
     whole = found.get("everything")
     if whole is None or whole["uniques"]:
         return {"safe": False, **_on_sensitive(found, columns)}
+    if "trails" in found:
+        text = (
+            "Pseudonyms link the records of a unit. All units share their groups, and the number of records in each, "
+            f"with at least {counted(columns.k - 1, 'other')}."
+        )
+        return {"severity": "warning", "safe": False, "records": 0, "columns": [], "text": text}
     others = counted(whole["smallest"] - 1, "other" if columns.unit is None else "other unit")
     text = f"Safe over all published columns: every record shares its values with at least {others}."
     return {"severity": "note", "safe": True, "records": 0, "columns": [], "text": text}
