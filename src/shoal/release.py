@@ -133,7 +133,7 @@ def release_of(
                 *on_repair(published.own, published.misread),
                 *on_dominance(published.plan, published.dominated),
                 *([] if published.totals is None else [published.totals.note()]),
-                *on_households(published.plan, verified.composed),
+                *on_households(published.plan),
                 *on_only(verified.only, published.plan),
                 *on_budget(0 if masker.clock is None else masker.clock.hurried),
                 *resolved.notes,

@@ -160,11 +160,11 @@ def not_one_to_one(database: Database, original: str, name: str) -> Iterator[str
         yield f"the pseudonyms in column '{name}' are not one for each original number. Run it again"
 
 
-def trails_of(database: Database, unit: str, keys: Sequence[str], k: int) -> Finding:
+def trails_of(database: Database, unit: str, keys: Sequence[str], k: int, of: str = "unit") -> Finding:
     """Count the units whose trail, the groups of their records with the number in each, is that of fewer than k units.
 
     Each record hides among k units, but who knows several records of one unit, or how many it has, can look for the
-    pseudonym that has all of them.
+    pseudonym that has all of them. The units may be households, with all that is published of their members.
     """
     one = f"SELECT {unit} AS unit, {database.hash}({', '.join(keys)}) AS h FROM pairs"  # noqa: S608
     trail = f"SELECT count(*) AS n, sum(CAST(h AS DECIMAL(38, 0))) AS h FROM ({one}) AS o GROUP BY unit"  # noqa: S608
@@ -172,16 +172,21 @@ def trails_of(database: Database, unit: str, keys: Sequence[str], k: int) -> Fin
     few = f"sum(CASE WHEN units < {k} THEN units ELSE 0 END)"
     [row] = database.rows(f"SELECT sum(units), {few}, max(n) FROM ({shared}) AS s")  # noqa: S608 - no outside text
     units, below, longest = (int(each or 0) for each in row)
-    return {"units": units, "below_k": below, "longest": longest}
+    return {"of": of, "units": units, "below_k": below, "longest": longest}
+
+
+def links(trails: Finding) -> str:
+    """Say what pseudonyms show."""
+    return f"Pseudonyms {'link the records of a unit' if trails['of'] == 'unit' else 'show who lives with whom'}"
 
 
 def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
     """Yield what the whole file's risk says of pseudonyms."""
     if trails is not None and trails["below_k"]:
+        of = trails["of"]
         text = (
-            f"Pseudonyms link the records of a unit: {trails['below_k']:,} of {counted(trails['units'], 'unit')} have "
-            f"records in groups, and as many in each, as fewer than {k} units have. Use --unit-as drop unless users "
-            "need the links."
+            f"{links(trails)}: {trails['below_k']:,} of {counted(trails['units'], of)} have records in groups, and as "
+            f"many in each, as fewer than {k} {of}s have. Use --{of}-as drop unless users need the links."
         )
         yield {"records": trails["below_k"], "columns": [], "text": text}
 

@@ -16,7 +16,7 @@ from shoal.kernels.l_diversity import DOMINANT
 from shoal.pipeline.counting import Database, Sizes, Spread, exposure_of, spreads_of_each
 from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
-from shoal.pipeline.units import on_trails, on_units
+from shoal.pipeline.units import links, on_trails, on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -263,8 +263,8 @@ def _headline(found: Finding, columns: Columns) -> Finding:
         return {"safe": False, **_on_sensitive(found, columns)}
     if "trails" in found:
         text = (
-            "Pseudonyms link the records of a unit. All units share their groups, and the number of records in each, "
-            f"with at least {counted(columns.k - 1, 'other')}."
+            f"{links(found['trails'])}. All {found['trails']['of']}s share their groups, and the number of records in "
+            f"each, with at least {counted(columns.k - 1, 'other')}."
         )
         return {"severity": "warning", "safe": False, "records": 0, "columns": [], "text": text}
     others = counted(whole["smallest"] - 1, "other" if columns.unit is None else "other unit")
