@@ -301,3 +301,17 @@ def test_a_household_number_is_proposed_where_members_share_what_is_masked():
     assert "rent" in release.plan.household_attributes
     apart = table.set_column(0, "household_id", pa.array(np.arange(len(table)) // 3))
     assert {each.column: each.role for each in shoal.roles(apart)}["household_id"] == "identifier"
+
+
+@pytest.mark.parametrize("numbers", ["drop", "pseudonym"])
+def test_groups_of_persons_that_are_one_family_are_told_with_advice_that_can_be_followed(tmp_path, numbers):
+    home = np.repeat(np.arange(12), 3)
+    table = pa.table({"home": home, "rent": 100.0 * (home // 3), "age": 10.0 * home + np.tile([0.0, 0.1, 0.2], 12)})
+    release = shoal.protect(table, k=3, quasi=["rent", "age"], household="home", household_as=numbers, method="mdav")
+    release.save(tmp_path / "masked.csv")
+    checked = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")["file"]
+    for file in (release.risk()["file"], checked):
+        [said] = [each["text"] for each in file["findings"] if "different values of 'home'" in each["text"]]
+        assert said.startswith("12 of 12 groups by 'age' hold fewer than 3")
+        assert "use a larger -k, or drop an attribute of persons" in said
+        assert "--unit" not in said

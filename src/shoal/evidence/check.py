@@ -209,7 +209,9 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     masked = [name for name in seen.found["quasi"] if name not in synthetic]
     verified = {} if seen.manifest is None else seen.manifest.verified.model_dump(include={"units", "determined"})
     there = unit if unit in seen.table.names else None
-    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, unit=there, **verified)
+    households = said.get("household") is not None
+    k = seen.found["k"] or 2
+    return whole_file(seen.table, k, masked, roles, synthetic, unit=there, households=households, **verified)
 
 
 def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[str]:

@@ -50,7 +50,8 @@ def possible_units(plan: Plan, table: Table) -> list[Unit]:
     With epsilon there is none: nothing may be said of the records.
     """
     found = [Unit(name, named=True, protected=True) for name in plan.roles["unit"]]
-    for name in [] if plan.epsilon is not None else [name for name in plan.dropped if name != plan.unit]:
+    numbers = [*plan.identifiers, *plan.roles["household"]]
+    for name in [] if plan.epsilon is not None else numbers:
         said = meanings(name)
         if name != plan.household and {*said} - {"household", "unit", "number", "direct identifier"}:
             continue  # an age, a place, a date
@@ -191,15 +192,22 @@ def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
         yield {"records": trails["below_k"], "columns": [], "text": text}
 
 
-def on_units(units: Sequence[Finding], k: int) -> Iterator[Finding]:
-    """Yield what the whole file's risk says of groups with fewer than k units."""
+def on_units(units: Sequence[Finding], k: int, *, households: bool) -> Iterator[Finding]:
+    """Yield what the whole file's risk says of groups with fewer than k units; no --unit goes with `households`."""
     several = len({tuple(each["attributes"]) for each in units}) > 1
     for each in units:
         if each["below_k"]:
             where = f" by {listed(each['attributes'])}" if several else ""
+            dropped = (
+                f", which was dropped. k counts records, and one person or firm may have several: use --unit "
+                f"{each['column']}."
+            )
+            counts = (
+                ". k counts records there, and one household may have several: use a larger -k, or drop an attribute "
+                "of persons."
+            )
             text = (
                 f"{each['below_k']:,} of {each['groups']:,} groups{where} hold fewer than {k} different values of "
-                f"'{each['column']}', which was dropped. k counts records, and one person or firm may have several: "
-                f"use --unit {each['column']}."
+                f"'{each['column']}'{counts if households else dropped}"
             )
             yield {"records": each["records"], "columns": [each["column"]], "text": text}

@@ -137,6 +137,7 @@ class Promise:
             self.unchanged,
             frozenset(each.name for each in self.attributes if each.type in CATEGORIES),
             unit=self.unit,
+            households=self.plan.household is not None,
         )
 
     @property

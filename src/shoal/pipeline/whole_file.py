@@ -76,6 +76,7 @@ class Columns:
     nominal: frozenset[str] = frozenset()
     described: str = "columns released unchanged"  # where the original is not known, they may not be
     unit: str | None = None  # the expression of the unit that k counts; None if it counts records
+    households: bool = False  # whether what members of a household share was masked once
 
     @property
     def counts(self) -> str:
@@ -281,7 +282,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
         number = max(found["unchanged"][name]["below_k"] for name in names)
         text = f"{what} Drop {'it' if len(names) == 1 else 'them'} with --identifiers {','.join(names)}."
         yield {"records": number, "columns": names, "text": text}
-    yield from on_units(found["units"], columns.k)
+    yield from on_units(found["units"], columns.k, households=columns.households)
     yield from on_trails(found.get("trails"), columns.k)
     for each in found["determined"]:
         if each["records"]:
