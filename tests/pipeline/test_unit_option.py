@@ -235,3 +235,10 @@ def test_a_file_with_pseudonyms_is_never_called_safe():
         assert "the number of records in each, with at least 4 others" in file["headline"]["text"]
     dropped = shoal.protect(visits([2] * 6), **options).risk()["file"]
     assert dropped["headline"]["safe"]
+
+
+def test_units_that_are_dropped_can_be_seen_in_the_order_of_records_which_is_said():
+    order = "'patient' was dropped, but records keep their order: records of a unit that stand together"
+    assert any(order in note for note in protected(stays()).notes)
+    assert not any("keep their order" in note for note in protected(stays(), unit_as="pseudonym").notes)
+    assert not any("keep their order" in note for note in protected(stays(), unit=None, identifiers=["patient"]).notes)
