@@ -242,3 +242,13 @@ def test_units_that_are_dropped_can_be_seen_in_the_order_of_records_which_is_sai
     assert any(order in note for note in protected(stays()).notes)
     assert not any("keep their order" in note for note in protected(stays(), unit_as="pseudonym").notes)
     assert not any("keep their order" in note for note in protected(stays(), unit=None, identifiers=["patient"]).notes)
+
+
+def test_sensitive_columns_single_out_records_and_not_classes_of_units():
+    table = visits([3] * 6)
+    table = table.append_column("ill", table["patient"].cast(pa.string()))
+    options = {"k": 3, "quasi": ["age"], "confidential": ["ill"], "unit": "patient"}
+    file = shoal.protect(table, **options).risk()["file"]
+    assert (file["everything"]["uniques"], file["everything"]["alone"]) == (6, 18)
+    assert "may single out 18 records" in file["headline"]["text"]
+    assert (file["headline"]["severity"], file["headline"]["records"]) == ("warning", 18)

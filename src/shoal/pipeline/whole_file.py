@@ -83,6 +83,11 @@ class Columns:
         """What k counts."""
         return "record" if self.unit is None else "unit"
 
+    @property
+    def alone(self) -> str:
+        """The measure that counts the records which nobody else's equal."""
+        return "uniques" if self.unit is None else "alone"
+
 
 def unchanged_columns(
     plan: Plan, table: Table, profiles: Mapping[str, ColumnProfile | None] | None = None
@@ -291,7 +296,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     worst = found.get("with_masked")
     if worst is None or not worst["below_k"]:
         return
-    alone = "uniques" if columns.unit is None else "alone"
+    alone = columns.alone
     number = worst[alone] or worst["below_k"]
     what = f"in equivalence classes of fewer than k = {columns.k} {columns.counts}s by"
     if worst[alone]:
@@ -307,7 +312,7 @@ def worst_first(rows: Mapping[str, Finding]) -> list[str]:
 
 
 def _worst(row: Finding) -> tuple[int, int]:
-    return -row["uniques"], -row["below_k"]
+    return -row.get("alone", row["uniques"]), -row["below_k"]
 
 
 def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tuple[list[str], str]:
@@ -342,8 +347,9 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
         text = f"{promised} All other published values are synthetic."
         return {"severity": "note", "records": 0, "columns": [], "text": text}
     who = f"knows {listed(names[:_NAMED])}" if names else f"also knows {_some(list(rows))}"
-    number = max((rows[name]["uniques"] or rows[name]["below_k"] for name in names), default=0)
-    number = number or found["everything"]["uniques"]
+    alone = columns.alone
+    number = max((rows[name][alone] or rows[name]["below_k"] for name in names), default=0)
+    number = number or found["everything"][alone]
     many = counted(number, "record")
     named = {"records": number, "columns": names[:_NAMED]}
     if number <= _FEW:
