@@ -252,3 +252,12 @@ def test_sensitive_columns_single_out_records_and_not_classes_of_units():
     assert (file["everything"]["uniques"], file["everything"]["alone"]) == (6, 18)
     assert "may single out 18 records" in file["headline"]["text"]
     assert (file["headline"]["severity"], file["headline"]["records"]) == ("warning", 18)
+
+
+@pytest.mark.parametrize("complete", [0, 1])
+def test_too_few_complete_records_are_refused_in_words(complete):
+    gaps = {"x": [1.0] * complete + [None, 1.0] * 3, "y": [1.0] * complete + [1.0, None] * 3}
+    table = pa.table({"who": [*range(6 + complete)], **gaps})
+    options = {"k": 2, "quasi": ["x", "y"], "missing": "suppress"}
+    with pytest.raises(DataError, match=f"only {complete} records? would be left of those that miss nothing"):
+        shoal.protect(table, unit="who", **options)
