@@ -312,7 +312,7 @@ def worst_first(rows: Mapping[str, Finding]) -> list[str]:
 
 
 def _worst(row: Finding) -> tuple[int, int]:
-    return -row.get("alone", row["uniques"]), -row["below_k"]
+    return -(row["alone"] if "alone" in row else row["uniques"]), -row["below_k"]
 
 
 def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tuple[list[str], str]:
