@@ -23,7 +23,7 @@ from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.dominance import on_dominance
 from shoal.pipeline.mask_households import with_masked_households
-from shoal.pipeline.notes import on_blocks, on_budget, on_change, on_households, on_one_group, on_only, on_repair
+from shoal.pipeline.notes import on_blocks, on_budget, on_change, on_one_group, on_only, on_order, on_repair
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
@@ -133,7 +133,7 @@ def release_of(
                 *on_repair(published.own, published.misread),
                 *on_dominance(published.plan, published.dominated),
                 *([] if published.totals is None else [published.totals.note()]),
-                *on_households(published.plan, verified.composed),
+                *on_order(published.plan),
                 *on_only(verified.only, published.plan),
                 *on_budget(0 if masker.clock is None else masker.clock.hurried),
                 *resolved.notes,

@@ -179,3 +179,37 @@ def test_the_command_warns_with_counts_and_no_values(tmp_path, capsys, monkeypat
     code, out, _ = run("--against", "new.csv")
     assert not code
     assert "Together with 'new.csv': 2 intersections" in " ".join(out.split())
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(values, values, st.integers(0, 4)), min_size=1, max_size=20), st.integers(2, 4))
+def test_with_a_unit_intersections_are_counted_in_units(rows, k):
+    old, new, who = (list(each) for each in zip(*rows, strict=True))
+    earlier = [Earlier("earlier", open_table(pa.table({"x": old})))]
+    [found] = intersected(open_table(pa.table({"x": new, "who": who})), [["x"]], k, earlier, None, "who").found
+    units = [len({w for o, n, w in rows if (o, n) == (one, two)}) for one, two, _ in rows]
+    assert found["counts"] == "units"
+    assert (found["records"], found["smallest"]) == (len(rows), min(units))
+    assert (found["below"], found["uniques"]) == (sum(n < k for n in units), sum(n == 1 for n in units))
+
+
+def test_check_with_a_unit_fails_where_an_intersection_is_one_unit():
+    who = [1, 1, 2, 2, 1, 2, 3, 4]
+    new, old = pa.table({"x": NEW, "who": who}), pa.table({"x": OLD, "who": [9 - each for each in who]})
+    assert shoal.check(new, k=2, quasi=["x"], against=old)["against"][0]["smallest"] == 2
+    with pytest.raises(shoal.CheckFailed, match="leave 4 records among fewer than 2 units") as failed:
+        shoal.check(new, k=2, quasi=["x"], unit="who", against=old)
+    assert "the smallest intersection has 1 unit, and 4 records can be singled out" in str(failed.value)
+    assert failed.value.found["differing"] == []
+
+
+def test_units_that_are_not_known_are_refused(tmp_path):
+    new = pa.table({"x": [1, 1], "who": [1, 2], "person": [1, 2]})
+    old = pa.table({"x": [1, 1, 1], "person": [1, 2, 3]})
+    with pytest.raises(shoal.DataError, match="lacks 1 record of earlier releases, whose units are not known"):
+        shoal.check(new, k=2, quasi=["x"], unit="who", against=old, key="person")
+    release = shoal.protect(pa.table({"x": NEW, "who": [*range(4)] * 2}), k=2, quasi=["x"], unit="who")
+    release.save(tmp_path / "masked.csv")
+    manifest = tmp_path / "masked.csv.manifest.json"
+    with pytest.raises(shoal.PlanError, match="which were dropped; give k and quasi in its place"):
+        shoal.check(tmp_path / "masked.csv", manifest=manifest, against=pa.table({"x": OLD}))

@@ -131,7 +131,36 @@ def test_a_pseudonym_is_random_one_for_each_household_and_its_cost_is_said():
         pairs = {*zip(table["home"].to_pylist(), release.table["home"].to_pylist(), strict=True)}
         assert len(pairs) == len({home for home, _ in pairs}) == len({number for _, number in pairs}) == 40
     assert one.table["home"].to_pylist() != two.table["home"].to_pylist()
-    assert any("show who lives with whom" in note and "of 40 households" in note for note in one.notes)
+    said = [one.risk()["file"]["headline"]["text"], *one.notes]
+    assert sum("show who lives with whom" in each and "of 40 households" in each for each in said) == 1
+
+
+def test_what_pseudonyms_give_away_is_counted_over_all_that_members_publish():
+    table = people()
+    release = shoal.protect(table, publish=["weight"], household_as="pseudonym", **PLAN)
+    members: dict[int, list[tuple]] = {}
+    for row in release.table.to_pylist():
+        members.setdefault(row["home"], []).append(tuple(row[name] for name in [*SHARED, *OWN, "weight"]))
+    trails = [tuple(sorted(each)) for each in members.values()]
+    trail = release.risk()["file"]["trails"]
+    assert (trail["of"], trail["units"]) == ("household", 40)
+    assert trail["below_k"] == sum(trails.count(each) < 3 for each in trails)
+
+
+def test_households_that_differ_in_persons_alone_are_not_alike():
+    ages = [(20, 20), (20, 60), (60, 60)] * 2
+    table = pa.table(
+        {
+            "home": np.repeat(np.arange(6), 2),
+            "region": ["a"] * 12,
+            "age": [age for pair in ages for age in pair],
+        }
+    )
+    options = {"k": 3, "quasi": ["region", "age"], "types": {"region": "nominal"}, "household": "home"}
+    file = shoal.protect(table, household_as="pseudonym", **options).risk()["file"]
+    assert file["trails"]["below_k"] == 6
+    assert (file["headline"]["severity"], file["headline"]["safe"]) == ("warning", False)
+    assert "6 of 6 households" in file["headline"]["text"]
 
 
 def test_pseudonyms_are_verified(monkeypatch):
@@ -272,3 +301,17 @@ def test_a_household_number_is_proposed_where_members_share_what_is_masked():
     assert "rent" in release.plan.household_attributes
     apart = table.set_column(0, "household_id", pa.array(np.arange(len(table)) // 3))
     assert {each.column: each.role for each in shoal.roles(apart)}["household_id"] == "identifier"
+
+
+@pytest.mark.parametrize("numbers", ["drop", "pseudonym"])
+def test_groups_of_persons_that_are_one_family_are_told_with_advice_that_can_be_followed(tmp_path, numbers):
+    home = np.repeat(np.arange(12), 3)
+    table = pa.table({"home": home, "rent": 100.0 * (home // 3), "age": 10.0 * home + np.tile([0.0, 0.1, 0.2], 12)})
+    release = shoal.protect(table, k=3, quasi=["rent", "age"], household="home", household_as=numbers, method="mdav")
+    release.save(tmp_path / "masked.csv")
+    checked = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")["file"]
+    for file in (release.risk()["file"], checked):
+        [said] = [each["text"] for each in file["findings"] if "different values of 'home'" in each["text"]]
+        assert said.startswith("12 of 12 groups by 'age' hold fewer than 3")
+        assert "use a larger -k, or drop an attribute of persons" in said
+        assert "--unit" not in said

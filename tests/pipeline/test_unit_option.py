@@ -225,3 +225,55 @@ def test_a_file_whose_groups_lack_units_is_not_released(monkeypatch):
     monkeypatch.setattr(masker.BlockMasker, "units", lambda self, rows: None)
     with pytest.raises(CheckFailed, match="have records of fewer than 4 units"):
         protected(stays())
+
+
+def visits(of_each: list[int]) -> pa.Table:
+    """Patients with so many records each, which are all alike."""
+    who = np.repeat(np.arange(len(of_each)), of_each)
+    return pa.table({"patient": who, "age": np.full(len(who), 40)})
+
+
+def test_pseudonyms_that_differ_in_their_number_of_records_alone_are_not_safe():
+    options = {"k": 5, "quasi": ["age"], "unit": "patient"}
+    file = shoal.protect(visits([1, 2, 3, 4, 5]), unit_as="pseudonym", **options).risk()["file"]
+    assert (file["trails"]["units"], file["trails"]["below_k"], file["trails"]["longest"]) == (5, 5, 5)
+    assert not file["headline"]["safe"]
+    assert "5 of 5 units have records in groups, and as many in each, as fewer than 5" in file["headline"]["text"]
+
+
+def test_a_file_with_pseudonyms_is_never_called_safe():
+    options = {"k": 5, "quasi": ["age"], "unit": "patient"}
+    release = shoal.protect(visits([2] * 6), unit_as="pseudonym", **options)
+    for file in (release.risk()["file"], shoal.check(release.table, **options)["file"]):
+        assert file["trails"]["below_k"] == 0
+        assert (file["headline"]["severity"], file["headline"]["safe"]) == ("warning", False)
+        assert "Safe" not in file["headline"]["text"]
+        assert "the number of records in each, with at least 4 others" in file["headline"]["text"]
+    dropped = shoal.protect(visits([2] * 6), **options).risk()["file"]
+    assert dropped["headline"]["safe"]
+
+
+def test_units_that_are_dropped_can_be_seen_in_the_order_of_records_which_is_said():
+    order = "'patient' was dropped, but records keep their order: records of a unit that stand together"
+    assert any(order in note for note in protected(stays()).notes)
+    assert not any("keep their order" in note for note in protected(stays(), unit_as="pseudonym").notes)
+    assert not any("keep their order" in note for note in protected(stays(), unit=None, identifiers=["patient"]).notes)
+
+
+def test_sensitive_columns_single_out_records_and_not_classes_of_units():
+    table = visits([3] * 6)
+    table = table.append_column("ill", table["patient"].cast(pa.string()))
+    options = {"k": 3, "quasi": ["age"], "confidential": ["ill"], "unit": "patient"}
+    file = shoal.protect(table, **options).risk()["file"]
+    assert (file["everything"]["uniques"], file["everything"]["alone"]) == (6, 18)
+    assert "may single out 18 records" in file["headline"]["text"]
+    assert (file["headline"]["severity"], file["headline"]["records"]) == ("warning", 18)
+
+
+@pytest.mark.parametrize("complete", [0, 1])
+def test_too_few_complete_records_are_refused_in_words(complete):
+    gaps = {"x": [1.0] * complete + [None, 1.0] * 3, "y": [1.0] * complete + [1.0, None] * 3}
+    table = pa.table({"who": [*range(6 + complete)], **gaps})
+    options = {"k": 2, "quasi": ["x", "y"], "missing": "suppress"}
+    with pytest.raises(DataError, match=f"only {complete} records? would be left of those that miss nothing"):
+        shoal.protect(table, unit="who", **options)

@@ -145,7 +145,8 @@ def checked(result: dict[str, Any]) -> RenderableType:
     warned = f", except for the {several} above" if result["file"]["headline"]["severity"] == "warning" else ""
     lines = [f"Passed{warned}: {same}{counted(result['records'], 'record')}{held}{rules}."] + [
         f"Together with {' and '.join(each['against'])}: {each['groups']:,} intersections of groups by "
-        f"{', '.join(each['attributes'])}, the smallest of {counted(each['smallest'], 'record')}."
+        f"{', '.join(each['attributes'])}, the smallest of "
+        f"{counted(each['smallest'], 'unit' if 'counts' in each else 'record')}."
         for each in result.get("against", [])
     ]
     return Group(findings(result["file"]), *map(Text, lines))

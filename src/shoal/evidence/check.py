@@ -111,8 +111,9 @@ def check(
         if seen.found["k"] is None:
             raise PlanError([("against", "needs a k, which this manifest has not; give k and quasi in its place")])
         earlier = _earlier(against, plan)
-        revealed = intersected(seen.table, seen.blocks, seen.found["k"], earlier, key)
-        names = [name for block in seen.blocks for name in block]
+        its_unit = _unit(seen, plan)
+        revealed = intersected(seen.table, seen.blocks, seen.found["k"], earlier, key, its_unit)
+        names = [*(name for block in seen.blocks for name in block), *([] if its_unit is None else [its_unit])]
         found["against"] = revealed.found
         found["differing"] = [] if key else differing(seen.table, earlier, names)
         failures += revealed.failures
@@ -129,6 +130,15 @@ class _Seen(NamedTuple):
     found: dict[str, Any]
     failures: list[str]
     manifest: Manifest | None = None
+
+
+def _unit(seen: _Seen, plan: Plan) -> str | None:
+    """Return the column of the units that k counts; None if it counts records."""
+    unit = plan.unit if seen.manifest is None else seen.manifest.plan.get("unit")
+    if unit is not None and unit not in seen.table.names:
+        why = "needs the units that k counts by this manifest, which were dropped; give k and quasi in its place"
+        raise PlanError([("against", why)])
+    return unit
 
 
 def _refuse_contradictions(
@@ -209,7 +219,9 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     masked = [name for name in seen.found["quasi"] if name not in synthetic]
     verified = {} if seen.manifest is None else seen.manifest.verified.model_dump(include={"units", "determined"})
     there = unit if unit in seen.table.names else None
-    return whole_file(seen.table, seen.found["k"] or 2, masked, roles, synthetic, unit=there, **verified)
+    households = said.get("household") is not None
+    k = seen.found["k"] or 2
+    return whole_file(seen.table, k, masked, roles, synthetic, unit=there, households=households, **verified)
 
 
 def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[str]:

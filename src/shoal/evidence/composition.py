@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.evidence.units import units_in_classes
 from shoal.pipeline.classes import classes
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.tables import Table
@@ -38,7 +39,12 @@ class Intersected(NamedTuple):
 
 
 def intersected(
-    table: Table, blocks: Sequence[Sequence[str]], k: int, earlier: Sequence[Earlier], key: str | None
+    table: Table,
+    blocks: Sequence[Sequence[str]],
+    k: int,
+    earlier: Sequence[Earlier],
+    key: str | None,
+    unit: str | None = None,
 ) -> Intersected:
     """Count the records that hide among fewer than k in all releases together.
 
@@ -55,6 +61,8 @@ def intersected(
     key : str, optional
         A column of all releases that tells records apart. Without, the first record is the first in all of them, and
         so on: rows are published in their order.
+    unit : str, optional
+        The column of the release to be published that tells units apart, of which k must share their groups.
 
     Returns
     -------
@@ -62,16 +70,20 @@ def intersected(
         For each block, and each earlier release or all of them (``against``): how many ``records`` there are, in how
         many intersections (``groups``), the ``smallest`` of these, how many records are in one ``below`` k, and how
         many are alone (``uniques``). By key, those who are in one release only are told apart from those in both.
+        With a unit, ``counts`` says so: ``smallest`` is a number of units, and the other figures are of records in
+        intersections of fewer than k units, and of one.
     """
     places, records = _by_position(table, earlier) if key is None else _by_key(table, earlier, key)
     _refuse_strangers(blocks, earlier)
+    units = None if unit is None else _units(table, unit, places[0], records)
     found = []
     sets = [[each] for each in range(len(earlier))] + ([[*range(len(earlier))]] if len(earlier) > 1 else [])
     for block in blocks:
         tables = [table, *(each.table for each in earlier)]
         groups = [_groups(one, block, place, records) for one, place in zip(tables, places, strict=True)]
         for others in sets:
-            figures = _figures(_sizes([groups[0], *(groups[1 + each] for each in others)]), k)
+            figures = _figures(*_sizes([groups[0], *(groups[1 + each] for each in others)], units), k)
+            figures |= {} if unit is None else {"counts": "units"}
             found.append({"against": [earlier[each].name for each in others], "attributes": list(block), **figures})
     return Intersected(found, [_sentence(each, k) for each in found if each["below"]])
 
@@ -136,27 +148,43 @@ def _groups(table: Table, names: Sequence[str], place: NDArray[np.int64], record
     return groups
 
 
-def _sizes(groups: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Count the records in each intersection of groups, without those who are in none of these releases."""
+def _units(table: Table, unit: str, place: NDArray[np.int64], records: int) -> NDArray[np.int64]:
+    """Return the unit of every record, all of which must be in the release to be published."""
+    if records > len(table):
+        raise DataError(
+            f"the masked table lacks {counted(records - len(table), 'record')} of earlier releases, whose units are "
+            "not known. Leave them out of the earlier releases, or leave out the unit to count records."
+        )
+    units = np.empty(records, dtype=np.int64)
+    units[place] = classes(table, [unit])
+    return units
+
+
+def _sizes(
+    groups: list[NDArray[np.int64]], units: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count what k counts, and the records, in each intersection, without those who are in none of these releases."""
     matrix = np.stack(groups, axis=1)
-    sizes = np.unique(matrix[(matrix != _ABSENT).any(axis=1)], axis=0, return_counts=True)[1]
-    return np.asarray(sizes, dtype=np.int64)
+    present = (matrix != _ABSENT).any(axis=1)
+    _, alike, records = np.unique(matrix[present], axis=0, return_inverse=True, return_counts=True)
+    return records if units is None else units_in_classes(alike.ravel(), units[present]), records
 
 
-def _figures(sizes: NDArray[np.int64], k: int) -> dict[str, int]:
+def _figures(sizes: NDArray[np.int64], records: NDArray[np.int64], k: int) -> dict[str, Any]:
     return {
-        "records": int(sizes.sum()),
+        "records": int(records.sum()),
         "groups": len(sizes),
         "smallest": int(sizes.min()),
-        "below": int(sizes[sizes < k].sum()),
-        "uniques": int((sizes == 1).sum()),
+        "below": int(records[sizes < k].sum()),
+        "uniques": int(records[sizes == 1].sum()),
     }
 
 
 def _sentence(figures: dict[str, Any], k: int) -> str:
     together, below = " and ".join(figures["against"]), counted(figures["below"], "record")
     alone = f", and {counted(figures['uniques'], 'record')} can be singled out" if figures["uniques"] else ""
+    among, smallest = (f"{k} units", "unit") if "counts" in figures else (f"{k}", "record")
     return (
         f"together with {together}, groups of {listed(figures['attributes'])} leave {below} "
-        f"among fewer than {k}; the smallest intersection has {counted(figures['smallest'], 'record')}{alone}"
+        f"among fewer than {among}; the smallest intersection has {counted(figures['smallest'], smallest)}{alone}"
     )

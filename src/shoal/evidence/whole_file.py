@@ -30,6 +30,8 @@ def whole_file(
     determined: Sequence[dict[str, Any]] | None = None,
     unit: str | None = None,
     units_of: NDArray[np.int64] | None = None,
+    *,
+    households: bool = False,
 ) -> dict[str, Any]:
     """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
 
@@ -53,6 +55,8 @@ def whole_file(
         The column that tells units apart, which k counts; a stranger is presumed not to know it.
     units_of
         The units of the records, where the table has no such column.
+    households
+        Whether what members of a household share was masked once.
     """
     changed = [*masked, *synthetic]
     others = [name for name in table.names if name not in changed and name != unit]
@@ -78,6 +82,7 @@ def whole_file(
         unchanged,
         frozenset(nominal),
         unit=None if unit is None else "i0",
+        households=households,
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
     database = DuckPairs(lambda: iter([batch]))

@@ -146,23 +146,15 @@ def on_repair(own: int, misread: int) -> list[str]:
     return found
 
 
-def on_households(plan: Plan, composed: tuple[int, int] | None) -> list[str]:
-    """Warn of what shows who lives with whom: a pseudonym, with what was counted, or the order of records."""
-    if plan.household is None:
+def on_order(plan: Plan) -> list[str]:
+    """Warn that the order of records shows which of them belong to one unit or household."""
+    name, what = (plan.unit, "records of a unit") if plan.household is None else (plan.household, "household members")
+    if name is None or plan.pseudonym is not None or plan.epsilon is not None:
         return []
-    if composed is None:
-        return [
-            warning(
-                f"'{plan.household}' was dropped, but records keep their order: members of a household that stand "
-                "together in the file can still be seen as one. Shuffle the records before they are protected."
-            )
-        ]
-    few, number = composed
     return [
         warning(
-            f"The pseudonyms in '{plan.household}' show who lives with whom. {few:,} of {number:,} households share "
-            f"their size and published household attributes with fewer than k = {plan.k} households, themselves "
-            "included."
+            f"'{name}' was dropped, but records keep their order: {what} that stand together in the file can still be "
+            "seen as one. Shuffle the records before they are protected."
         )
     ]
 

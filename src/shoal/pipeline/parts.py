@@ -151,7 +151,7 @@ def _lowest(places: Integers, units: Integers, most: int) -> dict[int, frozenset
     """Return the lowest numbers of units in each combination, so many at most."""
     pairs = np.unique(np.stack([places, units], axis=1), axis=0)
     which, first = np.unique(pairs[:, 0], return_index=True)
-    ends = np.append(first[1:], len(pairs))
+    ends = np.append(first, len(pairs))[1:]
     return {
         int(at): frozenset(pairs[low : min(low + most, high), 1].tolist())
         for at, low, high in zip(which, first, ends, strict=True)

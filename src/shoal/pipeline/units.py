@@ -50,7 +50,8 @@ def possible_units(plan: Plan, table: Table) -> list[Unit]:
     With epsilon there is none: nothing may be said of the records.
     """
     found = [Unit(name, named=True, protected=True) for name in plan.roles["unit"]]
-    for name in [] if plan.epsilon is not None else [name for name in plan.dropped if name != plan.unit]:
+    numbers = [*plan.identifiers, *plan.roles["household"]]
+    for name in [] if plan.epsilon is not None else numbers:
         said = meanings(name)
         if name != plan.household and {*said} - {"household", "unit", "number", "direct identifier"}:
             continue  # an age, a place, a date
@@ -160,40 +161,53 @@ def not_one_to_one(database: Database, original: str, name: str) -> Iterator[str
         yield f"the pseudonyms in column '{name}' are not one for each original number. Run it again"
 
 
-def trails_of(database: Database, unit: str, keys: Sequence[str], k: int) -> Finding:
-    """Count the units whose trail, the groups that their pseudonym links, is that of fewer than k units.
+def trails_of(database: Database, unit: str, keys: Sequence[str], k: int, of: str = "unit") -> Finding:
+    """Count the units whose trail, the groups of their records with the number in each, is that of fewer than k units.
 
-    Each record hides among k units, but who knows several records of one unit can look for the pseudonym that has all
-    of them.
+    Each record hides among k units, but who knows several records of one unit, or how many it has, can look for the
+    pseudonym that has all of them. The units may be households, with all that is published of their members.
     """
-    one = f"SELECT DISTINCT {unit} AS unit, {database.hash}({', '.join(keys)}) AS h FROM pairs"  # noqa: S608
+    one = f"SELECT {unit} AS unit, {database.hash}({', '.join(keys)}) AS h FROM pairs"  # noqa: S608
     trail = f"SELECT count(*) AS n, sum(CAST(h AS DECIMAL(38, 0))) AS h FROM ({one}) AS o GROUP BY unit"  # noqa: S608
     shared = f"SELECT n, count(*) AS units FROM ({trail}) AS t GROUP BY n, h"  # noqa: S608
     few = f"sum(CASE WHEN units < {k} THEN units ELSE 0 END)"
     [row] = database.rows(f"SELECT sum(units), {few}, max(n) FROM ({shared}) AS s")  # noqa: S608 - no outside text
     units, below, longest = (int(each or 0) for each in row)
-    return {"units": units, "below_k": below, "longest": longest}
+    return {"of": of, "units": units, "below_k": below, "longest": longest}
+
+
+def links(trails: Finding) -> str:
+    """Say what pseudonyms show."""
+    return f"Pseudonyms {'link the records of a unit' if trails['of'] == 'unit' else 'show who lives with whom'}"
 
 
 def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
     """Yield what the whole file's risk says of pseudonyms."""
     if trails is not None and trails["below_k"]:
+        of = trails["of"]
         text = (
-            f"Pseudonyms link the records of a unit: {trails['below_k']:,} of {counted(trails['units'], 'unit')} have "
-            f"a set of groups that fewer than {k} units share. Use --unit-as drop unless users need the links."
+            f"{links(trails)}: {trails['below_k']:,} of {counted(trails['units'], of)} have records in groups, and as "
+            f"many in each, as fewer than {k} {of}s have. Use --{of}-as drop unless users need the links."
         )
         yield {"records": trails["below_k"], "columns": [], "text": text}
 
 
-def on_units(units: Sequence[Finding], k: int) -> Iterator[Finding]:
-    """Yield what the whole file's risk says of groups with fewer than k units."""
+def on_units(units: Sequence[Finding], k: int, *, households: bool) -> Iterator[Finding]:
+    """Yield what the whole file's risk says of groups with fewer than k units; no --unit goes with `households`."""
     several = len({tuple(each["attributes"]) for each in units}) > 1
     for each in units:
         if each["below_k"]:
             where = f" by {listed(each['attributes'])}" if several else ""
+            dropped = (
+                f", which was dropped. k counts records, and one person or firm may have several: use --unit "
+                f"{each['column']}."
+            )
+            counts = (
+                ". k counts records there, and one household may have several: use a larger -k, or drop an attribute "
+                "of persons."
+            )
             text = (
                 f"{each['below_k']:,} of {each['groups']:,} groups{where} hold fewer than {k} different values of "
-                f"'{each['column']}', which was dropped. k counts records, and one person or firm may have several: "
-                f"use --unit {each['column']}."
+                f"'{each['column']}'{counts if households else dropped}"
             )
             yield {"records": each["records"], "columns": [each["column"]], "text": text}

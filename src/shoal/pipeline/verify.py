@@ -26,7 +26,7 @@ from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.totals import wrong_totals
 from shoal.pipeline.units import Groups, Unit, not_one_to_one, too_few_units, trails_of, units_in_groups
 from shoal.pipeline.verify_at_risk import masked_records, wrongly_changed
-from shoal.pipeline.verify_households import by_composition, inconstant, one_each
+from shoal.pipeline.verify_households import inconstant, one_each
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.resolved import ResolvedPlan
@@ -137,6 +137,7 @@ class Promise:
             self.unchanged,
             frozenset(each.name for each in self.attributes if each.type in CATEGORIES),
             unit=self.unit,
+            households=self.plan.household is not None,
         )
 
     @property
@@ -176,8 +177,6 @@ class Verified:
         For each magnitude, how many ``cells`` there are, and how many a contributor dominates, ``failing``.
     households
         How many combinations of household attributes occur in how many households; None where there are none.
-    composed
-        With pseudonyms, how many households fewer than k equal in their attributes and size, and how many there are.
     only
         Where only records at risk are masked, how many there are, and how many have changed.
     """
@@ -192,7 +191,6 @@ class Verified:
     closeness: dict[str, float] = field(default_factory=dict)
     dominance: dict[str, dict[str, int]] = field(default_factory=dict)
     households: Sizes | None = None
-    composed: tuple[int, int] | None = None
     only: dict[str, int] | None = None
 
 
@@ -315,16 +313,19 @@ def verify(
         raise CheckFailed(failures)
     columns = promise.columns
     known = found.together if [*columns.masked] == promise.plan.masked else None
-    trails = None
-    if promise.plan.unit_as == "pseudonym" and promise.unit is not None:
-        keys = [*columns.masked.values(), *(promise.key(each.name) for each in promise.unchanged if each.key)]
-        trails = trails_of(database, promise.unit, keys, promise.plan.k)
-    file = file_risk(database, columns, known, units, determined, trails)
+    file = file_risk(database, columns, known, units, determined, _trails(database, promise))
     refuse_given_away(file, promise.plan)
-    if promise.plan.household_as == "pseudonym":
-        keys = _keys(promise, promise.plan.household_attributes).split(", ")
-        found = replace(found, composed=by_composition(database, keys, promise.plan.k))
     return replace(found, diversity=diversity, closeness=closeness, dominance=dominance, file=file)
+
+
+def _trails(database: Database, promise: Promise) -> dict[str, Any] | None:
+    """Count what pseudonyms give away, of units or households; None if there are none."""
+    if promise.plan.pseudonym is None:
+        return None
+    columns = promise.columns
+    keys = [*columns.masked.values(), *(promise.key(each.name) for each in promise.unchanged if each.key)]
+    of, column = ("unit", "i0") if promise.plan.household is None else ("household", "h")
+    return trails_of(database, column, keys, promise.plan.k, of)
 
 
 def _only(database: Database, promise: Promise) -> dict[str, int]:

@@ -21,12 +21,3 @@ def inconstant(database: Database, keys: Sequence[str], names: Sequence[str]) ->
     for name, count in zip(names, row, strict=True):
         if count:
             yield f"column '{name}' is not constant within {counted(int(count), 'household')}"
-
-
-def by_composition(database: Database, keys: Sequence[str], k: int) -> tuple[int, int]:
-    """Count the households that fewer than k others equal in their attributes and their size, and all of them."""
-    columns = ", ".join(f"max({key}) AS {key}" for key in keys)
-    each = f"SELECT h, count(*) AS size, {columns} FROM pairs GROUP BY h"  # noqa: S608 - no outside text
-    alike = f"SELECT count(*) AS n FROM ({each}) AS e GROUP BY size, {', '.join(keys)}"  # noqa: S608
-    [row] = database.rows(f"SELECT coalesce(sum(CASE WHEN n < {k} THEN n ELSE 0 END), 0), sum(n) FROM ({alike}) AS a")  # noqa: S608
-    return int(row[0]), int(row[1])

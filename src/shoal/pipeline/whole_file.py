@@ -16,7 +16,7 @@ from shoal.kernels.l_diversity import DOMINANT
 from shoal.pipeline.counting import Database, Sizes, Spread, exposure_of, spreads_of_each
 from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
-from shoal.pipeline.units import on_trails, on_units
+from shoal.pipeline.units import links, on_trails, on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -76,11 +76,17 @@ class Columns:
     nominal: frozenset[str] = frozenset()
     described: str = "columns released unchanged"  # where the original is not known, they may not be
     unit: str | None = None  # the expression of the unit that k counts; None if it counts records
+    households: bool = False  # whether what members of a household share was masked once
 
     @property
     def counts(self) -> str:
         """What k counts."""
         return "record" if self.unit is None else "unit"
+
+    @property
+    def alone(self) -> str:
+        """The measure that counts the records which nobody else's equal."""
+        return "uniques" if self.unit is None else "alone"
 
 
 def unchanged_columns(
@@ -275,6 +281,12 @@ def _headline(found: Finding, columns: Columns) -> Finding:
     whole = found.get("everything")
     if whole is None or whole["uniques"]:
         return {"safe": False, **_on_sensitive(found, columns)}
+    if "trails" in found:
+        text = (
+            f"{links(found['trails'])}. All {found['trails']['of']}s share their groups, and the number of records in "
+            f"each, with at least {counted(columns.k - 1, 'other')}."
+        )
+        return {"severity": "warning", "safe": False, "records": 0, "columns": [], "text": text}
     others = counted(whole["smallest"] - 1, "other" if columns.unit is None else "other unit")
     text = f"Safe over all published columns: every record shares its values with at least {others}."
     return {"severity": "note", "safe": True, "records": 0, "columns": [], "text": text}
@@ -289,7 +301,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
         number = max(found["unchanged"][name]["below_k"] for name in names)
         text = f"{what} Drop {'it' if len(names) == 1 else 'them'} with --identifiers {','.join(names)}."
         yield {"records": number, "columns": names, "text": text}
-    yield from on_units(found["units"], columns.k)
+    yield from on_units(found["units"], columns.k, households=columns.households)
     yield from on_trails(found.get("trails"), columns.k)
     for each in found["determined"]:
         if each["records"]:
@@ -298,7 +310,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     worst = found.get("with_masked")
     if worst is None or not worst["below_k"]:
         return
-    alone = "uniques" if columns.unit is None else "alone"
+    alone = columns.alone
     number = worst[alone] or worst["below_k"]
     what = f"in equivalence classes of fewer than k = {columns.k} {columns.counts}s by"
     if worst[alone]:
@@ -314,7 +326,7 @@ def worst_first(rows: Mapping[str, Finding]) -> list[str]:
 
 
 def _worst(row: Finding) -> tuple[int, int]:
-    return -row["uniques"], -row["below_k"]
+    return -(row["alone"] if "alone" in row else row["uniques"]), -row["below_k"]
 
 
 def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tuple[list[str], str]:
@@ -349,8 +361,9 @@ def _on_sensitive(found: Finding, columns: Columns) -> Finding:
         text = f"{promised} All other published values are synthetic."
         return {"severity": "note", "records": 0, "columns": [], "text": text}
     who = f"knows {listed(names[:_NAMED])}" if names else f"also knows {_some(list(rows))}"
-    number = max((rows[name]["uniques"] or rows[name]["below_k"] for name in names), default=0)
-    number = number or found["everything"]["uniques"]
+    alone = columns.alone
+    number = max((rows[name][alone] or rows[name]["below_k"] for name in names), default=0)
+    number = number or found["everything"][alone]
     many = counted(number, "record")
     named = {"records": number, "columns": names[:_NAMED]}
     if number <= _FEW:
