@@ -111,8 +111,33 @@ def test_figures_of_other_measures_are_read_by_their_names():
 
 def test_linkage_is_by_attributes_of_every_type(people):
     mixed = people.assign(town=np.where(np.arange(120) % 3, "a", "b"))
-    options = {"quasi": ["age", "town"], "publish": ["income"], "types": {"town": "nominal"}}
+    options = {"quasi": ["age", "town"], "confidential": ["income", "ill"], "types": {"town": "nominal"}}
     assert results(protected(mixed, **options, policy=Policy(linkage=99)).verdict) == {"linkage": "passed"}
+
+
+def test_figures_of_some_of_the_columns_that_differ_pass_no_limit(people):
+    masked = protected(people).table
+    policy = Policy(linkage=99, inference=99, loss=99)
+    found = shoal.assess(people, masked, quasi=["age"], confidential=["ill"], policy=policy)
+    assert found["not_compared"] == ["income"]
+    assert {each["result"] for each in found["verdict"]["limits"]} == {"not measured"}
+    assert {each["needs"] for each in found["verdict"]["limits"]} == {
+        "'income' differs between the files and is not compared"
+    }
+    whole = shoal.assess(people, masked, quasi=["age", "income"], confidential=["ill"], policy=policy)
+    assert (whole["not_compared"], whole["verdict"]["result"]) == ([], "passed")
+    strict = shoal.assess(people, masked, quasi=["age"], confidential=["ill"], policy=Policy(loss=0.001))
+    assert strict["verdict"]["result"] == "failed"
+
+
+def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(people):
+    numbered = people.assign(number=np.arange(120))
+    release = protected(numbered, publish=["number"], policy=Policy(linkage=99))
+    why = "'number', released unchanged, singles out 120 records, which no distance counts"
+    assert [(each.result, each.needs) for each in release.verdict.limits] == [("not measured", why)]
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "policy": Policy(linkage=99)}
+    [limit] = shoal.assess(numbered, release.table, **options)["verdict"]["limits"]
+    assert (limit["result"], limit["needs"]) == ("not measured", why)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from shoal.errors import CheckFailed
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.plan.policy import Policy
 from shoal.tables import Table
+from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -31,6 +32,7 @@ class Limit:
     figure: Callable[[Evidence], float | None]
     needs: str = ""  # what to do if it was not measured
     by_assess: bool = False  # whether `assess` measures it, and a release by itself does not
+    doubt: Callable[[Evidence], str] = lambda _: ""  # why a figure within the limit does not tell of the whole file
 
     def met(self, figure: float, bound: float) -> bool:
         """Whether a figure keeps to its limit."""
@@ -97,6 +99,26 @@ def _overlap(found: Evidence) -> float | None:
     return _least([each["overlap"] for each in found.get("analyses") or []])
 
 
+def _partial(found: Evidence) -> str:
+    """Say which columns differ between the files without being compared."""
+    names = found.get("not_compared") or []
+    differ = "differs between the files and is" if len(names) == 1 else "differ between the files and are"
+    return f"{listed(names)} {differ} not compared" if names else ""
+
+
+def _singled_out(found: Evidence) -> str:
+    """Say that records are unique by columns released unchanged, which are not among the attributes compared."""
+    known, seen = _at(found, "risk.file.together.columns") or [], _at(found, "risk.file.with_masked") or {}
+    names = [name for name in known if name not in (found.get("quasi") or [])]
+    uniques = seen.get("alone", seen.get("uniques", 0))
+    single = f"{listed(names)}, released unchanged, {'single' if len(names) > 1 else 'singles'} out"
+    return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
+
+
+def _linkage_doubt(found: Evidence) -> str:
+    return _partial(found) or _singled_out(found)
+
+
 _SENSITIVE = "name sensitive attributes with --confidential, and on large files add -l or -t"
 _ASSESS = "shoal assess measures it"
 _NO_FIGURE = "there is no such figure for these attributes"
@@ -108,12 +130,20 @@ LIMITS: dict[str, Limit] = {
     "dominance": Limit("groups that one contributor dominates", False, "", _dominated, "ask for dominance in the plan"),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
     "unique_records": Limit("records unlike any other", False, " %", _unique_records),
-    "linkage": Limit("records linked by distance", False, " %", lambda e: _at(e, "risk.DLD.linked"), _ASSESS, True),
+    "linkage": Limit(
+        "records linked by distance",
+        False,
+        " %",
+        lambda e: _at(e, "risk.DLD.linked"),
+        _ASSESS,
+        True,
+        _linkage_doubt,
+    ),
     "assignment": Limit(
         "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
     ),
-    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _ASSESS, True),
-    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL")),
+    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _ASSESS, True, _partial),
+    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_partial),
     "analyses": Limit(
         "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True
     ),
@@ -224,6 +254,7 @@ def release_verdict(release: "Release", policy: Policy) -> Verdict:
     more = _assessed(release, policy) if missing else None
     if more is None:
         return first
+    more["not_compared"] = []  # it was verified that nothing else differs, but for pseudonyms
     return judged(policy, {**more, **evidence, "risk": {**more["risk"], **evidence["risk"]}})
 
 
@@ -268,5 +299,7 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
         about = LIMITS[name]
         figure = about.figure(evidence)
         needs = _NO_FIGURE if assessed and about.needs == _ASSESS else about.needs
+        if figure is not None and about.met(figure, bound) and (doubt := about.doubt(evidence)):
+            figure, needs = None, doubt
         found.append(Judged(name, bound, figure, needs if figure is None else ""))
     return Verdict(policy, found)
