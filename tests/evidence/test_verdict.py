@@ -59,7 +59,19 @@ def test_figures_that_only_assess_has_are_measured_for_tables_in_memory(people):
     assert release.verdict.result == "passed"
     assessed = shoal.assess(people, release.table, ["age", "income"], ["ill"], analyses=["income ~ age"])
     figures = {each.limit: each.figure for each in release.verdict.limits}
-    assert figures == {"linkage": assessed["risk"]["DLD"]["linked"], "analyses": assessed["analyses"][0]["overlap"]}
+    linked = max(assessed["risk"][name]["expected"] for name in ("DLD", "DLD_masking", "DLD_neutral"))
+    assert figures == {"linkage": linked, "analyses": assessed["analyses"][0]["overlap"]}
+
+
+def test_linkage_does_not_depend_on_the_order_of_rows(people):
+    masked = protected(people).table
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "policy": Policy(linkage=99)}
+    orders = [people.index, people.index[::-1], np.random.default_rng(2).permutation(len(people))]
+    found = [
+        shoal.assess(people.loc[order], masked.loc[order], **options)["verdict"]["limits"][0]["figure"]
+        for order in orders
+    ]
+    assert found == pytest.approx([found[0]] * 3)
 
 
 def test_what_was_not_measured_is_not_passed_unless_the_policy_says_so(people):

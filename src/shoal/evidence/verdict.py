@@ -90,6 +90,11 @@ def _unique_records(found: Evidence) -> float | None:
     return None if uniques is None or not records else 100 * uniques / records
 
 
+def _linkage(found: Evidence) -> float | None:
+    """Return the most that is linked by a distance if one of the nearest is drawn, whatever the order of the rows."""
+    return _most([_at(found, f"risk.{name}.expected") for name in ("DLD", "DLD_masking", "DLD_neutral")])
+
+
 def _inference(found: Evidence) -> float | None:
     attacks = _at(found, "risk.inference")
     return _most([_at(each, "gain.percent") for each in attacks.values()]) if attacks else None
@@ -134,7 +139,7 @@ LIMITS: dict[str, Limit] = {
         "records linked by distance",
         False,
         " %",
-        lambda e: _at(e, "risk.DLD.linked"),
+        _linkage,
         _ASSESS,
         True,
         _linkage_doubt,
