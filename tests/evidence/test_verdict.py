@@ -82,6 +82,22 @@ def test_what_was_not_measured_is_not_passed_unless_the_policy_says_so(people):
     assert len(verdict.unmeasured) == 2
     assert protected(people, policy=Policy(**wanted, not_measured="allow")).verdict.result == "passed"
     assert protected(people, policy=Policy(k=9, units=3, not_measured="allow")).verdict.result == "failed"
+    assert protected(people, policy=Policy(units=3, not_measured="allow")).verdict.result == "incomplete"
+
+
+def test_a_verdict_says_how_many_limits_were_not_measured(people, tmp_path, run):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    roles = ["--quasi", "age,income", "--confidential", "ill"]
+    protect = ["protect", "data.csv", "-k", "4", "--method", "mdav", *roles, "-o", "masked.csv", "--overwrite"]
+    (tmp_path / "some.toml").write_text('k = 4\nunits = 3\nnot_measured = "allow"\n')
+    (tmp_path / "none.toml").write_text('units = 3\nnot_measured = "allow"\n')
+    code, out, _ = run(*protect, "--policy", "some.toml", "--report", "report.html")
+    assert code == 0
+    assert "Verdict by policy 'some.toml': passed; 1 limit not measured" in out
+    assert "passed; 1 limit not measured" in (tmp_path / "report.html").read_text()
+    code, _, error = run(*protect, "--policy", "none.toml")
+    assert code == 1
+    assert "not measured: 1 of 1 limits of policy 'none.toml'. It is not passed if no limit was measured." in error
 
 
 def test_k_counts_columns_released_unchanged_that_a_stranger_may_know(people):

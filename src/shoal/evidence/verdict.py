@@ -211,11 +211,12 @@ class Verdict:
 
     @property
     def result(self) -> Literal["passed", "failed", "incomplete"]:
-        """The verdict: a limit that was not measured is not passed, unless the policy allows that."""
+        """The verdict: a limit that was not measured is not passed, unless the policy allows that and one was."""
         found = {each.result for each in self.limits}
         if "failed" in found:
             return "failed"
-        return "incomplete" if "not measured" in found and self.policy.not_measured == "refuse" else "passed"
+        allowed = self.policy.not_measured == "allow" and "passed" in found
+        return "incomplete" if "not measured" in found and not allowed else "passed"
 
     @property
     def failures(self) -> list[str]:
