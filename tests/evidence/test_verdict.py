@@ -158,6 +158,20 @@ def test_figures_of_some_of_the_columns_that_differ_pass_no_limit(people):
     assert strict["verdict"]["result"] == "failed"
 
 
+def test_dominance_is_not_measured_without_a_rule_or_with_negative_magnitudes(people):
+    signed = people.assign(profit=people["income"] - 140)
+    masked = protected(signed, quasi=["age", "income", "profit"]).table
+    options = {"quasi": ["age", "income", "profit"], "confidential": ["ill"], "policy": Policy(dominance=99)}
+
+    def reason(**rule):
+        [limit] = shoal.assess(signed, masked, **options, **rule)["verdict"]["limits"]
+        return limit["result"], limit["needs"]
+
+    assert reason() == ("not measured", "name a rule with --p-percent or --dominance")
+    assert reason(p_percent=10) == ("not measured", "'profit' is negative in some records")
+    assert reason(p_percent=10, magnitudes=["income"])[0] == "passed"
+
+
 def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(people):
     numbered = people.assign(number=np.arange(120))
     release = protected(numbered, publish=["number"], policy=Policy(linkage=99))

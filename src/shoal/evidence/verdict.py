@@ -111,6 +111,12 @@ def _partial(found: Evidence) -> str:
     return f"{listed(names)} {differ} not compared" if names else ""
 
 
+def _negative(found: Evidence) -> str:
+    """Say which magnitudes no rule of dominance was counted for."""
+    names = _at(found, "left_out.negative, in what is measured of dominance") or []
+    return f"{listed(names)} {'are' if len(names) > 1 else 'is'} negative in some records" if names else ""
+
+
 def _singled_out(found: Evidence) -> str:
     """Say that records are unique by columns released unchanged, which are not among the attributes compared."""
     known, seen = _at(found, "risk.file.together.columns") or [], _at(found, "risk.file.with_masked") or {}
@@ -132,7 +138,14 @@ LIMITS: dict[str, Limit] = {
     "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
     "l": Limit("distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True),
     "t": Limit("distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True),
-    "dominance": Limit("groups that one contributor dominates", False, "", _dominated, "ask for dominance in the plan"),
+    "dominance": Limit(
+        "groups that one contributor dominates",
+        False,
+        "",
+        _dominated,
+        "name a rule with --p-percent or --dominance",
+        doubt=_negative,
+    ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
     "unique_records": Limit("records unlike any other", False, " %", _unique_records),
     "linkage": Limit(
@@ -305,7 +318,7 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
         about = LIMITS[name]
         figure = about.figure(evidence)
         needs = _NO_FIGURE if assessed and about.needs == _ASSESS else about.needs
-        if figure is not None and about.met(figure, bound) and (doubt := about.doubt(evidence)):
+        if (figure is None or about.met(figure, bound)) and (doubt := about.doubt(evidence)):
             figure, needs = None, doubt
         found.append(Judged(name, bound, figure, needs if figure is None else ""))
     return Verdict(policy, found)
