@@ -274,3 +274,19 @@ def test_a_file_that_fails_is_not_written_by_the_engine_for_large_files(people, 
     assert code == 1
     assert "not measured: shoal assess measures it" in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "strict.toml"]
+
+
+def test_the_engine_for_large_files_says_where_the_rest_is_measured(people, tmp_path, run):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    limits = 'k = 4\nl = 1.5\nt = 0.9\ninference = 50\nanalyses = 0.1\nformulas = ["income ~ age"]\n'
+    (tmp_path / "ours.toml").write_text(limits)
+    command = ["protect", "data.csv", "-k", "4", "--quasi", "age,income", "--engine", "file", "--overwrite"]
+    command += ["-o", "masked.csv", "--policy", "ours.toml"]
+    code, out, error = run(*command, "--confidential", "ill", "--json")
+    assert code == 1
+    assert error.endswith("unless it says not_measured = \"allow\". 'masked.csv' was written.\n")
+    needs = {each["limit"]: each["needs"] for each in json.loads(out)["verdict"]["limits"]}
+    assert needs == {"k": "", **dict.fromkeys(["l", "t", "inference", "analyses"], LIMITS["linkage"].needs)}
+    _, out, _ = run(*command, "--publish", "ill", "--json")
+    needs = {each["limit"]: each["needs"] for each in json.loads(out)["verdict"]["limits"]}
+    assert needs["l"] == needs["inference"] == "name sensitive attributes with --confidential"

@@ -35,8 +35,8 @@ def leave_unless_passed(verdict: dict[str, Any] | None, target: Path | None = No
         sentence += " It is not passed if no limit was measured."
     elif what == "not measured":
         sentence += ' It is not passed, unless it says not_measured = "allow".'
-    elif target is not None:
-        sentence += f" '{target}' was not written."
+    if target is not None:
+        sentence += f" '{target}' was {'not ' if what == 'failed' else ''}written."
     complain(what, sentence)
     raise typer.Exit(1)
 

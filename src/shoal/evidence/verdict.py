@@ -130,8 +130,9 @@ def _linkage_doubt(found: Evidence) -> str:
     return _partial(found) or _singled_out(found)
 
 
-_SENSITIVE = "name sensitive attributes with --confidential, and on large files add -l or -t"
-_ASSESS = "shoal assess measures it"
+_SENSITIVE = "name sensitive attributes with --confidential"
+_ASSESS = "shoal assess measures it on the written file"
+_PRIVATE = "with epsilon, nobody may know it"
 _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
     "k": Limit("records alike in what strangers may know", True, "", _smallest_group),
@@ -160,13 +161,17 @@ LIMITS: dict[str, Limit] = {
     "assignment": Limit(
         "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
     ),
-    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _ASSESS, True, _partial),
+    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _partial),
     "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_partial),
     "analyses": Limit(
         "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True
     ),
     "published": Limit(
-        "published figures that come out", True, " %", lambda e: _at(e, "published.percent"), "add --published"
+        "published figures that come out",
+        True,
+        " %",
+        lambda e: _at(e, "published.percent"),
+        "add --published to shoal assess",
     ),
 }
 
@@ -284,6 +289,8 @@ def _evidence(release: "Release") -> dict[str, Any]:
     private = release.plan.epsilon is not None  # whose loss nobody may know
     return {
         "records": release.records,
+        "confidential": release.plan.confidential,
+        "private": private,
         "risk": {**release.risk(), **({"diversity": diversity} if diversity else {})},
         **({} if private else {"loss": release.loss()}),
     }
@@ -312,13 +319,23 @@ def _assessed(release: "Release", policy: Policy) -> dict[str, Any] | None:
 
 def judged(policy: Policy, evidence: Evidence) -> Verdict:
     """Judge evidence, by the names of `assess` and `Release.summary`, by a policy."""
-    assessed = "left_out" in evidence
     found = []
     for name, bound in policy.limits.items():
         about = LIMITS[name]
         figure = about.figure(evidence)
-        needs = _NO_FIGURE if assessed and about.needs == _ASSESS else about.needs
+        needs = _needed(name, policy, evidence)
         if (figure is None or about.met(figure, bound)) and (doubt := about.doubt(evidence)):
             figure, needs = None, doubt
         found.append(Judged(name, bound, figure, needs if figure is None else ""))
     return Verdict(policy, found)
+
+
+def _needed(name: str, policy: Policy, evidence: Evidence) -> str:
+    """Say what to do for a figure that was not measured."""
+    about, sensitive = LIMITS[name], bool(evidence.get("confidential") or _at(evidence, "risk.inference"))
+    asked = {"l": sensitive, "t": sensitive, "inference": sensitive, "analyses": bool(policy.formulas)}
+    if evidence.get("private") and (about.by_assess or name == "loss"):
+        return _PRIVATE
+    if about.by_assess and asked.get(name, True):
+        return _NO_FIGURE if "left_out" in evidence else _ASSESS
+    return about.needs
