@@ -172,6 +172,16 @@ def test_dominance_is_not_measured_without_a_rule_or_with_negative_magnitudes(pe
     assert reason(p_percent=10, magnitudes=["income"])[0] == "passed"
 
 
+def test_the_loss_of_some_of_the_records_does_not_pass(people):
+    gaps = people.assign(income=people["income"].where(people.index < 30), number=np.arange(120))
+    options = {"identifiers": ["number"], "missing": "suppress"}
+    release = protected(gaps, **options, policy=Policy(k=4, loss=99))
+    why = "the loss is that of the published records: 90 records left out"
+    assert [(each.result, each.needs) for each in release.verdict.limits] == [("passed", ""), ("not measured", why)]
+    assert release.notes[0] == "90 of 120 records were left out (75 %), which the loss does not count."
+    assert results(protected(gaps, **options, policy=Policy(loss=0.001)).verdict) == {"loss": "failed"}
+
+
 def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(people):
     numbered = people.assign(number=np.arange(120))
     release = protected(numbered, publish=["number"], policy=Policy(linkage=99))

@@ -126,6 +126,12 @@ def _singled_out(found: Evidence) -> str:
     return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
 
 
+def _loss_doubt(found: Evidence) -> str:
+    gone = found.get("suppressed") or 0
+    left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
+    return _partial(found) or left_out
+
+
 def _linkage_doubt(found: Evidence) -> str:
     return _partial(found) or _singled_out(found)
 
@@ -162,7 +168,7 @@ LIMITS: dict[str, Limit] = {
         "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
     ),
     "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _partial),
-    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_partial),
+    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_loss_doubt),
     "analyses": Limit(
         "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True
     ),
@@ -289,6 +295,7 @@ def _evidence(release: "Release") -> dict[str, Any]:
     private = release.plan.epsilon is not None  # whose loss nobody may know
     return {
         "records": release.records,
+        "suppressed": release.suppressed,
         "confidential": release.plan.confidential,
         "private": private,
         "risk": {**release.risk(), **({"diversity": diversity} if diversity else {})},
