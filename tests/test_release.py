@@ -326,6 +326,8 @@ def test_a_small_stratum_can_be_left_out():
     assert release.suppressed == 1
     assert release.table["y"].to_pylist() == STRATA["y"].to_pylist()[:6]
     assert "1 record left out, being in 1 stratum" in release.notes[-1]
+    assert release.notes[0] == "1 of 7 records was left out (14.3 %), which the loss does not count."
+    assert release.notes[0].severity == "warning"
     assert release.risk()["before"]["uniques"] == 7
 
 

@@ -23,7 +23,16 @@ from shoal.pipeline.certify import Certificate
 from shoal.pipeline.counting import exposure_of
 from shoal.pipeline.dominance import on_dominance
 from shoal.pipeline.mask_households import with_masked_households
-from shoal.pipeline.notes import on_blocks, on_budget, on_change, on_one_group, on_only, on_order, on_repair
+from shoal.pipeline.notes import (
+    on_blocks,
+    on_budget,
+    on_change,
+    on_one_group,
+    on_only,
+    on_order,
+    on_repair,
+    on_suppressed,
+)
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.save import refuse_output
@@ -127,6 +136,7 @@ def release_of(
         suppressed=prepared.suppressed,
         notes=by_severity(
             [
+                *on_suppressed(prepared.suppressed, published.records),
                 *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),

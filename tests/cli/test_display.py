@@ -1,10 +1,11 @@
-"""A sweep on the screen: nothing of it is cut off."""
+"""What the screen shows: nothing of a sweep is cut off, and a certificate says what it proves."""
 
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
+from shoal.cli.display import certified
 from shoal.cli.sweep_display import sweep_table
 
 
@@ -45,3 +46,12 @@ def test_bars_are_as_long_as_losses_and_none_is_cut_off(width):
 
 def test_a_sweep_without_any_loss_has_no_bars():
     assert not any("█" in line for line in shown(80, losses=(0.0, 0.0)))
+
+
+def test_a_bound_is_of_groups_within_the_strata_and_a_gap_of_nothing_is_the_lowest_possible():
+    certificate = {"SSE": 2.0, "lower_bound": 1.6, "at_most_above_optimum": 25.0, "how": "nearest neighbours"}
+    said = "SSE 2. Any groups of at least 3{} lose 1.6 or more (nearest neighbours), so this is {}the lowest possible."
+    above = "at most 25 % above "
+    assert certified(certificate, {"k": 3}) == said.format("", above)
+    assert certified(certificate, {"k": 3, "strata": ["region"]}) == said.format(" within the strata", above)
+    assert certified({**certificate, "at_most_above_optimum": 1e-7}, {"k": 3}) == said.format("", "")

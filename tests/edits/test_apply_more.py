@@ -85,7 +85,7 @@ def test_records_that_are_left_out_are_noted_whatever_left_them_out():
     )
     assert release.suppressed == 3
     said = [note for note in release.notes if "left out" in note]
-    assert [note.split()[0] for note in said] == ["2", "1"]
+    assert [note.split()[0] for note in said] == ["3", "2", "1"]
 
 
 def test_parts_that_are_joined_take_the_promise_back():

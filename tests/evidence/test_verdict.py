@@ -59,7 +59,19 @@ def test_figures_that_only_assess_has_are_measured_for_tables_in_memory(people):
     assert release.verdict.result == "passed"
     assessed = shoal.assess(people, release.table, ["age", "income"], ["ill"], analyses=["income ~ age"])
     figures = {each.limit: each.figure for each in release.verdict.limits}
-    assert figures == {"linkage": assessed["risk"]["DLD"]["linked"], "analyses": assessed["analyses"][0]["overlap"]}
+    linked = max(assessed["risk"][name]["expected"] for name in ("DLD", "DLD_masking", "DLD_neutral"))
+    assert figures == {"linkage": linked, "analyses": assessed["analyses"][0]["overlap"]}
+
+
+def test_linkage_does_not_depend_on_the_order_of_rows(people):
+    masked = protected(people).table
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "policy": Policy(linkage=99)}
+    orders = [people.index, people.index[::-1], np.random.default_rng(2).permutation(len(people))]
+    found = [
+        shoal.assess(people.loc[order], masked.loc[order], **options)["verdict"]["limits"][0]["figure"]
+        for order in orders
+    ]
+    assert found == pytest.approx([found[0]] * 3)
 
 
 def test_what_was_not_measured_is_not_passed_unless_the_policy_says_so(people):
@@ -70,6 +82,22 @@ def test_what_was_not_measured_is_not_passed_unless_the_policy_says_so(people):
     assert len(verdict.unmeasured) == 2
     assert protected(people, policy=Policy(**wanted, not_measured="allow")).verdict.result == "passed"
     assert protected(people, policy=Policy(k=9, units=3, not_measured="allow")).verdict.result == "failed"
+    assert protected(people, policy=Policy(units=3, not_measured="allow")).verdict.result == "incomplete"
+
+
+def test_a_verdict_says_how_many_limits_were_not_measured(people, tmp_path, run):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    roles = ["--quasi", "age,income", "--confidential", "ill"]
+    protect = ["protect", "data.csv", "-k", "4", "--method", "mdav", *roles, "-o", "masked.csv", "--overwrite"]
+    (tmp_path / "some.toml").write_text('k = 4\nunits = 3\nnot_measured = "allow"\n')
+    (tmp_path / "none.toml").write_text('units = 3\nnot_measured = "allow"\n')
+    code, out, _ = run(*protect, "--policy", "some.toml", "--report", "report.html")
+    assert code == 0
+    assert "Verdict by policy 'some.toml': passed; 1 limit not measured" in out
+    assert "passed; 1 limit not measured" in (tmp_path / "report.html").read_text()
+    code, _, error = run(*protect, "--policy", "none.toml")
+    assert code == 1
+    assert "not measured: 1 of 1 limits of policy 'none.toml'. It is not passed if no limit was measured." in error
 
 
 def test_k_counts_columns_released_unchanged_that_a_stranger_may_know(people):
@@ -111,8 +139,57 @@ def test_figures_of_other_measures_are_read_by_their_names():
 
 def test_linkage_is_by_attributes_of_every_type(people):
     mixed = people.assign(town=np.where(np.arange(120) % 3, "a", "b"))
-    options = {"quasi": ["age", "town"], "publish": ["income"], "types": {"town": "nominal"}}
+    options = {"quasi": ["age", "town"], "confidential": ["income", "ill"], "types": {"town": "nominal"}}
     assert results(protected(mixed, **options, policy=Policy(linkage=99)).verdict) == {"linkage": "passed"}
+
+
+def test_figures_of_some_of_the_columns_that_differ_pass_no_limit(people):
+    masked = protected(people).table
+    policy = Policy(linkage=99, inference=99, loss=99)
+    found = shoal.assess(people, masked, quasi=["age"], confidential=["ill"], policy=policy)
+    assert found["not_compared"] == ["income"]
+    assert {each["result"] for each in found["verdict"]["limits"]} == {"not measured"}
+    assert {each["needs"] for each in found["verdict"]["limits"]} == {
+        "'income' differs between the files and is not compared"
+    }
+    whole = shoal.assess(people, masked, quasi=["age", "income"], confidential=["ill"], policy=policy)
+    assert (whole["not_compared"], whole["verdict"]["result"]) == ([], "passed")
+    strict = shoal.assess(people, masked, quasi=["age"], confidential=["ill"], policy=Policy(loss=0.001))
+    assert strict["verdict"]["result"] == "failed"
+
+
+def test_dominance_is_not_measured_without_a_rule_or_with_negative_magnitudes(people):
+    signed = people.assign(profit=people["income"] - 140)
+    masked = protected(signed, quasi=["age", "income", "profit"]).table
+    options = {"quasi": ["age", "income", "profit"], "confidential": ["ill"], "policy": Policy(dominance=99)}
+
+    def reason(**rule):
+        [limit] = shoal.assess(signed, masked, **options, **rule)["verdict"]["limits"]
+        return limit["result"], limit["needs"]
+
+    assert reason() == ("not measured", "name a rule with --p-percent or --dominance")
+    assert reason(p_percent=10) == ("not measured", "'profit' is negative in some records")
+    assert reason(p_percent=10, magnitudes=["income"])[0] == "passed"
+
+
+def test_the_loss_of_some_of_the_records_does_not_pass(people):
+    gaps = people.assign(income=people["income"].where(people.index < 30), number=np.arange(120))
+    options = {"identifiers": ["number"], "missing": "suppress"}
+    release = protected(gaps, **options, policy=Policy(k=4, loss=99))
+    why = "the loss is that of the published records: 90 records left out"
+    assert [(each.result, each.needs) for each in release.verdict.limits] == [("passed", ""), ("not measured", why)]
+    assert release.notes[0] == "90 of 120 records were left out (75 %), which the loss does not count."
+    assert results(protected(gaps, **options, policy=Policy(loss=0.001)).verdict) == {"loss": "failed"}
+
+
+def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(people):
+    numbered = people.assign(number=np.arange(120))
+    release = protected(numbered, publish=["number"], policy=Policy(linkage=99))
+    why = "'number', released unchanged, singles out 120 records, which no distance counts"
+    assert [(each.result, each.needs) for each in release.verdict.limits] == [("not measured", why)]
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "policy": Policy(linkage=99)}
+    [limit] = shoal.assess(numbered, release.table, **options)["verdict"]["limits"]
+    assert (limit["result"], limit["needs"]) == ("not measured", why)
 
 
 @pytest.mark.parametrize(
@@ -207,3 +284,19 @@ def test_a_file_that_fails_is_not_written_by_the_engine_for_large_files(people, 
     assert code == 1
     assert "not measured: shoal assess measures it" in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "strict.toml"]
+
+
+def test_the_engine_for_large_files_says_where_the_rest_is_measured(people, tmp_path, run):
+    people.to_csv(tmp_path / "data.csv", index=False)
+    limits = 'k = 4\nl = 1.5\nt = 0.9\ninference = 50\nanalyses = 0.1\nformulas = ["income ~ age"]\n'
+    (tmp_path / "ours.toml").write_text(limits)
+    command = ["protect", "data.csv", "-k", "4", "--quasi", "age,income", "--engine", "file", "--overwrite"]
+    command += ["-o", "masked.csv", "--policy", "ours.toml"]
+    code, out, error = run(*command, "--confidential", "ill", "--json")
+    assert code == 1
+    assert error.endswith("unless it says not_measured = \"allow\". 'masked.csv' was written.\n")
+    needs = {each["limit"]: each["needs"] for each in json.loads(out)["verdict"]["limits"]}
+    assert needs == {"k": "", **dict.fromkeys(["l", "t", "inference", "analyses"], LIMITS["linkage"].needs)}
+    _, out, _ = run(*command, "--publish", "ill", "--json")
+    needs = {each["limit"]: each["needs"] for each in json.loads(out)["verdict"]["limits"]}
+    assert needs["l"] == needs["inference"] == "name sensitive attributes with --confidential"

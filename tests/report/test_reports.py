@@ -126,6 +126,7 @@ def test_rules_record_blocks_and_strata_are_told(reports):
     assert "wages + other == costs" in reports("edits")
     assert "record blocks of" in reports("record blocks")
     assert "With the strata known too, the smallest group has" in reports("strata")
+    assert "no groups of at least k within the strata is below" in reports("strata")
     assert "left out." in reports("suppressed")
 
 

@@ -69,7 +69,7 @@ def _risk(risk: dict[str, Any], attributes: int) -> Table:
         probabilistic += f", on {len(pld['attributes'])} of the {attributes} attributes"
     rows = [
         ("k' of subsets", f"{subsets['mean']:.2f}", "records that are alike, if only some attributes are known", True),
-        ("DLD", _share(risk["DLD"]["linked"]), "records whose nearest masked record is their own", False),
+        ("DLD", _share(risk["DLD"]["expected"]), "records linked right to the nearest masked record", False),
         ("DLD average", _share(linkage["linked"]), "the same, averaged over what an intruder may know", False),
         ("DLD, masking", _share(risk["DLD_masking"]["expected"]), "linked right by the distance that masked", False),
         ("DLD, neutral", _share(risk["DLD_neutral"]["expected"]), "linked right by ranks and equal categories", False),

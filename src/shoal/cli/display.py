@@ -81,7 +81,7 @@ def release(summary: dict[str, Any]) -> RenderableType:
     if "loss" in summary:
         parts += [loss(summary["loss"], summary["plan"].get("weights")), ""]
     if "certificate" in summary:
-        parts.append(Text(certified(summary["certificate"], summary["plan"]["k"])))
+        parts.append(Text(certified(summary["certificate"], summary["plan"])))
     if "preserved" in summary.get("hybrid", {}):
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
@@ -107,13 +107,19 @@ def release(summary: dict[str, Any]) -> RenderableType:
     return Group(*parts, *said[warnings:])
 
 
-def certified(certificate: dict[str, Any], k: int) -> str:
+_LEAST_GAP = 0.005  # percent above the lowest possible, below which a release is said to have it
+
+
+def certified(certificate: dict[str, Any], plan: dict[str, Any]) -> str:
     """Say how far above the lowest possible loss a release is at most."""
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
     if bound is None:
         return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
-    said = f"SSE {error:.6g}. Any groups of at least {number(k)} lose {bound:.6g} or more ({certificate['how']})"
-    return f"{said}." if gap is None else f"{said}, so this is at most {gap:.3g} % above the lowest possible."
+    groups = f"groups of at least {number(plan['k'])}{' within the strata' if 'strata' in plan else ''}"
+    said = f"SSE {error:.6g}. Any {groups} lose {bound:.6g} or more ({certificate['how']})"
+    if gap is None:
+        return f"{said}."
+    return f"{said}, so this is {'' if gap < _LEAST_GAP else f'at most {gap:.3g} % above '}the lowest possible."
 
 
 def headline(file: dict[str, Any]) -> Text:

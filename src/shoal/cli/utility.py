@@ -102,8 +102,17 @@ def _cells(row: dict[str, Any]) -> Iterator[Text | str]:
         yield "-" if side is None else f"{side['estimate']:.4g}"
         yield "" if side is None else f"{side['low']:.3g} to {side['high']:.3g}"
     yield f"{row['overlap']:.2f}"
-    lost = [what for what in ("sign", "significance") if not row[what] and row["after"] is not None]
-    yield f"{' and '.join(lost)} lost" if lost else ""
+    yield _changed(row)
+
+
+def _changed(row: dict[str, Any]) -> str:
+    """Say what became of the sign and the significance of a coefficient."""
+    if row["after"] is None:
+        return ""
+    gained = not row["significance"] and row["after"]["significant"]
+    lost = [what for what in ("sign", "significance") if not row[what] and not (what == "significance" and gained)]
+    said = [f"{' and '.join(lost)} lost"] if lost else []
+    return ", ".join([*said, "now significant"] if gained else said)
 
 
 def _summed(found: dict[str, Any]) -> Text:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from shoal.cli.output import complain, show
 from shoal.cli.tables import without_lines
+from shoal.text import counted
 
 _STYLES = {"passed": "green", "failed": "bold red", "not measured": "yellow", "incomplete": "bold yellow"}
 
@@ -30,17 +31,22 @@ def leave_unless_passed(verdict: dict[str, Any] | None, target: Path | None = No
     many = sum(each["result"] == what for each in verdict["limits"])
     named = f"policy '{verdict['policy']}'" if verdict["policy"] else "the policy"
     sentence = f"{many} of {len(verdict['limits'])} limits of {named}."
-    if what == "not measured":
+    if what == "not measured" and many == len(verdict["limits"]):
+        sentence += " It is not passed if no limit was measured."
+    elif what == "not measured":
         sentence += ' It is not passed, unless it says not_measured = "allow".'
-    elif target is not None:
-        sentence += f" '{target}' was not written."
+    if target is not None:
+        sentence += f" '{target}' was {'not ' if what == 'failed' else ''}written."
     complain(what, sentence)
     raise typer.Exit(1)
 
 
 def _drawn(verdict: dict[str, Any]) -> RenderableType:
     named = f" by policy '{verdict['policy']}'" if verdict["policy"] else ""
-    head = Text.assemble("\nVerdict", f"{named}: ", (verdict["result"], _style(verdict["result"])), style="bold")
+    said, unmeasured = verdict["result"], sum(each["result"] == "not measured" for each in verdict["limits"])
+    if said == "passed" and unmeasured:
+        said += f"; {counted(unmeasured, 'limit')} not measured"
+    head = Text.assemble("\nVerdict", f"{named}: ", (said, _style(verdict["result"])), style="bold")
     table = without_lines(2)
     for header, justify in (
         ("Limit", "left"),

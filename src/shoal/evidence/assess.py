@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,7 +137,8 @@ def assess(
     -------
     dict
         ``records`` that were compared, and how many of the original were ``suppressed``; ``quasi``, what was compared,
-        and what was ``left_out`` for which reason; ``loss`` as in `shoal.measures.loss_book`; ``risk`` as in
+        and what was ``left_out`` for which reason; ``not_compared``, other columns that differ between the tables;
+        ``loss`` as in `shoal.measures.loss_book`; ``risk`` as in
         `shoal.measures.risk_book`, with ``before`` and ``after`` as in `shoal.measures.exposure`, ``file`` as in
         `shoal.pipeline.whole_file.file_risk`, ``intruder`` where one was described, and ``scenarios`` where there
         are any (`_scenarios`), ``singling_out``, ``linkability`` and ``inference`` as in
@@ -218,6 +220,7 @@ def assess(
         "quasi": names,
         "weights": plan.weights,
         "left_out": left_out,
+        "not_compared": _not_compared(before, after, rows, {*names, *chain(*left_out.values()), key, unit}),
         "loss": loss,
         "risk": risk,
         "score": _score(by_variations, risk["DLD_average"]["linked"], id_),
@@ -456,6 +459,13 @@ def _that_may_differ(before: Table, after: Table, rows: NDArray[np.int64], taken
     if not found:
         raise DataError("The masked table has no numeric column, and none that differs. Name attributes with --quasi.")
     return found
+
+
+def _not_compared(before: Table, after: Table, rows: NDArray[np.int64], known: set[str | None]) -> list[str]:
+    """Return the columns that differ between the tables, of those that are not known."""
+    ordered = _in_order(after, rows)
+    others = [name for name in before.names if name in after.names and name not in known]
+    return [name for name in others if not ordered.same_column(before, name)]
 
 
 def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair:

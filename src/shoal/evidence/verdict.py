@@ -12,6 +12,7 @@ from shoal.errors import CheckFailed
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.plan.policy import Policy
 from shoal.tables import Table
+from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -31,6 +32,7 @@ class Limit:
     figure: Callable[[Evidence], float | None]
     needs: str = ""  # what to do if it was not measured
     by_assess: bool = False  # whether `assess` measures it, and a release by itself does not
+    doubt: Callable[[Evidence], str] = lambda _: ""  # why a figure within the limit does not tell of the whole file
 
     def met(self, figure: float, bound: float) -> bool:
         """Whether a figure keeps to its limit."""
@@ -88,6 +90,11 @@ def _unique_records(found: Evidence) -> float | None:
     return None if uniques is None or not records else 100 * uniques / records
 
 
+def _linkage(found: Evidence) -> float | None:
+    """Return the most that is linked by a distance if one of the nearest is drawn, whatever the order of the rows."""
+    return _most([_at(found, f"risk.{name}.expected") for name in ("DLD", "DLD_masking", "DLD_neutral")])
+
+
 def _inference(found: Evidence) -> float | None:
     attacks = _at(found, "risk.inference")
     return _most([_at(each, "gain.percent") for each in attacks.values()]) if attacks else None
@@ -97,28 +104,80 @@ def _overlap(found: Evidence) -> float | None:
     return _least([each["overlap"] for each in found.get("analyses") or []])
 
 
-_SENSITIVE = "name sensitive attributes with --confidential, and on large files add -l or -t"
-_ASSESS = "shoal assess measures it"
+def _partial(found: Evidence) -> str:
+    """Say which columns differ between the files without being compared."""
+    names = found.get("not_compared") or []
+    differ = "differs between the files and is" if len(names) == 1 else "differ between the files and are"
+    return f"{listed(names)} {differ} not compared" if names else ""
+
+
+def _negative(found: Evidence) -> str:
+    """Say which magnitudes no rule of dominance was counted for."""
+    names = _at(found, "left_out.negative, in what is measured of dominance") or []
+    return f"{listed(names)} {'are' if len(names) > 1 else 'is'} negative in some records" if names else ""
+
+
+def _singled_out(found: Evidence) -> str:
+    """Say that records are unique by columns released unchanged, which are not among the attributes compared."""
+    known, seen = _at(found, "risk.file.together.columns") or [], _at(found, "risk.file.with_masked") or {}
+    names = [name for name in known if name not in (found.get("quasi") or [])]
+    uniques = seen.get("alone", seen.get("uniques", 0))
+    single = f"{listed(names)}, released unchanged, {'single' if len(names) > 1 else 'singles'} out"
+    return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
+
+
+def _loss_doubt(found: Evidence) -> str:
+    gone = found.get("suppressed") or 0
+    left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
+    return _partial(found) or left_out
+
+
+def _linkage_doubt(found: Evidence) -> str:
+    return _partial(found) or _singled_out(found)
+
+
+_SENSITIVE = "name sensitive attributes with --confidential"
+_ASSESS = "shoal assess measures it on the written file"
+_PRIVATE = "with epsilon, nobody may know it"
 _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
     "k": Limit("records alike in what strangers may know", True, "", _smallest_group),
     "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
     "l": Limit("distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True),
     "t": Limit("distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True),
-    "dominance": Limit("groups that one contributor dominates", False, "", _dominated, "ask for dominance in the plan"),
+    "dominance": Limit(
+        "groups that one contributor dominates",
+        False,
+        "",
+        _dominated,
+        "name a rule with --p-percent or --dominance",
+        doubt=_negative,
+    ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
     "unique_records": Limit("records unlike any other", False, " %", _unique_records),
-    "linkage": Limit("records linked by distance", False, " %", lambda e: _at(e, "risk.DLD.linked"), _ASSESS, True),
+    "linkage": Limit(
+        "records linked by distance",
+        False,
+        " %",
+        _linkage,
+        _ASSESS,
+        True,
+        _linkage_doubt,
+    ),
     "assignment": Limit(
         "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
     ),
-    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _ASSESS, True),
-    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL")),
+    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _partial),
+    "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_loss_doubt),
     "analyses": Limit(
         "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True
     ),
     "published": Limit(
-        "published figures that come out", True, " %", lambda e: _at(e, "published.percent"), "add --published"
+        "published figures that come out",
+        True,
+        " %",
+        lambda e: _at(e, "published.percent"),
+        "add --published to shoal assess",
     ),
 }
 
@@ -176,11 +235,12 @@ class Verdict:
 
     @property
     def result(self) -> Literal["passed", "failed", "incomplete"]:
-        """The verdict: a limit that was not measured is not passed, unless the policy allows that."""
+        """The verdict: a limit that was not measured is not passed, unless the policy allows that and one was."""
         found = {each.result for each in self.limits}
         if "failed" in found:
             return "failed"
-        return "incomplete" if "not measured" in found and self.policy.not_measured == "refuse" else "passed"
+        allowed = self.policy.not_measured == "allow" and "passed" in found
+        return "incomplete" if "not measured" in found and not allowed else "passed"
 
     @property
     def failures(self) -> list[str]:
@@ -224,6 +284,7 @@ def release_verdict(release: "Release", policy: Policy) -> Verdict:
     more = _assessed(release, policy) if missing else None
     if more is None:
         return first
+    more["not_compared"] = []  # it was verified that nothing else differs, but for pseudonyms
     return judged(policy, {**more, **evidence, "risk": {**more["risk"], **evidence["risk"]}})
 
 
@@ -234,6 +295,9 @@ def _evidence(release: "Release") -> dict[str, Any]:
     private = release.plan.epsilon is not None  # whose loss nobody may know
     return {
         "records": release.records,
+        "suppressed": release.suppressed,
+        "confidential": release.plan.confidential,
+        "private": private,
         "risk": {**release.risk(), **({"diversity": diversity} if diversity else {})},
         **({} if private else {"loss": release.loss()}),
     }
@@ -262,11 +326,23 @@ def _assessed(release: "Release", policy: Policy) -> dict[str, Any] | None:
 
 def judged(policy: Policy, evidence: Evidence) -> Verdict:
     """Judge evidence, by the names of `assess` and `Release.summary`, by a policy."""
-    assessed = "left_out" in evidence
     found = []
     for name, bound in policy.limits.items():
         about = LIMITS[name]
         figure = about.figure(evidence)
-        needs = _NO_FIGURE if assessed and about.needs == _ASSESS else about.needs
+        needs = _needed(name, policy, evidence)
+        if (figure is None or about.met(figure, bound)) and (doubt := about.doubt(evidence)):
+            figure, needs = None, doubt
         found.append(Judged(name, bound, figure, needs if figure is None else ""))
     return Verdict(policy, found)
+
+
+def _needed(name: str, policy: Policy, evidence: Evidence) -> str:
+    """Say what to do for a figure that was not measured."""
+    about, sensitive = LIMITS[name], bool(evidence.get("confidential") or _at(evidence, "risk.inference"))
+    asked = {"l": sensitive, "t": sensitive, "inference": sensitive, "analyses": bool(policy.formulas)}
+    if evidence.get("private") and (about.by_assess or name == "loss"):
+        return _PRIVATE
+    if about.by_assess and asked.get(name, True):
+        return _NO_FIGURE if "left_out" in evidence else _ASSESS
+    return about.needs

@@ -177,6 +177,16 @@ def on_only(found: Mapping[str, int] | None, plan: Plan) -> list[str]:
     return [note]
 
 
+def on_suppressed(suppressed: int, records: int) -> list[str]:
+    """Warn that records were left out; `records` counts those that are published."""
+    if not suppressed:
+        return []
+    whole = suppressed + records
+    verb = "was" if suppressed == 1 else "were"
+    share = f"{suppressed:,} of {whole:,} records {verb} left out ({100 * suppressed / whole:.3g} %)"
+    return [warning(f"{share}, which the loss does not count.")]
+
+
 def on_budget(hurried: int) -> list[str]:
     """Warn that a budget in seconds was too short for MDAV; `hurried` counts the partitions that began without it."""
     if not hurried:
