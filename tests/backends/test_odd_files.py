@@ -91,6 +91,7 @@ ASKING = {
     "bound = true": {"bound": True},
     "a budget in seconds": {"budget": "1s", "method": "best"},
     "method = 'ms'": {"method": "ms", "k": None, "confidential": ["y"], "alpha": 0.5},
+    "keep_totals": {"keep_totals": ["y"], "publish": ["y"]},
     "seams = true": {"scale": {"seams": True, "block_size": 100}},
 }
 

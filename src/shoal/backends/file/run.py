@@ -35,7 +35,7 @@ from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import rules_of
 from shoal.errors import FileError, PlanError
 from shoal.kernels.standardize import Matrix
-from shoal.parallel import Progress
+from shoal.parallel import Progress, quiet
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, Gathered, certified_together
 from shoal.pipeline.counting import countable, exposure_of, sizes_of
@@ -216,7 +216,7 @@ class FileBackend(FileRecords):
             cost = block_cost(blocked.block, masker, self.progress)
             masking, masked, totals = self._with_totals(masking, masked, prepared, files)
             rescaled, sums = self._restored(masking, masked, prepared)
-            gather = partial(masking.fold_blocks, Gathered.of, self.progress)
+            gather = partial(masking.fold_blocks, Gathered.of, quiet)
             certificate = certified_together(masker, gather, masking.losses, sums, self.memory)
             partial_file = self.folder.partial(self.output)
             self._write(partial_file, masking, rescaled)
