@@ -77,7 +77,7 @@ def _risk(risk: dict[str, Any], attributes: int) -> Table:
         ("PLD", _share(pld["linked"]), probabilistic, False),
         ("ID by rank", _share(risk["ID_rank"]["percent"]), "true values within 1-10 % of the ranks around", False),
         ("ID by sd", _share(risk["ID_sd"]["percent"]), "true values within 1-10 % of a standard deviation", False),
-        ("DR", _share(risk["DR"]), "disclosure risk, the mean of DLD and ID by rank", False),
+        ("DR", _share(risk["DR"]), "disclosure risk, the mean of DLD (first of equals) and ID by rank", False),
     ]
     table = _titled_table("What an intruder gains")
     for name, value, meaning, higher in rows:
