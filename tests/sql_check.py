@@ -147,7 +147,7 @@ def _promised(plan: dict[str, Any]) -> Iterator[list[str]]:
         return
     strata = plan.get("strata", []) if plan.get("small_strata") != "merge" else []
     shared = plan.get("household_attributes", [])
-    homes = [block for block in (shared, [name for name in plan["quasi"] if name not in shared]) if block]
+    homes = [block for block in (shared, [name for name in plan.get("quasi", []) if name not in shared]) if block]
     for block in plan.get("blocks") or homes:
         yield [*block, *strata]
 

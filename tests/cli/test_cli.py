@@ -100,7 +100,7 @@ def test_the_demo_does_not_touch_other_files(run, tmp_path):
 def test_assess_explains_itself(run, people):
     code, out, _ = run("assess", people, people, "--quasi", "age,income")
     assert code == 0
-    for words in ("lower is better", "lower is safer", "records whose nearest masked record is their own", "Score"):
+    for words in ("lower is better", "lower is safer", "records linked right to the nearest masked record", "Score"):
         assert words in out
 
 

@@ -88,7 +88,7 @@ def linked() -> list[object]:
         link_to_nearest(X, rows, of, first, size, ALL),
         link_by_types(MIXED, mixed, of, first, size, ALL),
         *nearest_by_types(MIXED, mixed),
-        assign_to_groups(MIXED, np.ones(N, np.int64), mixed, np.full(N // 2, 2), 10**8),
+        *assign_to_groups(MIXED, np.ones(N, np.int64), mixed, np.full(N // 2, 2), 10**8),
         count_patterns(X, columns, size, ALL, 0.2),
         link_by_weight(X, columns, of, size, ALL, 0.2, np.arange(32) / 10),
     ]
