@@ -19,7 +19,7 @@ from shoal.report.bins import size_ranges
 from shoal.report.distributions import Distribution, distribution
 from shoal.report.figures import Masked, correlation_change, group_sizes, least
 from shoal.report.home import some_home
-from shoal.text import counted
+from shoal.text import counted, visible
 
 try:
     with some_home():  # altair asks for it, for a cache of data sets that is not used here
@@ -207,8 +207,11 @@ def map_text(sweep: "Sweep", risk: str = "risk") -> str:
 
 
 def svg(chart: alt.LayerChart) -> str:
-    """Render a chart as SVG for a page, with a description for screen readers."""
-    return _svg(json.dumps(chart.to_dict()))
+    """Render a chart as SVG for a page, with a description for screen readers.
+
+    Characters that XML does not know would abort the chart library, and the whole process with it.
+    """
+    return _svg(json.dumps(visible(chart.to_dict())))
 
 
 @lru_cache(maxsize=256)  # the page shows the same pictures as the report
