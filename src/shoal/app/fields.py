@@ -28,6 +28,7 @@ from shoal.plan.options import Form, choices_of, in_words, mark, options_of, tab
 Kind = Literal[
     "switch", "open switch", "choice", "text", "column", "columns", "words", "pairs", "text or pairs", "blocks", "rules"
 ]
+_NOT_HERE = re.compile("; in Python and plan files also .*$")  # what a description says of other places
 _ONE_COLUMN = "A"  # what stands for it in the help of the command line
 
 
@@ -99,7 +100,7 @@ def _info(model: type[BaseModel], name: str) -> FieldInfo:
 def _field(name: str, group: Group, forms: list[Form], info: FieldInfo, label: str, titles: Mapping[str, str]) -> Field:
     choices = choices_of(info.annotation) or _only_word(info.annotation)
     spelled = {field: f"“{title}”" for field, title in titles.items() if field not in choices}
-    text = in_words(info.description or "not described", spelled)
+    text = in_words(_NOT_HERE.sub("", info.description or "not described"), spelled)
     kind = _kind(forms, choices, mark(info, "metavar"))
     return Field(name, group, label, text, kind, choices, "lists" in forms, info.default, mark(info, "example") or "")
 

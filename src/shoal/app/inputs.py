@@ -48,6 +48,12 @@ class Inputs:
         """The names of the fields that are on the screen."""
         return [*self._drawn]
 
+    def watch(self, name: str, element: ui.element) -> None:
+        """Show what is wrong with a field below an input that was drawn elsewhere."""
+        problem = ui.label().classes("text-caption text-negative")
+        problem.set_visibility(False)
+        self._drawn[name] = element, problem
+
     def draw(self, field: Field | str, labels: Mapping[str, str] | None = None) -> ui.element:
         """Draw the input of a field, by its name if it is the plan's; `labels` explain the words to choose from."""
         field = self._known[field] if isinstance(field, str) else field
