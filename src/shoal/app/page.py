@@ -33,9 +33,26 @@ h2:focus { outline: none }
   .shoal-table tr { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; padding: 0.5rem 0 }
   .shoal-table tr > th { width: 100% }
   .shoal-table td { padding: 0 }
+  .shoal-attributes tr > th { width: auto; flex: 1 1 60% }
+  .shoal-attributes .shoal-details td { width: 100% }
   .shoal-name { max-width: none }
-  .shoal-missing:not(:empty)::after { content: " missing" }
 }
+.shoal-file { overflow-wrap: anywhere }
+.shoal-attributes td { vertical-align: top }
+.shoal-attributes th { vertical-align: top }
+.shoal-attributes tbody { border-top: 1px solid #d8dce0 }
+.shoal-attributes tbody:last-child { border-bottom: 1px solid #d8dce0 }
+.shoal-panels { border: 1px solid #d8dce0; border-radius: 4px }
+.shoal-panels > * + * { border-top: 1px solid #d8dce0 }
+.shoal-details .nicegui-column { padding: 0.25rem 0 0.5rem 0.5rem }
+.shoal-table .shoal-bars tr { display: table-row }
+.shoal-table .shoal-bars tr > th { width: auto }
+.shoal-bars { width: 100%; border-collapse: collapse; font-size: 0.85rem }
+.shoal-bars caption { text-align: left; font-weight: 600 }
+.shoal-bars th { font-weight: 400; text-align: left; overflow-wrap: anywhere; max-width: 12rem }
+.shoal-table .shoal-bars td { padding: 0.1rem 0.5rem; white-space: nowrap }
+.shoal-table .shoal-bars .shoal-bar { width: 50% }
+.shoal-bars .shoal-bar div { background: #0b6b74; height: 0.7rem }
 .shoal-name { min-width: 9rem; max-width: 16rem; overflow-wrap: anywhere }
 .shoal-scroll { width: 100%; overflow-x: auto }
 .shoal-pictures svg { max-width: 100%; height: auto }

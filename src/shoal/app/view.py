@@ -7,6 +7,7 @@ from typing import cast
 from nicegui import ui
 
 from shoal.app.jobs import Job
+from shoal.app.listing import Listing
 from shoal.app.sessions import Work
 from shoal.parallel import STEPS
 from shoal.text import counted
@@ -31,8 +32,8 @@ class View:
         Which parts of a step were unfolded.
     place_of_k : element
         What holds the choice of k, and the map.
-    screen : int
-        Which of several screens of attributes is shown.
+    listing : Listing
+        Which of the attributes the second step shows.
     """
 
     def __init__(self, work: Work, limit: int, files: Sequence[Path]) -> None:
@@ -40,7 +41,7 @@ class View:
         self.limit = limit
         self.files = files
         self.seen = -1
-        self.screen = 1
+        self.listing = Listing()
         self.unfolded: set[str] = set()
         self.place_of_k: ui.element  # set when the third step is drawn
         self._step = 0
@@ -76,7 +77,10 @@ class View:
         return 2 if self.work.columns else 0
 
     def heading(self, title: str, explanation: str) -> None:
-        """Begin a step."""
+        """Begin a step, with the file that it is about."""
+        if self.work.columns:
+            many = f"{counted(self.work.records, 'record')}, {counted(len(self.work.columns), 'attribute')}"
+            ui.label(f"{Path(self.work.file or '').name}: {many}").classes("text-weight-medium shoal-file")
         with ui.element("h2").props('tabindex="-1" id="step"'):
             ui.html(title, sanitize=False, tag="span")
         ui.label(explanation).classes("text-secondary")
