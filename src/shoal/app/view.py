@@ -1,5 +1,6 @@
 """One browser window onto what a session works on."""
 
+import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
@@ -94,13 +95,21 @@ class View:
         part = ui.expansion(title, value=title in self.unfolded, on_value_change=lambda e: folded(e.value))
         return part.classes("w-full")
 
-    def outcome(self) -> None:
-        """Show the result of the last piece of work, unless the page shows it already."""
-        if self.work.job is not None and self.work.job.state == "cancelled":
+    def code(self, text: str, what: str) -> None:
+        """Show lines to copy: they break where the window ends, and a button copies them as they are."""
+        with ui.element("div").classes("shoal-code"):
+            ui.html(f"<pre><code>{html.escape(text)}</code></pre>", sanitize=False)
+            copy = ui.button("Copy", on_click=lambda: ui.clipboard.write(text)).props("flat dense no-caps")
+            copy.props["aria-label"] = f"Copy {what}"
+
+    def outcome(self, where: str = "") -> None:
+        """Show what became of the last piece of work that was started on a page, unless the page shows it already."""
+        job, problems = self.work.job, self.work.entered[where].problems if where else self.work.problems
+        if job is not None and job.state == "cancelled" and self.work.where == where:
             ui.label("Cancelled; there is no result.").props('role="status"')
-        for problem in self.work.problems:
+        for problem in problems:
             ui.label(problem).classes("text-negative").props('role="alert"')
-        if self.work.problems:
+        if problems:
             ui.run_javascript("setTimeout(() => document.querySelector('[role=alert]')?.scrollIntoView(), 50)")
 
     def progress(self) -> None:

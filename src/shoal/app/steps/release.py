@@ -37,12 +37,12 @@ def show(view: View) -> None:
         with ui.row().classes("shoal-pictures w-full"):
             for picture in found["pictures"]:
                 ui.html(picture, sanitize=False)
-    _again(found["command"], found["code"])
+    _again(view, found["command"], found["code"])
 
 
-def _again(command: str, code: str) -> None:
+def _again(view: View, command: str, code: str) -> None:
     """Show how to do the same without the page."""
     with ui.expansion("Do the same on the command line or in Python", value=False).classes("w-full"):
         ui.label("Put the original, the plan and a file of rules, if there is one, into the folder where you do it.")
-        ui.code(command, language="bash").classes("w-full")
-        ui.code(code, language="python").classes("w-full")
+        view.code(command, "the command line")
+        view.code(code, "the Python code")
