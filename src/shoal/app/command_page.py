@@ -23,7 +23,7 @@ _OTHERS = {  # by option: the kinds of files that are no tables
 def show(view: View, page: CommandPage) -> None:
     """Draw the page of a command from what was entered on it."""
     entered = view.work.entered_on(page)
-    view.heading(page.title, page.purpose)
+    view.heading(page.title, page.purpose, file=False)
     view.outcome(page.path)
     for each in page.options:
         if each.required and each.kind in ("file", "files"):

@@ -55,9 +55,14 @@ class Job:
         return self.state in ("waiting", "running")
 
     @property
+    def passed(self) -> float:
+        """The seconds since this step began."""
+        return time.monotonic() - self._began
+
+    @property
     def left(self) -> float | None:
         """The seconds that this step will probably take from now on; None while nobody can tell."""
-        passed = time.monotonic() - self._began
+        passed = self.passed
         if self.total <= 1 or self.done <= 0 or passed < 1:
             return None
         return passed * (self.total - self.done) / self.done

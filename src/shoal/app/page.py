@@ -89,6 +89,8 @@ def _draw(
         ui.button("Erase everything", on_click=_asking(view).open).props("flat color=white no-caps")
     if len(menu) > 1:
         _menu(menu, where)
+    if not where:
+        view.follow_history()
     drawn = ui.refreshable(_contents)  # of this window alone
     with ui.element("div").classes("shoal-page w-full"):  # within NiceGUI's own main
         drawn(view, where, contents)

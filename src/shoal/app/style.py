@@ -12,7 +12,7 @@ h2:focus, h3:focus { outline: none }
 .shoal-menu a { color: #0b6b74; text-decoration: none; padding: 0.3rem 0; border-bottom: 3px solid transparent }
 .shoal-menu a:hover { text-decoration: underline }
 .shoal-menu a[aria-current] { color: #1d2329; font-weight: 600; border-color: #0b6b74 }
-.shoal-file { overflow-wrap: anywhere; font-family: monospace }
+.shoal-file { overflow-wrap: anywhere }
 .shoal-fields { width: 100%; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr));
   gap: 1rem 1.25rem }
 .shoal-fields > * { min-width: 0 }
@@ -24,6 +24,20 @@ h2:focus, h3:focus { outline: none }
 .shoal-table { width: 100%; border-collapse: collapse }
 .shoal-table th { text-align: left; font-weight: 600 }
 .shoal-table th, .shoal-table td { padding: 0.15rem 0.75rem 0.15rem 0 }
+.shoal-attributes td, .shoal-attributes th { vertical-align: top }
+.shoal-attributes tbody { border-top: 1px solid #d8dce0 }
+.shoal-attributes tbody:last-child { border-bottom: 1px solid #d8dce0 }
+.shoal-panels { border: 1px solid #d8dce0; border-radius: 4px }
+.shoal-panels > * + * { border-top: 1px solid #d8dce0 }
+.shoal-details .nicegui-column { padding: 0.25rem 0 0.5rem 0.5rem }
+.shoal-table .shoal-bars tr { display: table-row }
+.shoal-table .shoal-bars tr > th { width: auto }
+.shoal-bars { width: 100%; border-collapse: collapse; font-size: 0.85rem }
+.shoal-bars caption { text-align: left; font-weight: 600 }
+.shoal-bars th { font-weight: 400; text-align: left; overflow-wrap: anywhere; max-width: 12rem }
+.shoal-table .shoal-bars td { padding: 0.1rem 0.5rem; white-space: nowrap }
+.shoal-table .shoal-bars .shoal-bar { width: 50% }
+.shoal-bars .shoal-bar div { background: #0b6b74; height: 0.7rem }
 .shoal-name { min-width: 9rem; max-width: 16rem; overflow-wrap: anywhere }
 .shoal-scroll { width: 100%; overflow-x: auto }
 .shoal-pictures svg { max-width: 100%; height: auto }
@@ -41,8 +55,9 @@ h2:focus, h3:focus { outline: none }
   .shoal-table tr { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; padding: 0.5rem 0 }
   .shoal-table tr > th { width: 100% }
   .shoal-table td { padding: 0 }
+  .shoal-attributes tr > th { width: auto; flex: 1 1 60% }
+  .shoal-attributes .shoal-details td { width: 100% }
   .shoal-name { max-width: none }
-  .shoal-missing:not(:empty)::after { content: " missing" }
   .shoal-figures, .shoal-figures tbody, .shoal-figures tr, .shoal-figures td, .shoal-figures th { display: block }
   .shoal-figures thead { display: none }
   .shoal-figures tr { padding: 0.35rem 0; border-bottom: 1px solid #dde1e5 }
