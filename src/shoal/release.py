@@ -1,6 +1,5 @@
 """protect(): a table and a plan become a release. The pipeline, readable top to bottom."""
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -42,10 +41,11 @@ from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
 from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
+from shoal.plan.signature import with_plan_fields
 from shoal.text import Message, by_severity, warning
 
 if TYPE_CHECKING:
-    from altair import LayerChart
+    from shoal.report.charts import StaticChart
 
 Labels = NDArray[np.int64]
 
@@ -79,6 +79,7 @@ def protect(
         The limits of an office: the release has a ``verdict``, and one that fails cannot be saved.
     **options
         The fields of `Plan`: ``k``, ``quasi``, ``confidential``, ``identifiers``, ``method``, ``aggregate``, ...
+        ``help(shoal.Plan)`` describes each.
 
     Returns
     -------
@@ -434,19 +435,19 @@ class Release:
             text = release_report(self, records_at_risk=records_at_risk, saved=saved, made=made)
         write_report(text, path, overwrite)
 
-    def plot_sizes(self, block: int = 1) -> "LayerChart":
+    def plot_sizes(self, block: int = 1) -> "StaticChart":
         """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
         from shoal.report.charts import plot_sizes
 
         return plot_sizes(self, block)
 
-    def plot_distribution(self, name: str) -> "LayerChart":
+    def plot_distribution(self, name: str) -> "StaticChart":
         """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
         from shoal.report.charts import plot_distribution
 
         return plot_distribution(self, name)
 
-    def plot_correlations(self) -> "LayerChart":
+    def plot_correlations(self) -> "StaticChart":
         """Draw by how much the correlation of every pair of changed numbers moved."""
         from shoal.report.charts import plot_correlations
 
@@ -462,7 +463,4 @@ class Release:
 
 
 # `help(protect)` and a notebook's tooltip show the plan's fields as the keywords that they are.
-_own = [p for p in inspect.signature(protect).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-protect.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [*_own, *(p for p in inspect.signature(Plan).parameters.values())], return_annotation=Release
-)
+protect.__signature__ = with_plan_fields(protect, Release)  # type: ignore[attr-defined]

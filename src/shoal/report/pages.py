@@ -26,7 +26,7 @@ from shoal.report.figures import (
 from shoal.report.front import columns, earlier_rows, name_of, provenance, worst
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.attributes import NUMBERS
-from shoal.text import counted
+from shoal.text import counted, visible
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -201,6 +201,7 @@ def _rendered(template: str, page: dict[str, Any]) -> str:
     environment = Environment(
         loader=PackageLoader("shoal.report"),
         autoescape=True,
+        finalize=_readable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -214,6 +215,13 @@ def _rendered(template: str, page: dict[str, Any]) -> str:
     environment.globals |= {"counted": counted, "much": f"{MUCH:.0f}"}
     environment.tests["heavy"] = is_heavy
     return environment.get_template(template).render(page)
+
+
+def _readable(value: Any) -> Any:
+    """Show characters that a browser obeys or hides by their codes; lines stay lines, and markup is our own."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join(visible(line) for line in value.split("\n"))
 
 
 def _percent(value: float | None, digits: int = 2, nothing: str = "constant") -> str:
