@@ -132,3 +132,28 @@ def test_page_one_is_one_page_and_nothing_scrolls_sideways(tmp_path):
             bottom = page.evaluate("document.querySelector('.internal').getBoundingClientRect().bottom")
             assert bottom <= 273 / 25.4 * 96, path.name
         browser.close()
+
+
+def test_earlier_releases_are_compared_if_they_are_named(tmp_path):
+    table = people().select(["age", "income"])
+    one, two = (shoal.protect(table, k=k, method="mdav") for k in (4, 5))
+    two.save(tmp_path / "earlier.csv")
+    one.report(tmp_path / "report.html", against=[tmp_path / "earlier.csv"])
+    page = read((tmp_path / "report.html").read_text())
+    [cells] = page.xpath("//section[@aria-labelledby='earlier']//tbody/tr")
+    rows = [
+        *zip(*(release.table.to_pydict()[name] for release in (one, two) for name in ("age", "income")), strict=True)
+    ]
+    sizes = [rows.count(row) for row in rows]
+    assert [cell.text_content().replace("▲ ", "") for cell in cells] == [
+        "earlier.csv",
+        f"{min(sizes)} record" + "s" * (min(sizes) > 1),
+        str(sum(size < 4 for size in sizes)),
+        str(sum(size == 1 for size in sizes)),
+    ]
+    for wrong in ({"key": "age"}, {"against": two.table, "external": True}):
+        with pytest.raises(shoal.PlanError, match="does not apply"):
+            one.report(tmp_path / "other.html", **wrong)
+    with pytest.raises(shoal.PlanError, match="needs groups of k records"):
+        release_of("mic1d").report(tmp_path / "other.html", against=two.table)
+    assert not (tmp_path / "other.html").exists()
