@@ -1,5 +1,6 @@
 """Sessions: what each user works on, in a private folder that is erased in the end."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -10,6 +11,7 @@ from typing import Any
 
 import tomli_w
 
+from shoal.app.commands import CommandPage, Entered, arguments, command_line
 from shoal.app.fields import as_list
 from shoal.app.form import Choices, sentences
 from shoal.app.jobs import Job, Line
@@ -39,6 +41,10 @@ class Work:
         What was found: the risk-utility map, and the release with all there is to look at.
     job
         The last piece of work; the page shows how it goes.
+    entered
+        By page: what was entered on the pages of commands, and what came of it.
+    where : str
+        The page that the job was started on; nothing for the steps of a release.
     version : int
         Goes up whenever there is something new to show.
     """
@@ -56,6 +62,8 @@ class Work:
         self.loaded_name = ""
         self.shows_values = False
         self.looks: dict[str, Job] = {}
+        self.where = ""
+        self.entered: dict[str, Entered] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -269,9 +277,9 @@ class Work:
 
     @property
     def target(self) -> Path:
-        """The file that the release is written to; the original may lie beside it, wherever it is taken."""
-        taken = self.file is not None and self.file.stem.lower() == "masked"
-        return self.folder / "release" / f"{'masked_again' if taken else 'masked'}.{self.choices.ending}"
+        """The file that the release is written to: it has the name of the original, which may lie beside it."""
+        name = "masked" if self.file is None else f"{self.file.stem}-masked"
+        return self.folder / "release" / f"{name}.{self.choices.ending}"
 
     def downloads(self) -> dict[str, Path]:
         """Return the files that may be downloaded, by what they are."""
@@ -308,14 +316,83 @@ class Work:
         self._forget()
         self.version += 1
 
-    def _start(self, name: str, task: dict[str, Any], done: Callable[[dict[str, Any]], None]) -> None:
+    def entered_on(self, page: CommandPage) -> Entered:
+        """Return what was entered on the page of a command."""
+        return self.entered.setdefault(page.path, Entered())
+
+    def take(self, page: CommandPage, option: str, path: Path, *, uploaded: bool = False) -> None:
+        """Take a file for an option of a command; all files of a command lie in one folder, under their own names.
+
+        Raises
+        ------
+        FileError
+            Another file of this command has the same name.
+        """
+        entered = self.entered_on(page)
+        asked = next(each for each in page.options if each.name == option)
+        before = entered.files.get(option, [])
+        kept = before if asked.kind == "files" else []
+        if any(path.name == each.name for each in entered.all_files() if each in kept or each not in before):
+            self._remove(path if uploaded else None)
+            raise FileError(f"Two files have the name {path.name}. Rename one, so that they can lie in one folder.")
+        for each in before if not kept else []:
+            each.unlink(missing_ok=True)
+        place = self.folder / page.path / path.name
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        _linked(path, place)
+        self._remove(path if uploaded else None)
+        entered.files[option] = [*kept, place]
+        entered.found = None
+        self.version += 1
+        if asked is page.options[0]:
+            entered.columns = []
+            self._start("inspect", {"path": str(place)}, lambda found: self._seen(page, found), page.path)
+
+    def leave_out(self, page: CommandPage, option: str, path: Path) -> None:
+        """Remove a file of a command."""
+        entered = self.entered_on(page)
+        path.unlink(missing_ok=True)
+        entered.files[option] = [each for each in entered.files[option] if each != path]
+        entered.found = None
+        self.version += 1
+
+    def _seen(self, page: CommandPage, found: dict[str, Any]) -> None:
+        """Take down the columns of a command's first file, and fill in what their roles propose."""
+        entered = self.entered_on(page)
+        entered.columns = [each["column"] for each in found["columns"]]
+        for option, role in page.proposed:
+            names = [each["column"] for each in found["columns"] if each["role"] == role]
+            several = next(each for each in page.options if each.name == option).kind == "columns"
+            entered.values[option] = names if several else next(iter(names), None)
+
+    def run(self, page: CommandPage) -> None:
+        """Run a command with what was entered on its page.
+
+        Raises
+        ------
+        PlanError
+            Something is missing.
+        """
+        entered = self.entered_on(page)
+        words = arguments(page, entered)
+        entered.found, entered.ran = None, command_line(words)
+        task = {"words": words, "folder": str(self.folder / page.path)}
+
+        def done(found: dict[str, Any]) -> None:
+            entered.found = found
+
+        self._start("command", task, done, page.path)
+
+    def _start(self, name: str, task: dict[str, Any], done: Callable[[dict[str, Any]], None], where: str = "") -> None:
         self.cancel()
-        self.problems = []
+        self.where = where
+        to = self.entered[where] if where else self
+        to.problems = []
 
         def finished(job: Job) -> None:
             if job is not self.job:
                 return
-            self.problems = [self._without_folders(problem) for problem in job.problems]
+            to.problems = [self._without_folders(problem) for problem in job.problems]
             if job.state == "done":
                 done(job.found)
             self.version += 1
@@ -326,9 +403,19 @@ class Work:
 
     def _without_folders(self, problem: str) -> str:
         """Name files as their owner knows them: where they lie is nobody's business."""
-        for path in (self.file, self.choices.edits_file, self.choices.policy_file, self.target):
+        used = [path for entered in self.entered.values() for path in entered.all_files()]
+        for path in (self.file, self.choices.edits_file, self.choices.policy_file, self.target, *used):
             problem = problem if path is None else problem.replace(f"{path.parent}{os.sep}", "")
         return problem
+
+
+def _linked(path: Path, target: Path) -> None:
+    """Put a file under another name, without a copy where the system can do without one."""
+    for link in (os.link, os.symlink, shutil.copyfile):
+        with contextlib.suppress(OSError):
+            link(path, target)
+            return
+    raise FileError("The file could not be stored: there is no room for it on this machine.")
 
 
 class Store:

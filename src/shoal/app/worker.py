@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from shoal.plan.policy import as_policy
 from shoal.tables import open_table
 from shoal.text import quoted
 
+if TYPE_CHECKING:
+    from shoal.release import Release
+
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
-REPORT = "report.html"
 SAMPLED = 20_000  # records that the map is drawn from; of more, a sample
 
 Found = dict[str, Any]
@@ -79,15 +81,30 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
 
     plan = Plan(**options)
     target = Path(plan.output or "")
-    release = protect_to_file(
-        plan, target, True, page=target.with_name(REPORT), progress=progress, policy=as_policy(policy)
-    )
+    release = protect_to_file(plan, target, True, page=_report_of(target), progress=progress, policy=as_policy(policy))
     progress("look", 0, 1)
+    return {**_shown(release), **_again(target, plan, written=release.may_go_out)}
+
+
+def _shown(release: "Release") -> Found:
+    """Draw what the page shows of a release."""
+    from shoal.report.charts import correlations_chart, svg
+    from shoal.report.figures import correlation_change, least
     from shoal.report.pages import before_and_after, release_html
 
-    verdict = release.summary().get("verdict")
-    shown = {"html": release_html(release), "pictures": before_and_after(release), "verdict": verdict}
-    return {**shown, **_again(target, plan, written=release.may_go_out)}
+    moved = correlation_change(release)
+    return {
+        "html": release_html(release),
+        "pictures": before_and_after(release),
+        "least": least(release.plan),
+        "correlations": None if moved is None else svg(correlations_chart(*moved)),
+        "verdict": release.summary().get("verdict"),
+    }
+
+
+def _report_of(target: Path) -> Path:
+    """Return the name of the report: it is read beside the masked file."""
+    return target.with_name(f"{target.stem}-report.html")
 
 
 def look(
@@ -119,7 +136,7 @@ def _again(target: Path, asked: Plan, *, written: bool) -> Found:
     if written:
         path.write_text(plan.to_toml(), encoding="utf-8")
     from_plan = quoted(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
-    files = {"masked": target, "report": target.with_name(REPORT), "plan": path, "manifest": manifest_beside(target)}
+    files = {"masked": target, "report": _report_of(target), "plan": path, "manifest": manifest_beside(target)}
     return {
         "files": {what: each.name for what, each in files.items() if each.is_file()},
         "command": (protect_command(plan) if asked.seed is None else None) or from_plan,
