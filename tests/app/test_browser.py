@@ -115,9 +115,9 @@ def test_from_upload_to_download(visitors, survey_file, tmp_path):
             run = subprocess.run([sys.executable, "-c", code], cwd=again, capture_output=True, text=True)
         else:
             (again / plan.name).write_bytes(plan.read_bytes())
-            run = shoal("protect", "--plan", plan.name, "-o", "masked.csv", "--overwrite", folder=again)
+            run = shoal("protect", "--plan", plan.name, "-o", masked.name, "--overwrite", folder=again)
         assert run.returncode == 0, run.stderr
-        assert (again / "masked.csv").read_bytes() == masked.read_bytes(), way
+        assert (again / masked.name).read_bytes() == masked.read_bytes(), way
 
 
 def test_cancel_in_the_middle_of_a_long_run(visitors, tmp_path):
@@ -247,7 +247,7 @@ def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tm
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     page.get_by_text("Do the same on the command line or in Python").click()
     command = page.locator("code").first.inner_text().strip()
-    assert command == "shoal protect --plan masked_again.parquet.plan.toml --output again.parquet"
+    assert command == "shoal protect --plan masked-masked.parquet.plan.toml --output again.parquet"
     masked, plan = downloaded(page, "Masked file", tmp_path), downloaded(page, "Plan", tmp_path)
     assert 'input = "masked.csv"' in plan.read_text()
     assert "strata = [" not in plan.read_text()
@@ -310,7 +310,7 @@ def test_the_keyboard_is_enough(visitors, tmp_path):
     press("Draw the risk-utility map", lambda: shown(page.get_by_role("slider")))
     press("Protect", lambda: shown(page.get_by_role("heading", name="Before and after")))
     download = press("Masked file", lambda: page.expect_download(timeout=60_000))
-    assert download.value.suggested_filename == "masked.parquet"
+    assert download.value.suggested_filename == "small-masked.parquet"
 
 
 @pytest.mark.parametrize("width", [1100, 400])
