@@ -83,6 +83,7 @@ def _reading(view: View) -> None:
                     inputs.draw(name)
         if work.file is not None:
             ui.button("Read the file again", on_click=lambda: work.read_again()).props("outline no-caps")
+            ui.label("Roles and types are then proposed again.").classes("text-caption text-secondary")
         else:
             ui.label("They apply to the file that you open.").classes("text-caption text-secondary")
 
