@@ -43,6 +43,8 @@ h2:focus, h3:focus { outline: none }
 .shoal-pictures svg { max-width: 100%; height: auto }
 .shoal-result { width: 100%; overflow-wrap: anywhere }
 .shoal-result p { margin: 0.4rem 0 }
+.shoal-result ul { margin: 0.5rem 0; padding-left: 1.2rem; list-style: disc }
+.shoal-result thead th, .shoal-result .n { overflow-wrap: normal }
 .shoal-result .quiet { color: #525b64; font-size: 0.85rem; max-width: 46rem }
 .shoal-result table { border-collapse: collapse; margin: 0.75rem 0 }
 .shoal-result td, .shoal-result th { padding: 0.15rem 1.1rem 0.15rem 0; text-align: left; vertical-align: top;
