@@ -21,6 +21,9 @@ h2:focus, h3:focus { outline: none }
 .shoal-code > :first-child { flex: 1; min-width: 0 }
 .shoal-code pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.85rem }
 #q-loading-bar { display: none }  /* a second one, without a name */
+.shoal-drop { border: 2px dashed #9aa3ab; box-shadow: none; max-height: none }
+.shoal-drop .q-uploader__header { background: transparent; color: #525b64 }
+.shoal-drop .q-uploader__list { min-height: 0; padding: 0 }
 .shoal-table { width: 100%; border-collapse: collapse }
 .shoal-table th { text-align: left; font-weight: 600 }
 .shoal-table th, .shoal-table td { padding: 0.15rem 0.75rem 0.15rem 0 }
