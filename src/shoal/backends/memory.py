@@ -503,15 +503,15 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
     identifiers = promise.plan.dropped
     for name in identifiers:
         if name in published.names:
-            yield f"the identifier '{name}' is still there"
+            yield f"the identifier '{name}' was not dropped"
     if published.names != [name for name in original.names if name not in identifiers]:
-        yield "the columns are not those of the original, in their order, without the identifiers"
+        yield "the columns are not those of the original in their order, without identifiers"
     if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
+        yield f"there are {counted(len(published), 'record')} instead of {len(original)}"
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
     changed = {attribute.name for attribute in promise.attributes} | {promise.plan.pseudonym}
     for name in published.names:
         if name not in changed and not published.same_column(original, name):
-            yield f"column '{name}' was to stay as it is, and has changed"
+            yield f"column '{name}' must be unchanged, and has changed"

@@ -120,8 +120,11 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
         return "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
     if isinstance(error, OSError) and error.errno:
-        return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
-    return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
+        return (
+            f"The system refused an operation ({os.strerror(error.errno)}). Files that have their final names "
+            "are complete."
+        )
+    return f"Unexpected {type(error).__name__}. Set SHOAL_DEBUG=1 to see where it happened."
 
 
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C

@@ -238,9 +238,10 @@ def hybrid(measured: dict[str, Any]) -> Table:
         for what in ("means", "covariances")
     )
     table.caption = Text(
-        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 for "
-        "the sum of cubed deviations; it comes from the value farthest from its group, so do not publish it. Whoever "
-        f"knows the confidential numbers links {measured['linkage']['expected']:.1f} % of the records right.",
+        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 "
+        "for the sum of cubed deviations; it depends on the value farthest from its group, so do not publish it. "
+        f"Anyone who knows the sensitive numbers links {measured['linkage']['expected']:.1f} % of the records "
+        "correctly.",
         "dim",
         justify="left",
     )
@@ -363,7 +364,7 @@ def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
         table.add_row(said, row["class"], Text(", ".join(row["attributes"])), _broken(row), _kept(row))
     wrong = sum(row["broken"] > row["rounding"] for row in rules)
     verdict = (
-        f"{counted(wrong, 'rule')} broken by original records: correct them, or choose edits_original."
+        f"{counted(wrong, 'rule')} broken by original records. Correct the records, or use --edits-original."
         if wrong
         else "No rule is broken."
     )

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from shoal.text import visible
+from shoal.text import sentence, visible
 
 
 def stdout() -> Console:
@@ -36,9 +36,9 @@ def show_lines(text: str, console: Console | None = None) -> None:
         (console or stdout()).print(Text(visible(line)), soft_wrap=True)
 
 
-def complain(kind: str, sentence: str) -> None:
+def complain(kind: str, what: str) -> None:
     """Print what went wrong after a red word, on one line."""
-    stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", visible(sentence)), soft_wrap=True)
+    stderr().print(Text.assemble((f"{kind}:", "bold red"), " ", visible(sentence(what))), soft_wrap=True)
 
 
 def print_json(result: Any) -> None:

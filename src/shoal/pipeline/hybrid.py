@@ -308,7 +308,7 @@ def _as_read(attribute: Attribute, codes: Codes, plan: ResolvedPlan) -> Codes:
 def _refuse(parts: Parts, plan: Plan) -> None:
     """Report what the attributes do not allow the plan to ask for."""
     problems = [
-        ("method", f"'{plan.method}' cannot take '{attribute.name}', which is {attribute.type}; use 'hybrid'")
+        ("method", f"'{plan.method}' cannot take '{attribute.name}', which is {attribute.type}. Use --method hybrid.")
         for attribute in parts.dealt
         if attribute.type not in ACCEPTS[plan.method]
     ]

@@ -115,7 +115,7 @@ def _own_values(pairs: Pairs, claim: Claim) -> Iterator[str]:
         before, after = pairs[name]
         own = same(before, after) & ~all_equal(before, claim.labels)
         if own.any():
-            yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} as they were"
+            yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} unchanged"
 
 
 def same(before: Codes, after: Codes) -> NDArray[np.bool_]:

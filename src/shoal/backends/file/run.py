@@ -115,20 +115,20 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
-    missing = [(name, "is missing; name the file") for name in ("input", "output") if getattr(plan, name) is None]
+    missing = [(name, "is missing. Name the file.") for name in ("input", "output") if getattr(plan, name) is None]
     if missing:
         raise PlanError(missing)
     path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))
     readable_kind(path)
     if path.is_dir() and output.parent == path:
-        raise FileError(f"'{output}' lies in the folder that is being protected; write the release to another")
+        raise FileError(f"'{output}' is in the folder that is being protected. Write the release to another.")
     return path, output
 
 
 def _output_kind(output: Path) -> Kind:
     kind = writable_kind(output)
     if kind not in STREAMED:
-        raise FileError(f"'{output}' is of a kind that is written as a whole; take .parquet, .arrow or .csv")
+        raise FileError(f"'{output}' has a format that cannot be written in pieces. Use .parquet, .arrow or .csv.")
     return kind
 
 
@@ -436,7 +436,7 @@ class FilePublished:
     @property
     def partitions(self) -> list[Labels]:
         """The group of each record is not kept for files."""
-        raise PlanError([("engine", "'file' keeps no groups of single records; use engine 'memory'")])
+        raise PlanError([("engine", "'file' does not keep the group of each record. Use --engine memory.")])
 
     @property
     def groups(self) -> Labels:
@@ -508,10 +508,10 @@ class FilePublished:
         """Give the release its name, and write the plan and the manifest beside it."""
         target = Path(_absolute(path))
         if self._kept is None:
-            raise FileError("the release was saved or closed already, or could not be saved; protect the file again")
+            raise FileError("The release was already saved or closed, or could not be saved. Protect the file again.")
         if writable_kind(target) != self.backend.kind:
             raise PlanError(
-                [("output", f"'{target}' is of another kind than the output that was named; protect again")]
+                [("output", f"'{target}' has another format than the output in the plan. Protect the file again.")]
             )
         output = self.backend.output
         overwrite = overwrite or (target == output and was_placing(output))
@@ -569,8 +569,8 @@ class FilePublished:
             backend.refuse_changed()
         except FileError:
             raise FileError(
-                f"'{self.plan.input}' changed after it was protected, so the release cannot be compared with it; "
-                "protect it again"
+                f"'{self.plan.input}' changed after it was protected, so the release cannot be compared with it. "
+                "Protect it again."
             ) from None
         return found
 

@@ -252,7 +252,7 @@ def _published(
         sums,
         promise if restoring is None else replace(promise, types={}),
         seen.broken,
-        [*made, *found, "the records are in no order, as always with Spark"],
+        [*made, *found, "the records are unordered, as always with Spark"],
         own=seen.own,
         misread=seen.misread,
         dominated=seen.dominated,
@@ -374,7 +374,7 @@ class SparkPublished:
     @property
     def partitions(self) -> list[Labels]:
         """Groups of single records are not kept."""
-        raise PlanError([("engine", "'spark' keeps no groups of single records; use engine 'memory'")])
+        raise PlanError([("engine", "'spark' does not keep the group of each record. Use --engine memory.")])
 
     @property
     def groups(self) -> Labels:
@@ -425,9 +425,9 @@ class SparkPublished:
         """Compare what was to stay as it is, by a sum of hashes over all records."""
         records, _, others = self._traces
         if records != self.records:
-            return [f"there are {counted(records, 'record')} where {self.records:,} were expected"]
+            return [f"there are {counted(records, 'record')} instead of {self.records:,}"]
         if self.everyone and self._others and [records, others] != traces(self.backend.table, self._others):
-            return ["columns that were to stay as they are have changed"]
+            return ["columns that must be unchanged have changed"]
         return []
 
     def hybrid(self) -> dict[str, Any] | None:
@@ -473,4 +473,4 @@ def _refuse_twins(df: DataFrame) -> None:
     names = [name.lower() for name in df.columns]
     twins = sorted({name for name in df.columns if names.count(name.lower()) > 1})
     if twins:
-        raise DataError(f"columns share a name, which Spark reads without capitals: {listed(twins)}; rename them")
+        raise DataError(f"columns share a name, because Spark ignores case: {listed(twins)}. Rename them.")

@@ -58,7 +58,7 @@ def added_up(table: DataFrame, look: Callable[[pa.Table], Seen]) -> Seen:
         parts = table.toDF(*numbered_names(names)).mapInArrow(of_partition, "seen binary").rdd
     found = _collected(parts)
     if found is None:
-        raise DataError("the table has no records")
+        raise DataError("The table has no records.")
     return cast("Seen", found)
 
 
