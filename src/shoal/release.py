@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -192,10 +193,11 @@ def protect_to_file(
     page: Path | None = None,
     progress: Progress = quiet,
     policy: Policy | None = None,
+    external: bool = False,
 ) -> "Release":
     """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs.
 
-    Of a release that fails the policy there is a report, and no file.
+    Of a release that fails the policy there is an internal report, and no file.
     """
     if resume:  # before hours of work
         refuse_output(plan.input, target, overwrite or was_placing(target))
@@ -207,10 +209,10 @@ def protect_to_file(
         if release.may_go_out:
             progress("write", 0, 1)
             release.save(target, overwrite)
-        if page is not None:
+        if page is not None and (release.may_go_out or not external):
             try:
                 progress("report", 0, 1)
-                release.report(page, overwrite)
+                release.report(page, overwrite, external=external)
             except FileError as error:
                 written = f" The masked file '{target}' is complete." if release.may_go_out else ""
                 raise FileError(f"{sentence(str(error))}{written}") from None
@@ -397,11 +399,15 @@ class Release:
         self.notes.extend(note for note in map(Message, unkept) if note not in self.notes)
         self._saved.append(Path(path))
 
-    def report(self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False) -> None:
-        """Write the report of the release: one HTML file that needs nothing else, for the screen and for paper.
+    def report(
+        self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False, external: bool = False
+    ) -> None:
+        """Write a report of the release: one HTML file that needs nothing else, for the screen and for paper.
 
         No original value of an identifying or confidential attribute is in it, and of the others nothing but shares
-        of at least max(k, 10) records.
+        of at least max(k, 10) records. The internal report has all that was measured, and is for the keeper of the
+        data. The external one is for those who use them, and tells nothing of risks. Of a release that fails its
+        policy there is none (`CheckFailed`).
 
         Parameters
         ----------
@@ -411,13 +417,23 @@ class Release:
             Whether a file that exists already is replaced.
         records_at_risk : bool
             Whether the records at most risk are named, by their positions in the published file.
+        external : bool
+            Whether the report is for users of the data.
         """
-        from shoal.report import release_report, write_report
+        from shoal.report import external_report, release_report, write_report
         from shoal.report.pages import refuse_report
 
+        if external and records_at_risk:
+            raise PlanError([("records_at_risk", "does not apply to an external report, which names no records.")])
         refuse_report(Path(path), overwrite)
-        saved = self._saved[-1] if self._saved else None
-        write_report(release_report(self, records_at_risk=records_at_risk, saved=saved), path, overwrite)
+        saved, made = self._saved[-1] if self._saved else None, datetime.now(UTC).date()
+        if external:
+            if self.verdict is not None:
+                self.verdict.refuse()
+            text = external_report(self, saved=saved, made=made)
+        else:
+            text = release_report(self, records_at_risk=records_at_risk, saved=saved, made=made)
+        write_report(text, path, overwrite)
 
     def plot_sizes(self, block: int = 1) -> "StaticChart":
         """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""

@@ -22,6 +22,7 @@ from shoal.text import visible
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from shoal.app.commands import CommandPage
     from shoal.app.security.middleware import Guard
     from shoal.app.security.tokens import Tokens
 
@@ -36,6 +37,8 @@ def serve(
     say: Callable[[str], None],
     files: Sequence[Path] = (),
     certificate: tuple[Path, Path] | None = None,
+    commands: Sequence["CommandPage"] = (),
+    worker: str = "shoal.app.worker",
 ) -> None:
     """Serve the page until the program is asked to stop.
 
@@ -51,6 +54,10 @@ def serve(
         Files of this machine that every session may open without an upload.
     certificate
         A certificate and its key, for TLS.
+    commands
+        Commands that have a page of their own, which the worker must be able to run.
+    worker
+        The module that works on files, in processes of its own.
 
     Raises
     ------
@@ -65,7 +72,7 @@ def serve(
         _refuse_certificate(*certificate)
     with _bound(host, port) as listening, _until_asked() as asked, private_folder() as folder:
         _keep_to(folder)
-        _serve(host, listening, asked, folder, limit, say, files, certificate)
+        _serve(host, listening, asked, folder, limit, say, files, certificate, commands, worker)
     say("Stopped; what was uploaded is erased.")
 
 
@@ -78,11 +85,14 @@ def _serve(
     say: Callable[[str], None],
     files: Sequence[Path],
     certificate: tuple[Path, Path] | None,
+    commands: Sequence["CommandPage"],
+    worker: str,
 ) -> None:
     try:
         import nicegui  # noqa: F401 - whatever follows needs it
     except ImportError:
         raise MissingExtra("shoal app", "app") from None
+    from shoal.app.jobs import Line
     from shoal.app.page import register
     from shoal.app.security.address import Address
     from shoal.app.security.middleware import Guard
@@ -92,12 +102,12 @@ def _serve(
     address = Address(host, listening.getsockname()[1], secure=certificate is not None)
     sessions = folder / "sessions"
     sessions.mkdir(mode=0o700)
-    store = Store(sessions)
+    store = Store(sessions, Line(worker=worker))
     tokens = Tokens(
         announce=lambda token: say(f"The token was used; the next browser needs: {address.link(token)}"),
         forget=store.forget,
     )
-    register(store, limit=limit, files=files)
+    register(store, limit=limit, files=files, commands=commands)
     keep_quiet()
     guard = Guard(page_app(tokens, store.close), tokens, address, limit)
 

@@ -40,6 +40,7 @@ def app_command(
             raise FileError(f"'{path}' does not exist. Check its name.")
 
     from shoal.app.serve import serve
+    from shoal.cli.page_commands import command_pages
 
     serve(
         host,
@@ -48,6 +49,8 @@ def app_command(
         say=_say,
         files=[path.resolve() for path in files or []],
         certificate=certificate,
+        commands=command_pages(),
+        worker="shoal.cli.page_worker",
     )
 
 

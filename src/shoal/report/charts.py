@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.kernels.standardize import Matrix
-from shoal.report.bins import size_ranges
+from shoal.report.bins import size_edges, size_ranges
 from shoal.report.distributions import Distribution, distribution
 from shoal.report.figures import Masked, correlation_change, group_sizes, least
 from shoal.report.home import some_home
-from shoal.text import counted
+from shoal.text import counted, visible
 
 try:
     with some_home():  # altair asks for it, for a cache of data sets that is not used here
@@ -35,6 +35,7 @@ FELL, ROSE = "#dfa07e", "#6fb0b6"  # pale enough to be written on
 _COLOURS = [ACCENT, OPPOSITE, "#5b4b9a", "#7a6a00", "#a02c5d", "#2b6cb0", "#4d6b1f", "#555555"]  # one a method
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right"]
 _NEEDLESS = re.compile(r'\s(?:xmlns(?::xlink)?|class|role|aria-[a-z]+)="[^"]*"')
+GONE = "▲ vanished"  # beside a bar of which nothing is published
 _WIDTH, _BAR = 290, 19  # pixels
 _WRITTEN_OUT = 14  # attributes whose correlations are written into a heat map
 _PALE = 0.2  # a change of correlation that gets full colour, or the largest if that is more
@@ -81,8 +82,18 @@ def distribution_chart(shown: Distribution) -> StaticChart:
     )
     wide = base.transform_filter("datum.when === 'before'").mark_bar(height=_BAR - 4)
     narrow = base.transform_filter("datum.when === 'after'").mark_bar(height=(_BAR - 4) // 2)
+    layers = [wide, narrow]
+    if lost := [label for label, gone in zip(shown.labels, shown.gone, strict=True) if gone]:
+        words = base.transform_filter(alt.FieldOneOfPredicate("value", lost)).transform_filter(
+            "datum.when === 'before'"
+        )
+        layers.append(
+            words.mark_text(align="left", dx=5, fontSize=11, fontWeight="bold").encode(
+                text=alt.value(GONE), color=alt.value(OPPOSITE)
+            )
+        )
     return _styled(
-        _layered(wide, narrow).properties(
+        _layered(*layers).properties(
             width=_WIDTH,
             height=_BAR * len(shown.labels),
             title=_shortened(shown.name),
@@ -93,23 +104,30 @@ def distribution_chart(shown: Distribution) -> StaticChart:
 
 def distribution_text(shown: Distribution) -> str:
     """Describe the chart of a distribution in words."""
-    bars = zip(shown.labels, shown.before, shown.after, strict=True)
-    shares = "; ".join(f"{label}: {before:.1f} %, {after:.1f} %" for label, before, after in bars)
+    bars = zip(shown.labels, shown.before, shown.after, shown.gone, strict=True)
+    shares = "; ".join(
+        f"{label}: {before:.1f} %, {after:.1f} %{', vanished' * gone}" for label, before, after, gone in bars
+    )
     return f"Shares of the records by {shown.name}, before and after. {shares}."
 
 
-def sizes_chart(sizes: NDArray[np.int64], title: str = "") -> StaticChart:
-    """Draw how many groups there are of each size."""
+def sizes_chart(sizes: NDArray[np.int64], title: str = "", k: int | None = None) -> StaticChart:
+    """Draw how many groups there are of each size; those of fewer than `k` records in another colour, with a mark."""
     labels, counts = size_ranges(sizes)
-    rows = [{"size": label, "groups": count} for label, count in zip(labels, counts, strict=True)]
+    thin = [k is not None and first < k for first in size_edges(sizes)[:-1]]
+    rows = [
+        {"size": label, "groups": count, "thin": few, "said": f"{'▲ ' * few}{count:,}"}
+        for label, count, few in zip(labels, counts, thin, strict=True)
+    ]
     angle = 0 if max(map(len, labels)) <= 4 else -35
     base = _chart(rows).encode(
         x=alt.X("size:N", sort=labels, title="records in a group", axis=alt.Axis(labelAngle=angle)),
         y=alt.Y("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
     )
-    figures = base.mark_text(dy=-6, fontSize=10, color=INK).encode(text=alt.Text("groups:Q", format=",d"))
+    figures = base.mark_text(dy=-6, fontSize=10, color=INK).encode(text=alt.Text("said:N"))
+    colour = alt.Color("thin:N", scale=alt.Scale(domain=[False, True], range=[ACCENT, OPPOSITE]), legend=None)
     return _styled(
-        _layered(base.mark_bar(color=ACCENT), figures).properties(
+        _layered(base.mark_bar().encode(color=colour), figures).properties(
             width=max(90, 34 * len(labels)), height=150, title=title, description=sizes_text(sizes)
         )
     )
@@ -216,8 +234,11 @@ def map_text(sweep: "Sweep", risk: str = "risk") -> str:
 
 
 def svg(chart: StaticChart) -> str:
-    """Render a chart as SVG for a page, with a description for screen readers."""
-    return _svg(json.dumps(chart.to_dict()))
+    """Render a chart as SVG for a page, with a description for screen readers.
+
+    Characters that XML does not know would abort the chart library, and the whole process with it.
+    """
+    return _svg(json.dumps(visible(chart.to_dict())))
 
 
 @lru_cache(maxsize=256)  # the page shows the same pictures as the report
@@ -282,7 +303,7 @@ def plot_sizes(release: "Release", block: int = 1) -> StaticChart:
     if not 1 <= block <= len(found):
         raise DataError(f"there is no attribute block {block}; the release has {len(found)}")
     title, sizes = found[block - 1]
-    return sizes_chart(sizes, title)
+    return sizes_chart(sizes, title, release.plan.k)
 
 
 def plot_distribution(release: "Release", name: str) -> StaticChart:
