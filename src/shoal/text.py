@@ -53,7 +53,7 @@ def by_severity(texts: Iterable[str]) -> list[Message]:
 def sentence(text: str) -> str:
     """Return a text with a capital letter and a final period; names of options and fields keep their letters."""
     first = text.split(" ", 1)[0]
-    capital = first == "a" or re.fullmatch("[a-z]+[a-z-]+:?", first)  # not k, --seed, mic1d or keep_totals
+    capital = first == "a" or re.fullmatch("[a-z]{2,}[a-z-]*:?", first)  # not k, l-diversity, --seed or mic1d
     start = f"{text[0].upper()}{text[1:]}" if capital else text
     return start if not text or text[-1] in ".?!:" else f"{start}."
 

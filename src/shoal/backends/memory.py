@@ -177,7 +177,7 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
 def _at_seams(
     masker: BlockMasker, rows: Matrix, places: list[Labels], records: MemoryRecords
 ) -> tuple[BlockMasker, Matrix]:
-    """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+    """Partition the records of each block, and divide the groups into blocks with other borders."""
     first = np.cumsum(masker.pieces) - masker.pieces
     tasks: list[Task[Any]] = [
         partial(_in_one, partial(masker.to_seams, number=int(first[block])), rows, place)

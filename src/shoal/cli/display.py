@@ -115,7 +115,7 @@ _LEAST_GAP = 0.005  # percent above the lowest possible, below which a release i
 
 
 def certified(certificate: dict[str, Any], plan: dict[str, Any]) -> str:
-    """Say how far above the lowest possible loss a release is at most."""
+    """Show how far above the lowest possible loss a release is at most."""
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
     if bound is None:
         return f"SSE {error:.6g}. Lower bound: {certificate['how']}."

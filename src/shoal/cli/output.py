@@ -98,7 +98,7 @@ def for_machines(result: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Put null where a number overflowed: JSON knows no infinity."""
+    """Replace numbers that overflowed by null: JSON has no infinity."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):

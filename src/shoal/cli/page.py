@@ -65,7 +65,7 @@ def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path
 
 
 def _refuse_open_host(host: str, encrypted: bool, insecure: bool) -> None:
-    """Refuse to serve others without encryption, unless somebody insists."""
+    """Refuse to serve others without encryption, unless the user insists."""
     from shoal.app.security.address import is_loopback
 
     if is_loopback(host):

@@ -65,7 +65,7 @@ def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Stra
 
 
 def _without_secret_gaps(kept: Strategy, plan: Plan) -> Strategy:
-    """Let no confidential attribute part records: a group of one part would give its value away.
+    """Refuse rules that separate records by a sensitive attribute: a group of one part would disclose its value.
 
     Rules that it governs are refused. Whether it is missing parts no records either, where a rule is only verified.
     """

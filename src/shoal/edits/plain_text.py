@@ -102,7 +102,7 @@ def parse_rule(text: str, name: str, *, shown: bool = True) -> Rule:
 
 
 def _unless_missing(condition: Condition, reader: "_Reader") -> Condition:
-    """Let a rule hold where an attribute has no value that it needs."""
+    """Make a rule hold where an attribute that it needs is missing."""
     asked = {each.name for each in within(condition) if isinstance(each, Missing)}
     names = dict.fromkeys(each.name for each in within(condition) if isinstance(each, Variable))
     if not asked and not names:

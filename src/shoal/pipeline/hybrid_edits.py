@@ -78,7 +78,7 @@ def with_exact_sums(
     sums
         The equalities.
     hybrid
-        The attributes that were made anew.
+        The attributes that were regenerated.
     others
         Attributes that are published as they are.
     """

@@ -1,4 +1,4 @@
-"""What a user should know of hybrid data; and what would give somebody's own value away, which is refused."""
+"""What a user should know of hybrid data; and what would give a person's own value away, which is refused."""
 
 from shoal.errors import DataError
 from shoal.masking.ipso import safe_k_orthogonal

@@ -293,7 +293,7 @@ def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def on_repetition(plan: Plan) -> list[str]:
-    """Warn that mixtures with noise are made anew when anything that they depend on changes."""
+    """Warn that mixtures with noise are regenerated when anything that they depend on changes."""
     if plan.method != "ms":
         return []
     changes = "Another alpha, other attributes or units, or corrected records"

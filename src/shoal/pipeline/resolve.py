@@ -458,7 +458,7 @@ def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
 
 
 def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[tuple[str, str]]:
-    """Attributes to divide by whose values are in no order."""
+    """Attributes to divide by whose values are unordered."""
     for name in (plan.scale and plan.scale.dimensions) or []:
         if plan.types.get(name) in CATEGORIES:
             what = f"names '{name}', which is {plan.types[name]} and has no range to divide"

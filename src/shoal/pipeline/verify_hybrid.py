@@ -110,7 +110,7 @@ def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: str) -> Iterator
 
 
 def _own_values(pairs: Pairs, claim: Claim) -> Iterator[str]:
-    """Yield the attributes of which somebody publishes the own value, where the group has others to choose from."""
+    """Yield the attributes of which someone publishes their own value, where the group has others to choose from."""
     for name in claim.kept:
         before, after = pairs[name]
         own = same(before, after) & ~all_equal(before, claim.labels)

@@ -159,7 +159,7 @@ def _locked(path: Path, output: Path) -> int | None:
 
 
 def _refuse_others(handle: int, path: Path) -> None:
-    """Refuse a folder of somebody else, who could read what is put there, and choose what is resumed."""
+    """Refuse a folder of someone else, who could read what is put there, and choose what is resumed."""
     if os.fstat(handle).st_uid != os.geteuid():
         raise FileError(f"'{path}' belongs to another user. Ask them to remove it, or choose another folder.")
 

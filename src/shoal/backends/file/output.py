@@ -54,7 +54,7 @@ def release_pieces(
     schema: pa.Schema,
     source: Source,
 ) -> Iterator[pa.Table]:
-    """Put what is published in the place of what was there, piece by piece.
+    """Replace original values by published ones, piece by piece.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _in_use_alone(piece: pa.Table, in_use: InUse, orders: Mapping[str, Array]) -
 
 
 def _in_one_dictionary(column: Array, levels: Array) -> Array:
-    """Give all pieces of a column the same dictionary."""
+    """Unify the dictionaries of all pieces of a column."""
     kind: Any = column.type
     places = pc.index_in(decoded(column), value_set=levels).cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(places, levels, ordered=kind.ordered)

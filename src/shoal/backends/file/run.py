@@ -197,7 +197,7 @@ class FileBackend(FileRecords):
         return max(_LEAST, int(_DATABASE * self.memory))
 
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "FilePublished":
-        """Put the records of each block together, and mask every block."""
+        """Sort records by block, and mask every block."""
         # With the size of blocks in it, the plan gives the same bytes again wherever it runs.
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         scale = {**asked, "block_size": self.block_size(masker)}
@@ -250,7 +250,7 @@ class FileBackend(FileRecords):
         return self.published
 
     def _at_seams(self, blocked: Masking) -> BlockMasker:
-        """Put records into groups, and those of groups that lie near each other together."""
+        """Partition records, and sort them so that nearby groups are together."""
         masker, spill = blocked.masker, self.folder.spill
         beside = masker.outline(np.empty((0, masker.width))).shape[1] + 2
         width = masker.width + beside
@@ -283,7 +283,7 @@ class FileBackend(FileRecords):
         return at
 
     def _sort(self, masker: BlockMasker) -> None:
-        """Put the records of a block together."""
+        """Sort records by block."""
         for _ in self.encoded(masker, "measure"):  # so that the spill file is complete
             if self._is_encoded(masker):
                 break
@@ -507,7 +507,7 @@ class FilePublished:
         return self.masker.hybrid_summary(self.sums_of_hybrid)
 
     def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
-        """Give the release its name, and write the plan and the manifest beside it."""
+        """Rename the release to its final name, and write the plan and the manifest beside it."""
         target = Path(_absolute(path))
         if self._kept is None:
             raise FileError("The release was already saved or closed, or could not be saved. Protect the file again.")

@@ -208,7 +208,7 @@ class SparkBackend:
         return self.published
 
     def _at_seams(self, masker: BlockMasker) -> tuple[DataFrame, BlockMasker]:
-        """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+        """Partition the records of each block, and divide the groups into blocks with other borders."""
         table = with_groups(self.table, masker, possible_units(masker.plan, self.outline)).persist(
             StorageLevel.MEMORY_AND_DISK
         )
@@ -452,7 +452,7 @@ class SparkPublished:
         weakref.finalize(self, stack.close)
 
     def close(self) -> None:
-        """Let go of the session, if it was started for this release."""
+        """End the session, if it was started for this release."""
         if self.kept is not None:
             self.kept.close()
             self.kept = None

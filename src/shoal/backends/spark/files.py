@@ -207,7 +207,7 @@ class _Disk:
             self._files.delete(folder, True)
 
     def publish(self, folder: str, plan: str, manifest: str, overwrite: bool) -> None:
-        """Give what was written its final name, and put the plan and the manifest beside it."""
+        """Rename what was written to its final name, and write the plan and the manifest beside it."""
         old = self._path(f"{folder}/old")
         if overwrite and self._files.exists(self._target):
             self._rename(self._target, old)
