@@ -407,7 +407,7 @@ def evidence(attributes: list[Attribute], published: Table, labels: Labels, plan
     -------
     dict
         Beside what `Hybrid.summary` gives everywhere: ``preserved`` as in `shoal.measures.hybrid.preservation`;
-        ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, how many records an intruder links correctly
+        ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, records that an intruder links correctly
         who knows the confidential numbers (`shoal.measures.distance_linkage`). Subdomains have at least k records, and
         20; if these are more than half of the file, there are none.
     """
