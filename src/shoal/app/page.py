@@ -7,6 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import FileResponse, PlainTextResponse
 from nicegui import app, ui
 
+from shoal.app.security.responses import KEEP
 from shoal.app.sessions import Store, Work
 from shoal.app.steps import attributes, protection, release
 from shoal.app.steps import file as opening
@@ -75,6 +76,7 @@ def register(store: Store, *, limit: int, files: Sequence[Path] = ()) -> None:
 def _draw(work: Work, limit: int, files: Sequence[Path]) -> None:
     ui.colors(primary="#0b6b74", secondary="#525b64", negative="#a02c1c")
     ui.add_css(_STYLE)
+    ui.add_body_html(KEEP)
     view = View(work, limit, files)
     with ui.header(fixed=False).classes("items-center q-py-sm"):
         ui.html("<h1>Shoal</h1>", sanitize=False)

@@ -9,7 +9,7 @@ from nicegui import ui
 from shoal.app.jobs import Job
 from shoal.app.sessions import Work
 from shoal.parallel import STEPS
-from shoal.text import counted
+from shoal.text import counted, duration
 
 _STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
 
@@ -129,10 +129,4 @@ def _sentence(job: Job, before: int) -> str:
     if job.total <= 1:
         return f"{step} …"
     share = f"{step}: {100 * job.done / job.total:.0f} %"
-    return share if job.left is None else f"{share}, about {_duration(job.left)} left"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return share if job.left is None else f"{share}, about {duration(job.left)} left"
