@@ -50,8 +50,17 @@ STEPS = {
 }
 
 
-def quiet(step: str, done: int, total: int) -> None:
-    """Show nothing."""
+class _Quiet:
+    """Progress that shows nothing; its name is what signatures print as a default."""
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return "quiet"
+
+
+quiet: Progress = _Quiet()
 
 
 def interruptible(work: Callable[[Progress], T], progress: Progress) -> T:

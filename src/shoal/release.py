@@ -1,8 +1,8 @@
 """protect(): a table and a plan become a release. The pipeline, readable top to bottom."""
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,10 +41,11 @@ from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
 from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
+from shoal.plan.signature import with_plan_fields
 from shoal.text import Message, by_severity, warning
 
 if TYPE_CHECKING:
-    from altair import LayerChart
+    from shoal.report.charts import StaticChart
 
 Labels = NDArray[np.int64]
 
@@ -78,6 +79,7 @@ def protect(
         The limits of an office: the release has a ``verdict``, and one that fails cannot be saved.
     **options
         The fields of `Plan`: ``k``, ``quasi``, ``confidential``, ``identifiers``, ``method``, ``aggregate``, ...
+        ``help(shoal.Plan)`` describes each.
 
     Returns
     -------
@@ -191,10 +193,11 @@ def protect_to_file(
     page: Path | None = None,
     progress: Progress = quiet,
     policy: Policy | None = None,
+    external: bool = False,
 ) -> "Release":
     """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs.
 
-    Of a release that fails the policy there is a report, and no file.
+    Of a release that fails the policy there is an internal report, and no file.
     """
     if resume:  # before hours of work
         refuse_output(plan.input, target, overwrite or was_placing(target))
@@ -206,10 +209,10 @@ def protect_to_file(
         if release.may_go_out:
             progress("write", 0, 1)
             release.save(target, overwrite)
-        if page is not None:
+        if page is not None and (release.may_go_out or not external):
             try:
                 progress("report", 0, 1)
-                release.report(page, overwrite)
+                release.report(page, overwrite, external=external)
             except FileError as error:
                 written = f"; the masked file is complete, '{target}'" if release.may_go_out else ""
                 raise FileError(f"{error}{written}") from None
@@ -396,11 +399,15 @@ class Release:
         self.notes.extend(Message(note) for note in unkept if note not in self.notes)
         self._saved.append(Path(path))
 
-    def report(self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False) -> None:
-        """Write the report of the release: one HTML file that needs nothing else, for the screen and for paper.
+    def report(
+        self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False, external: bool = False
+    ) -> None:
+        """Write a report of the release: one HTML file that needs nothing else, for the screen and for paper.
 
         No original value of an identifying or confidential attribute is in it, and of the others nothing but shares
-        of at least max(k, 10) records.
+        of at least max(k, 10) records. The internal report has all that was measured, and is for the keeper of the
+        data. The external one is for those who use them, and tells nothing of risks. Of a release that fails its
+        policy there is none (`CheckFailed`).
 
         Parameters
         ----------
@@ -410,27 +417,37 @@ class Release:
             Whether a file that exists already is replaced.
         records_at_risk : bool
             Whether the records at most risk are named, by their positions in the published file.
+        external : bool
+            Whether the report is for users of the data.
         """
-        from shoal.report import release_report, write_report
+        from shoal.report import external_report, release_report, write_report
         from shoal.report.pages import refuse_report
 
+        if external and records_at_risk:
+            raise PlanError([("records_at_risk", "does not apply to an external report, which names no records.")])
         refuse_report(Path(path), overwrite)
-        saved = self._saved[-1] if self._saved else None
-        write_report(release_report(self, records_at_risk=records_at_risk, saved=saved), path, overwrite)
+        saved, made = self._saved[-1] if self._saved else None, datetime.now(UTC).date()
+        if external:
+            if self.verdict is not None:
+                self.verdict.refuse()
+            text = external_report(self, saved=saved, made=made)
+        else:
+            text = release_report(self, records_at_risk=records_at_risk, saved=saved, made=made)
+        write_report(text, path, overwrite)
 
-    def plot_sizes(self, block: int = 1) -> "LayerChart":
+    def plot_sizes(self, block: int = 1) -> "StaticChart":
         """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
         from shoal.report.charts import plot_sizes
 
         return plot_sizes(self, block)
 
-    def plot_distribution(self, name: str) -> "LayerChart":
+    def plot_distribution(self, name: str) -> "StaticChart":
         """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
         from shoal.report.charts import plot_distribution
 
         return plot_distribution(self, name)
 
-    def plot_correlations(self) -> "LayerChart":
+    def plot_correlations(self) -> "StaticChart":
         """Draw by how much the correlation of every pair of changed numbers moved."""
         from shoal.report.charts import plot_correlations
 
@@ -446,7 +463,4 @@ class Release:
 
 
 # `help(protect)` and a notebook's tooltip show the plan's fields as the keywords that they are.
-_own = [p for p in inspect.signature(protect).parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-protect.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [*_own, *(p for p in inspect.signature(Plan).parameters.values())], return_annotation=Release
-)
+protect.__signature__ = with_plan_fields(protect, Release)  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ class Message(str):
 
     def __new__(cls, text: str, severity: Severity = "note") -> Self:
         """Give a text its severity."""
-        message = super().__new__(cls, text)
+        message = super().__new__(cls, visible(text))
         message.severity = severity
         return message
 

@@ -101,6 +101,10 @@ def test_whoever_follows_a_link_from_another_site_gets_in_at_the_second_knock(si
     navigation = {"sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site"}
     assert browser.get("/", headers=navigation).headers["refresh"] == "0; url=/"
     assert "refresh" not in browser.get("/", headers={**navigation, "sec-fetch-site": "same-origin"}).headers
+    browser.at = "/session/a%0d%0aset-cookie:%20b=c"
+    assert browser.get("/assess", headers=navigation).headers["refresh"] == (
+        "0; url=/session/a%0D%0Aset-cookie%3A%20b%3Dc/assess"
+    )
 
 
 def test_a_session_ends_when_asked_to(site):

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.app.jobs import WORKER
 from shoal.app.private_folder import private_folder
 from shoal.app.security.limits import JOB
 from shoal.errors import FileError, MissingExtra, PlanError
@@ -25,6 +26,7 @@ from shoal.text import visible
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from shoal.app.commands import CommandPage
     from shoal.app.security.address import Address
     from shoal.app.security.middleware import Guard
     from shoal.app.security.proxy import Proxy
@@ -51,6 +53,10 @@ class Settings:
         Whom requests may come from, if there is one.
     seconds
         How long one piece of work may take.
+    commands
+        Commands that have a page of their own, which the worker must be able to run.
+    worker
+        The module that works on files, in processes of its own.
     """
 
     limit: int
@@ -59,6 +65,8 @@ class Settings:
     public: "Address | None" = None
     proxy: "Proxy | None" = None
     seconds: float = JOB
+    commands: Sequence["CommandPage"] = ()
+    worker: str = WORKER
 
 
 def serve(host: str, port: int, settings: Settings, say: Callable[[str], None]) -> None:
@@ -114,12 +122,12 @@ def _serve(
     address, proxy = settings.public or own, settings.proxy
     sessions = folder / "sessions"
     sessions.mkdir(mode=0o700)
-    store = Store(sessions, Line(seconds=settings.seconds))
+    store = Store(sessions, Line(worker=settings.worker, seconds=settings.seconds))
     tokens = Tokens(
         announce=lambda token: say(f"The token was used; the next browser needs: {address.link(token)}"),
         forget=store.forget,
     )
-    register(store, limit=settings.limit, files=settings.files)
+    register(store, limit=settings.limit, files=settings.files, commands=settings.commands)
     keep_quiet()
     guard = Guard(Windows(page_app(tokens, store.close)), tokens, address, settings.limit, proxy)
 

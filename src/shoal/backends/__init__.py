@@ -1,11 +1,12 @@
 """Where the records are: in memory, in files larger than memory, on a cluster. One protocol, one small package each."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.backends.capabilities import Engine
 from shoal.blocking.record_blocks import Blocking
 from shoal.kernels.standardize import Matrix
 from shoal.pipeline.certify import Certificate
@@ -22,6 +23,8 @@ Labels = NDArray[np.int64]
 
 class Published(Protocol):
     """What is published, wherever it lies."""
+
+    engine: ClassVar[Engine]  # where it lies
 
     @property
     def plan(self) -> ResolvedPlan:

@@ -174,8 +174,8 @@ _SIZES = {"parquet": _parquet_size, "csv": _csv_size, "arrow": _arrow_size}
 
 
 def free_memory() -> int:
-    """Return three quarters of the bytes that are free on this machine, or in this container if it has a limit."""
-    free = [_machine(), *_container()]
+    """Return three quarters of the bytes that are free on this machine, or that a container or `ulimit -v` leaves."""
+    free = [_machine(), *_container(), *_address_space()]
     return int(_SHARE * min(free))
 
 
@@ -199,3 +199,15 @@ def _container() -> list[int]:
         except (OSError, ValueError):  # no such group, or 'max': no limit
             continue
     return left
+
+
+def _address_space() -> list[int]:
+    """Return what is left of a limit on the addresses of this process; nothing where there is none."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError):  # Windows, or no /proc
+        return []
+    return [] if limit == resource.RLIM_INFINITY else [max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))]

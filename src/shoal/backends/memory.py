@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
+from shoal.backends.capabilities import Engine
 from shoal.backends.database import DuckPairs
 from shoal.blocking.record_blocks import Blocking
 from shoal.errors import CheckFailed
@@ -234,6 +235,7 @@ class MemoryPublished:
         The masked attributes that follow from unchanged columns, where another release of these records told them.
     """
 
+    engine: ClassVar[Engine] = "memory"
     plan: ResolvedPlan
     masker: BlockMasker
     source: Table

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from shoal.cli.options import Json, PolicyFile, own, takes_plan
-from shoal.cli.output import print_json, show, show_lines, stderr
+from shoal.cli.output import on_screen, show, show_lines, stderr
 from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
 from shoal.text import listed, visible
@@ -55,18 +55,14 @@ def check_command(
     try:
         result = check(masked, **options, original=original, manifest=manifest, against=against, key=key)
     except CheckFailed as failed:
-        if as_json:
-            print_json({"passed": False, "failures": failed.failures, **failed.found})
-        else:
+        if on_screen({"passed": False, "failures": failed.failures, **failed.found}, as_json):
             if failed.found.get("file", {}).get("findings"):
                 show(findings, failed.found["file"], console=stderr())
             _print_notes(failed.found)
         raise
-    if as_json:
-        print_json({"passed": True, **result})
-        return
-    show(checked, result)
-    _print_notes(result)
+    if on_screen({"passed": True, **result}, as_json):
+        show(checked, result)
+        _print_notes(result)
 
 
 def _print_notes(result: dict[str, Any]) -> None:
@@ -173,9 +169,7 @@ def assess_command(
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.
         result = assess(original, masked, **options, **several, intruder=one, key=key, seed=seed, progress=bar)  # type: ignore[arg-type]
-    if as_json:
-        print_json(result)
-    else:
+    if on_screen(result, as_json):
         show(assessment, result)
         show(utility, result)
         show_verdict(result["verdict"])

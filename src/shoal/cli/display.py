@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from shoal.cli.output import record
 from shoal.cli.tables import message, number, table_of, without_lines
 from shoal.parallel import STEPS
 from shoal.text import RISKS, UNIT_RISKS, counted
@@ -45,6 +46,9 @@ class Bar:
 
     def __call__(self, step: str, done: int, total: int) -> None:
         """Show how far a step is; a step of one piece just pulses."""
+        if (kept := record()) is not None:
+            kept.progress(step, done, total)
+            return
         if step == "loss so far":
             if self._task is not None:
                 self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")

@@ -25,6 +25,10 @@ Json = Annotated[bool, own("other", "Print the result as JSON, for machines.", "
 Report = Annotated[
     str | None, own("files", "Also write a report: one HTML file to read offline or print.", metavar="FILE")
 ]
+External = Annotated[
+    bool,
+    own("files", "With --report: write the report for users of the data, which tells nothing of risks.", "--external"),
+]
 PlanFile = Annotated[
     str | None, own("files", "A plan file; options on the command line take precedence.", metavar="FILE")
 ]

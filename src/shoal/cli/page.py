@@ -64,9 +64,11 @@ def app_command(
             raise FileError(f"'{path}' does not exist")
 
     from shoal.app.serve import Settings, serve
+    from shoal.cli.page_commands import command_pages
 
-    own = [path.resolve() for path in files or []]
-    serve(host, port, Settings(limit, own, certificate, public, trusted, seconds), _say)
+    own, commands = [path.resolve() for path in files or []], command_pages()
+    settings = Settings(limit, own, certificate, public, trusted, seconds, commands, "shoal.cli.page_worker")
+    serve(host, port, settings, _say)
 
 
 def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path] | None:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.cli.options import Json, own, takes_plan
-from shoal.cli.output import print_json, show, stderr
+from shoal.cli.output import on_screen, show, stderr
 from shoal.plan.fields import FILES
 from shoal.plan.options import names
 from shoal.text import counted
@@ -58,10 +58,9 @@ def risk_command(
     }
     with Bar(stderr()) as bar:
         found = interruptible(lambda shown: risk(data, names(keys), **asked, **options, progress=shown), bar)
-    if as_json:
-        print_json(found.as_json(records=records, levels=by_level))
-    else:
-        show(summary, found.as_json(records=records, levels=by_level))
+    result = found.as_json(records=records, levels=by_level)
+    if on_screen(result, as_json):
+        show(summary, result)
 
 
 def summary(found: dict[str, Any]) -> RenderableType:

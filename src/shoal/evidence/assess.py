@@ -24,6 +24,7 @@ from shoal.evidence.attacks import Victims, attacks, control_of, refuse_overlap
 from shoal.evidence.check import CsvOptions, opened, rule_levels
 from shoal.evidence.composition import record_keys
 from shoal.evidence.estimates import estimates
+from shoal.evidence.notebook import Figures
 from shoal.evidence.published import published_figures, read_published
 from shoal.evidence.sides import Side
 from shoal.evidence.units import counted_units, units_in_classes
@@ -230,7 +231,7 @@ def assess(
         "analyses": compared,
         "published": still,
     }
-    return {**found, "verdict": None if limits is None else judged(limits, found).as_json()}
+    return Figures(found, verdict=None if limits is None else judged(limits, found).as_json())
 
 
 def _sides(everyone: Table, before: Table, after: Table, rows: NDArray[np.int64], plan: Plan) -> tuple[Side, Side]:

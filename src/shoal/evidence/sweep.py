@@ -33,11 +33,12 @@ from shoal.pipeline.resolve import Resolved, resolve
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
+from shoal.plan.signature import with_plan_fields
 from shoal.release import Release, release_of
 from shoal.text import Message, counted, listed, warning
 
 if TYPE_CHECKING:
-    from altair import LayerChart
+    from shoal.report.charts import StaticChart
 
 Labels = NDArray[np.int64]
 
@@ -237,7 +238,7 @@ class Sweep:
         refuse_report(Path(path), overwrite)
         write_report(sweep_report(self), path, overwrite)
 
-    def plot_map(self, risk: str = "risk") -> "LayerChart":
+    def plot_map(self, risk: str = "risk") -> "StaticChart":
         """Draw loss against ``risk``, or against one of its parts, ``linked`` or ``unique``."""
         from shoal.report.charts import plot_map
 
@@ -316,6 +317,8 @@ def sweep(
         notes = _beside_mdav(runs) if methods == ["tour"] else []
     return Sweep(runs[0].ready.asked, [run.row for run in runs], limits, notes, [], runs)
 
+
+sweep.__signature__ = with_plan_fields(sweep, Sweep)  # type: ignore[attr-defined] # shown by help() and notebooks
 
 # Fields that go with some methods only; in a sweep with one of these, the others do without.
 _OWN = {"budget": ("best", "auto"), "tour": ("tour",)}

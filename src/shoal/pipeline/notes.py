@@ -103,18 +103,18 @@ def _on_edits(edits: Strategy) -> list[str]:
     return found
 
 
-_MUCH = 20.0  # percent of the records: an attribute of which more have changed is named
+MUCH = 20.0  # percent: an attribute of which more has changed is named
 
 
 def on_change(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Warn of levels and categories that changed much or vanished; `rows` are the attributes of a loss."""
     levels = {name: row for name, row in rows.items() if "categories_vanished" in row}
-    much = [f"{name} ({row['changed']:.0f} %)" for name, row in levels.items() if row["changed"] > _MUCH]
+    much = [f"{name} ({row['changed']:.0f} %)" for name, row in levels.items() if row["changed"] > MUCH]
     found: list[str] = []
     if much:
         found.append(
             warning(
-                f"More than {_MUCH:.0f} % of the values changed in {', '.join(much)}. "
+                f"More than {MUCH:.0f} % of the values changed in {', '.join(much)}. "
                 "A smaller k or a larger --attribute-weight keeps more of them."
             )
         )

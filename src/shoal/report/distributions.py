@@ -29,6 +29,7 @@ class Distribution(NamedTuple):
     labels: list[str]
     before: list[float]
     after: list[float]
+    gone: list[bool]  # of which nothing is published
 
 
 class _Pools(NamedTuple):
@@ -54,7 +55,9 @@ def distribution(attribute: Attribute, masked: Codes, least: int) -> Distributio
         labels = [*labels, "(missing)"]
     if len(labels) < 2:
         return None
-    return Distribution(attribute.name, told_apart(labels), *(_shares(bar) for bar in bars))
+    gone = [bool(before) and not after for before, after in zip(*bars, strict=True)]
+    before_shares, after_shares = map(_shares, bars)
+    return Distribution(attribute.name, told_apart(labels), before_shares, after_shares, gone)
 
 
 def pooled(counts: Sequence[int] | Counts, least: int) -> Counts:

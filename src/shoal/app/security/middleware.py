@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 from typing import NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
@@ -150,13 +150,13 @@ class Guard:
                 return self._redeemed(_token(await _read(receive)))
             if not self._named_users and what == ("GET", "/") and "token" in request.query_params:
                 return self._redeemed(request.query_params["token"])
-        if asked.path != "/":
+        if asked.path != "/" and (what[0] != "GET" or request.headers.get("sec-fetch-mode") != "navigate"):
             return None
         answer = self._asking(401)
         if request.headers.get("sec-fetch-site") == "cross-site":
             # Whoever follows a link from another site has a cookie that the browser holds back until the page
             # itself asks again.
-            answer.headers["Refresh"] = f"0; url={asked.root}/"
+            answer.headers["Refresh"] = f"0; url={quote(asked.root + asked.path)}"
         return answer
 
     def _asking(self, status: int, wrong: str = "") -> Response:

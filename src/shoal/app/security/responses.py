@@ -25,10 +25,10 @@ _BACK = (
     'const kept=localStorage.getItem("shoal"),'
     'root=document.querySelector("form").getAttribute("action").slice(0,-5);'
     'if(kept&&location.pathname===root&&kept.startsWith(root+"session/"))location.replace(kept);'
-    'else if(kept===location.pathname)localStorage.removeItem("shoal")'
+    'else if(kept&&location.pathname.startsWith(kept))localStorage.removeItem("shoal")'
 )
 _BACK_HASH = base64.b64encode(hashlib.sha256(_BACK.encode()).digest()).decode()
-KEEP = '<script>localStorage.setItem("shoal",location.pathname)</script>'
+KEEP = '<script>localStorage.setItem("shoal",location.pathname.replace(/(\\/session\\/[^/]+\\/).*/,"$1"))</script>'
 _TOKEN_PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Shoal: token</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head>

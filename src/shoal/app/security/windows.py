@@ -58,7 +58,7 @@ class Windows:
             return sentence(400, "The page talks by a WebSocket; a proxy before it must let these through.")
         if path.startswith(_FILES) and owner(path.removeprefix(_FILES).partition("/")[0]) != session:
             return sentence(403, "This window is not of this session; reload the page.")
-        if not _room_for_window(session) and path == "/":
+        if not _room_for_window(session) and not path.startswith(("/_nicegui", "/download/")):
             return sentence(
                 429, f"This session has {WINDOWS} windows, which is all that is allowed; close one of them."
             )

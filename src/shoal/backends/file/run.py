@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
+from shoal.backends.capabilities import Engine
 from shoal.backends.choose import free_memory
 from shoal.backends.database import DuckPairs
 from shoal.backends.file.blocks import Masked, Masking
@@ -392,6 +393,7 @@ class FilePublished:
         What is known of hybrid data; None where there are none.
     """
 
+    engine: ClassVar[Engine] = "file"
     plan: ResolvedPlan
     masker: BlockMasker
     backend: FileBackend

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 )
 
 from shoal.aggregation import Rescaling
+from shoal.backends.capabilities import Engine
 from shoal.backends.file.records import one_record
 from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields, with_groups
 from shoal.backends.spark.passes import added_up, in_utc, numbered_names, scanned
@@ -339,6 +340,7 @@ class SparkPublished:
         The session, if it was started for this.
     """
 
+    engine: ClassVar[Engine] = "spark"
     plan: ResolvedPlan
     masker: BlockMasker
     backend: SparkBackend
