@@ -1,9 +1,11 @@
 """Attacks on the page over real sockets: on other sessions' windows, with half of the secrets, and on the server."""
 
+import contextlib
 import html
 import json
 import re
 import socket
+import threading
 
 import pytest
 
@@ -39,6 +41,14 @@ def opened(session):
     line.send("40")
     _until(lambda: line.recv(timeout=300).startswith("40"), "the socket was not taken")
     return line, {"client_id": session.client, "id": int(number), "listener_id": listener, "args": []}
+
+
+def stay(line):
+    """Answer the server's questions whether a browser is still there."""
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            if line.recv() == "2":
+                line.send("3")
 
 
 def until_cut(line):
@@ -131,6 +141,7 @@ def test_a_session_has_so_many_windows_and_those_that_nobody_sees_go_first(serve
     try:
         for _ in range(WINDOWS):
             lines.append(opened(eve)[0])
+            threading.Thread(target=stay, args=[lines[-1]], daemon=True).start()
         _until(lambda: eve.http.get("/").status_code == 429, "there is always room for one more window")
         assert eve.http.get("/").text == (
             f"This session has {WINDOWS} windows, which is all that is allowed; close one of them.\n"

@@ -93,8 +93,9 @@ def configuration(folder: Path, port: int, page: int) -> Path:
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     path = folder / "nginx.conf"
+    who = "user root; " if os.geteuid() == 0 else ""  # or its workers could not read the folder of the test
     path.write_text(
-        f"daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+        f"{who}daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
         f"http {{ access_log {folder}/access.log; {places}\n{server} }}"
     )
     return path
@@ -109,8 +110,6 @@ def test_behind_nginx_with_tls_and_single_sign_on(tmp_path, secret):
     make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names]
     subprocess.run([*make, "-keyout", tmp_path / "key", "-out", tmp_path / "cert"], check=True, capture_output=True)
     (tmp_path / "users").write_text("ann:{PLAIN}a\nbob:{PLAIN}b\n")
-    (tmp_path / "users").chmod(0o644)
-    tmp_path.chmod(0o755)
     port, page = free_port(), free_port()
     url, trusted = f"https://127.0.0.1:{port}/shoal/", ssl.create_default_context(cafile=tmp_path / "cert")
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
