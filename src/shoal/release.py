@@ -42,7 +42,7 @@ from shoal.plan.asking import AnyPath, asked
 from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
 from shoal.plan.signature import with_plan_fields
-from shoal.text import Message, by_severity, warning
+from shoal.text import Message, by_severity, sentence, warning
 
 if TYPE_CHECKING:
     from shoal.report.charts import StaticChart
@@ -105,7 +105,7 @@ def protect(
     [32, 71, 32, 71]
     """
     if on_interrupt not in ("stop", "keep"):
-        raise PlanError([("on_interrupt", "must be 'stop' or 'keep'")])
+        raise PlanError([("on_interrupt", "must be 'stop' or 'keep'.")])
     wanted = asked(table, plan, options)
     limits = as_policy(policy)
     with open_records(table, wanted, progress, keep=on_interrupt == "keep", resume=resume) as records:
@@ -215,8 +215,8 @@ def protect_to_file(
                 progress("report", 0, 1)
                 release.report(page, overwrite, **of_report)
             except FileError as error:
-                written = f"; the masked file is complete, '{target}'" if release.may_go_out else ""
-                raise FileError(f"{error}{written}") from None
+                written = f" The masked file '{target}' is complete." if release.may_go_out else ""
+                raise FileError(f"{sentence(str(error))}{written}") from None
     finally:
         release.published.close()
     return release
@@ -393,11 +393,11 @@ class Release:
         """
         path = path if path is not None else self.plan.output
         if path is None:
-            raise PlanError([("output", "is missing; name the file to write")])
+            raise PlanError([("output", "is missing. Name the file to write, for example -o masked.csv.")])
         if self.verdict is not None:
             self.verdict.refuse()
         unkept = self.published.save(str(path), overwrite, self.verified)
-        self.notes.extend(Message(note) for note in unkept if note not in self.notes)
+        self.notes.extend(note for note in map(Message, unkept) if note not in self.notes)
         self._saved.append(Path(path))
 
     def report(

@@ -70,18 +70,18 @@ def certificate(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"host": "0.0.0.0"}, "host: '0.0.0.0' can be reached from other machines; give --tls-cert and --tls-key, or"),
+        ({"host": "0.0.0.0"}, "host: '0.0.0.0' can be reached from other machines. Add --tls-cert and --tls-key, or"),
         ({"host": "stat.example.org"}, "host: 'stat.example.org' can be reached from other machines"),
         ({"insecure": True}, "insecure: does not apply: '127.0.0.1' can be reached from this machine only"),
         ({"insecure": True, "host": "localhost"}, "insecure: does not apply"),
         ({"insecure": True, "host": "::1"}, "insecure: does not apply"),
-        ({"tls_cert": Path("a")}, "tls_cert: is of no use without --tls-key"),
-        ({"tls_key": Path("a")}, "tls_key: is of no use without --tls-cert"),
+        ({"tls_cert": Path("a")}, "tls_cert: does not apply without --tls-key."),
+        ({"tls_key": Path("a")}, "tls_key: does not apply without --tls-cert."),
         (
             {"host": "0.0.0.0", "insecure": True, "tls_cert": Path("a"), "tls_key": Path("b")},
-            "insecure: does not apply together with --tls-cert",
+            "insecure: does not go with --tls-cert. Leave out one of them.",
         ),
-        ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB"),
+        ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB."),
         ({"upload_limit": "0GB"}, "upload_limit: must be a size"),
         ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is no name or address of this machine"),
     ],

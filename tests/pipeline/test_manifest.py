@@ -208,7 +208,7 @@ def test_another_file_is_not_the_one_and_a_renamed_one_is(published):
 
 BROKEN = {
     "nothing": b"",
-    "no JSON": b"hello",
+    "not JSON": b"hello",
     "a list": b"[1, 2]",
     "deep": b"[" * 100_000,
     "no text": b"\xff\xfe\x00",
@@ -255,7 +255,7 @@ def test_a_manifest_of_another_version_or_none_is_said_to_be(published):
     with pytest.raises(shoal.FileError, match="there is no manifest"):
         shoal.check(path, manifest=path.with_name("nowhere.json"))
     edited(manifest, "version", to=1)
-    with pytest.raises(shoal.FileError, match="there is no file"):
+    with pytest.raises(shoal.FileError, match="There is no file"):
         shoal.check(path.with_name("nowhere.csv"), manifest=manifest)
 
 

@@ -111,9 +111,7 @@ def test_figures_are_those_of_the_summary(reports):
     summary = release_of("numbers").summary()
     page = read(reports("numbers"))
     cells = {row[0].text_content(): [cell.text_content() for cell in row[1:]] for row in page.xpath("//tbody/tr")}
-    assert cells["Records unlike any other"][:2] == [
-        f"{summary['risk'][when]['uniques']:,}" for when in ("before", "after")
-    ]
+    assert cells["Unique records"][:2] == [f"{summary['risk'][when]['uniques']:,}" for when in ("before", "after")]
     assert cells["all attributes"][1] == f"{summary['loss']['IL']:.2f} %"
     # A table cell of the roles has the same name as one of the loss: the later one is kept.
     assert cells["income"][1] == f"{summary['loss']['attributes']['income']['IL']:.2f} %"
@@ -285,7 +283,7 @@ for module in ("altair", "jinja2", "vl_convert"):
         del sys.modules[name]
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.count("needs an extra that is not installed: pip install 'shoal-sdc[report]'") == 3
+    assert said.count("needs an extra that is not installed. Run pip install 'shoal-sdc[report]'.") == 3
 
 
 def contrast(one, two):

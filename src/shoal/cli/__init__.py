@@ -125,8 +125,11 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, MemoryError) or _NO_MEMORY.search(f"{type(error).__name__} {error}"):
         return NO_MEMORY
     if isinstance(error, OSError) and error.errno:
-        return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
-    return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
+        return (
+            f"The system refused an operation ({os.strerror(error.errno)}). Files that have their final names "
+            "are complete."
+        )
+    return f"Unexpected {type(error).__name__}. Set SHOAL_DEBUG=1 to see where it happened."
 
 
 # DuckDB's, Arrow's, and Python's, also for a thread that gets no stack.

@@ -115,7 +115,7 @@ _LEAST_GAP = 0.005  # percent above the lowest possible, below which a release i
 
 
 def certified(certificate: dict[str, Any], plan: dict[str, Any]) -> str:
-    """Say how far above the lowest possible loss a release is at most."""
+    """Show how far above the lowest possible loss a release is at most."""
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
     if bound is None:
         return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
@@ -242,9 +242,10 @@ def hybrid(measured: dict[str, Any]) -> Table:
         for what in ("means", "covariances")
     )
     table.caption = Text(
-        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 for "
-        "the sum of cubed deviations; it comes from the value farthest from its group, so do not publish it. Whoever "
-        f"knows the confidential numbers links {measured['linkage']['expected']:.1f} % of the records right.",
+        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 "
+        "for the sum of cubed deviations; it depends on the value farthest from its group, so do not publish it. "
+        f"Anyone who knows the sensitive numbers links {measured['linkage']['expected']:.1f} % of the records "
+        "correctly.",
         "dim",
         justify="left",
     )
@@ -367,7 +368,7 @@ def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
         table.add_row(said, row["class"], Text(", ".join(row["attributes"])), _broken(row), _kept(row))
     wrong = sum(row["broken"] > row["rounding"] for row in rules)
     verdict = (
-        f"{counted(wrong, 'rule')} broken by original records: correct them, or choose edits_original."
+        f"{counted(wrong, 'rule')} broken by original records. Correct the records, or use --edits-original."
         if wrong
         else "No rule is broken."
     )

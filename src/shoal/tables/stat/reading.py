@@ -48,7 +48,7 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     title = _PARSERS[kind].title
     data = path.read_bytes()
     if kind == "xpt" and data.count(_XPT_TABLE) > 1:
-        raise FileError(f"'{path}' holds more than one table; write each to a file of its own")
+        raise FileError(f"'{path}' has more than one table. Write each to its own file.")
     try:
         table = _table(path, data, kind)
     except MissingExtra:
@@ -56,7 +56,9 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     except Exception:  # the library raises what it likes for a damaged file, with values in its words
         table = None
     if table is None:
-        raise FileError(f"'{path}' is not a whole {title} file: it is damaged, cut off, or of another kind") from None
+        raise FileError(
+            f"'{path}' is not a complete {title} file: it is damaged, truncated, or in another format."
+        ) from None
     return table
 
 
