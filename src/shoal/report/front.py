@@ -59,7 +59,7 @@ def worst(plan: Plan, summary: Summary) -> list[Figure]:
                 alone > 0,
             ),
             Figure(
-                "Linked right on average",
+                "Linked correctly on average",
                 f"{seen['reidentification']:.1f} %",
                 "by an intruder who knows these columns as they are published",
                 seen["reidentification"] > 100 / k,
