@@ -111,6 +111,7 @@ class Work:
         for old in (self.file, self.choices.edits_file):
             self._remove(old)  # a session holds one file
         csv, policy = {} if self.file is not None else self.choices.csv, self.choices.policy_file
+        csv = csv if self.loaded is None else self._loaded_csv()
         self._begin()
         self.file = path
         self.choices.policy_file = policy
@@ -121,8 +122,7 @@ class Work:
         self._inspect("inspect", self.choices.csv)
 
     def _inspect(self, task: str, csv: dict[str, Any]) -> None:
-        if self.loaded is not None:
-            csv = {} if self.loaded.csv is None else self.loaded.csv.model_dump(exclude_defaults=True)
+        """Look at the file; until that is done, the form has only what says how it is read."""
         self._stop_looking()
         self.choices.values |= {f"csv.{name}": value for name, value in csv.items()}
         self._start(task, {"path": str(self.file), "csv": csv or None}, self._opened)
@@ -140,8 +140,13 @@ class Work:
         finally:
             self._remove(path)
         if self.file is not None:
-            self._inspect("inspect", {})
+            self._inspect("inspect", self._loaded_csv())
         self.version += 1
+
+    def _loaded_csv(self) -> dict[str, Any]:
+        """Return how the loaded plan reads CSV files."""
+        csv = None if self.loaded is None else self.loaded.csv
+        return {} if csv is None else csv.model_dump(exclude_defaults=True)
 
     @property
     def loaded_for(self) -> str:
@@ -215,11 +220,12 @@ class Work:
     def _opened(self, found: dict[str, Any]) -> None:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
         self.records, self.columns = found["records"], found["columns"]
-        ending, policy = self.file.suffix.lstrip(".").lower(), self.choices.policy_file
+        ending, policy, csv = self.file.suffix.lstrip(".").lower(), self.choices.policy_file, self.choices.csv
         self.choices = Choices.of(found["columns"], found["csv"], ending)
         if self.loaded is not None:
             try:
-                self.choices = Choices.of_plan(self.loaded, found["columns"], ending)
+                plan = self.loaded.updated(csv=None).updated(csv=csv or None)  # as the file was read
+                self.choices = Choices.of_plan(plan, found["columns"], ending)
             except PlanError as error:
                 self.problems = sentences(error)
                 self.loaded = None

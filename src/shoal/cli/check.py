@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, PolicyFile, own, takes_plan
+from shoal.cli.options import Against, Json, Key, PolicyFile, own, takes_plan
 from shoal.cli.output import on_screen, show, show_lines, stderr
 from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
@@ -30,22 +30,8 @@ def check_command(
         str | None,
         own("protection", "The manifest of the release, which lists what to check in place of -k.", metavar="FILE"),
     ] = None,
-    against: Annotated[
-        list[str] | None,
-        own(
-            "protection",
-            "An earlier release of the same data, to test what both reveal together. Once for each release.",
-            metavar="FILE",
-        ),
-    ] = None,
-    key: Annotated[
-        str | None,
-        own(
-            "protection",
-            "With --against: a column that identifies records, if rows are not in the same order.",
-            metavar="A",
-        ),
-    ] = None,
+    against: Against = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Run `shoal check`."""

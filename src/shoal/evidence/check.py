@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,13 @@ from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.pipeline.unit_codes import UnitSummary
 from shoal.pipeline.verify import too_small
 from shoal.plan import Csv, Plan
+from shoal.plan.commands import file_name
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.attributes import Level
 from shoal.text import counted
+
+if TYPE_CHECKING:
+    from shoal.release import Release
 
 CsvOptions = Csv | dict[str, str] | None
 
@@ -120,6 +124,35 @@ def check(
     if failures:
         raise CheckFailed(failures, found)
     return found
+
+
+def compared(release: "Release", against: Any, key: str | None = None) -> list[dict[str, Any]]:
+    """Count what earlier releases of the same data reveal together with one that is to be published.
+
+    Parameters
+    ----------
+    release : Release
+    against : dataframe, path or list of these
+        The earlier releases.
+    key : str, optional
+        A column of all releases that tells records apart; rows are paired by position without.
+
+    Returns
+    -------
+    list of dict
+        As `shoal.evidence.composition.intersected`; releases go by the names of their files.
+    """
+    plan = release.plan
+    if release.published.engine == "spark":
+        why = "does not apply to engine 'spark', whose records have no order. Use shoal check --against."
+        raise PlanError([("against", why)])
+    if plan.k is None or not plan.masked or plan.epsilon is not None or plan.method == "mic1d":
+        raise PlanError([("against", f"needs groups of k records, which '{plan.method}' does not promise.")])
+    table = open_table(release.table)
+    if plan.unit is not None and plan.unit not in table.names:
+        raise PlanError([("against", "needs the units that k counts, which were dropped. Add --unit-as pseudonym.")])
+    earlier = [each._replace(name=file_name(each.name.strip("'"))) for each in _earlier(against, plan)]
+    return intersected(table, plan.in_blocks, plan.k, earlier, key, plan.unit).found
 
 
 class _Seen(NamedTuple):

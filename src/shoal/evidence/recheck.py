@@ -23,6 +23,7 @@ from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.verify import too_small, undiverse
 from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
+from shoal.tables.atomic import no_such_file
 from shoal.text import counted, listed
 
 _SPARK = pa.csv.ParseOptions(newlines_in_values=True)  # how Spark writes CSV files
@@ -92,7 +93,7 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
 
 def _other_bytes(path: Path, published: Published) -> Iterator[str]:
     if not path.exists():
-        raise FileError(f"there is no file '{path}'")
+        raise no_such_file(path)
     if published.parts is not None:
         yield from _other_parts(path, published.parts)
     elif path.is_dir():

@@ -311,8 +311,9 @@ def plot_distribution(release: "Release", name: str) -> StaticChart:
     plan = release.plan
     if name not in plan.changed or name in plan.confidential:
         raise DataError(f"'{name}' is not a masked quasi-identifier, so there is no before and after to show.")
-    [(attribute, published)] = Masked.of(release).pairs([name])
-    found = distribution(attribute, published, least(plan))
+    masked = Masked.of(release)
+    [(attribute, published)] = masked.pairs([name])
+    found = distribution(attribute, published, least(plan), masked.one_each)
     if found is None:
         raise DataError(
             f"'{name}' cannot be shown in bars of at least {least(plan):,} records, and not in smaller ones"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import __version__
 from shoal.pipeline.manifest import sha256_of
@@ -91,21 +92,28 @@ def told_losses(release: "Release", masked: Masked) -> list[Told]:
     max(k, 10) changed, or fewer than that did not.
     """
     plan, fewest = release.plan, least(release.plan)
-    if plan.epsilon is not None or release.records < 2 * fewest:
+    if plan.epsilon is not None or masked.one_each.sum() < 2 * fewest:
         return []
     rows = release.loss()["attributes"]
     pairs = masked.pairs([name for name in rows if name not in plan.confidential])
-    return [_told(attribute, published, rows[attribute.name], fewest, plan) for attribute, published in pairs]
+    return [_told(each, published, masked.one_each, rows[each.name], fewest, plan) for each, published in pairs]
 
 
-def _told(attribute: Attribute, published: Codes, row: Mapping[str, Any], fewest: int, plan: Plan) -> Told:
+def _told(
+    attribute: Attribute,
+    published: Codes,
+    one_each: NDArray[np.bool_],
+    row: Mapping[str, Any],
+    fewest: int,
+    plan: Plan,
+) -> Told:
     name, kind = attribute.name, attribute.type
     number = kind in NUMBERS
     same = (attribute.codes == published) | (np.isnan(attribute.codes) & np.isnan(published))
-    changed, kept = int((~same).sum()), int(same.sum())
-    if not changed:
+    changed, kept = int((~same & one_each).sum()), int((same & one_each).sum())
+    if same.all():
         return Told(name, kind, "none", IL="0 %", changed="" if number else "0 %")
-    if changed < fewest:
+    if changed < fewest:  # of different units, if k counts those
         return Told(name, kind, "few records")
     if not number and 0 < kept < fewest:
         return Told(name, kind, "nearly all records", heavy=True)

@@ -83,6 +83,11 @@ def in_words(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "the disk reported an error"
 
 
+def no_such_file(path: str | os.PathLike[str]) -> FileError:
+    """Return the error for a file that does not exist."""
+    return FileError(f"There is no file '{path}'.")
+
+
 def not_complete(path: str | os.PathLike[str], what: str, where: str = "") -> FileError:
     """Return the error for a file that is not what its name promises: damaged, truncated or in another format."""
     return FileError(f"'{path}' is not a complete {what} file: it is damaged, truncated, or in another format{where}.")
