@@ -83,7 +83,7 @@ def certificate(tmp_path_factory):
         ),
         ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB."),
         ({"upload_limit": "0GB"}, "upload_limit: must be a size"),
-        ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is no name or address of this machine"),
+        ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is not a name or address of this machine"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_one_sentence(place, options, sentence):
@@ -230,6 +230,6 @@ def test_failures_are_logged_by_their_kind_alone():
     environment = {name: value for name, value in os.environ.items() if name != "SHOAL_DEBUG"}
     ended = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, env=environment, check=True)
     assert ended.stderr.splitlines() == [
-        "error: an unexpected error of nicegui; set SHOAL_DEBUG=1 to see where it happened",
-        "error: an unexpected KeyError; set SHOAL_DEBUG=1 to see where it happened",
+        "error: Unexpected error of nicegui. Set SHOAL_DEBUG=1 to see where it happened.",
+        "error: Unexpected KeyError. Set SHOAL_DEBUG=1 to see where it happened.",
     ]

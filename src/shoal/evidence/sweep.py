@@ -316,7 +316,7 @@ def sweep(
     if limits.min_k is not None and limits.min_k > sizes[-1]:
         raise PlanError([("min_k", f"is above every k that is compared. Use -k {sizes[0]}-{limits.min_k} or more.")])
     if wrong := sorted({"k", "method"} & options.keys()):
-        raise PlanError([(name, "is given twice") for name in wrong])
+        raise PlanError([(name, "is given twice.") for name in wrong])
     plans = _plans(table, plan, options, sizes, methods)
     with open_records(table, plans[methods[0]].updated(engine="memory"), progress) as records:
         if not isinstance(records, MemoryRecords):
@@ -476,10 +476,9 @@ def _refuse_large(records: int, sizes: Sequence[int]) -> None:
     if records < sizes[-1]:
         few = counted(records, "record")
         raise DataError(
-            f"k = {sizes[-1]} asks for groups larger than the table, which has {few}. "
-            f"Use -k {sizes[0]}-{records} at most."
+            f"k = {sizes[-1]} is more than the table has: {few}. Use -k {sizes[0]}-{records} at most."
             if sizes[0] <= records
-            else f"k = {sizes[0]} asks for groups larger than the table, which has {few}"
+            else f"k = {sizes[0]} is more than the table has: {few}. Use a smaller -k."
         )
 
 

@@ -48,8 +48,8 @@ _SHORTENED = (
 _TITLE = 44  # characters of a title, likewise
 RISKS = {
     "risk": "measured risk: records linked or unique, the higher (%)",
-    "linked": "records linked by the distance that masked (%)",
-    "unique": "records unique in released columns but sensitive ones (%)",
+    "linked": "records linked by the distance used for masking (%)",
+    "unique": "records unique in released columns except sensitive ones (%)",
 }
 
 
@@ -318,7 +318,7 @@ def plot_sizes(release: "Release", block: int = 1) -> StaticChart:
     if not found:
         raise DataError(f"there are no group sizes to show: {release.plan.method} forms no groups without a k")
     if not 1 <= block <= len(found):
-        raise DataError(f"there is no attribute block {block}; the release has {len(found)}")
+        raise DataError(f"There is no attribute block {block}: the release has {len(found)}.")
     title, sizes = found[block - 1]
     return sizes_chart(sizes, title, release.plan.k)
 
@@ -327,7 +327,7 @@ def plot_distribution(release: "Release", name: str) -> StaticChart:
     """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
     plan = release.plan
     if name not in plan.changed or name in plan.confidential:
-        raise DataError(f"'{name}' is no quasi-identifier that was masked, so there is no before and after to show")
+        raise DataError(f"'{name}' is not a masked quasi-identifier, so there is no before and after to show.")
     masked = Masked.of(release)
     [(attribute, published)] = masked.pairs([name])
     found = distribution(attribute, published, least(plan), masked.one_each)

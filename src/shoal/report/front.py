@@ -78,7 +78,7 @@ def _sensitive(file: Mapping[str, Any]) -> list[Figure]:
         return []
     name, row = max(file["shared"].items(), key=lambda item: (item[1]["all"], item[1]["most"]))
     meaning = f"groups in which all known values of '{name}' are the same"
-    return [Figure("Sensitive value given away", _of(row["all"], file["groups"]), meaning, row["all"] > 0)]
+    return [Figure("Sensitive value disclosed", _of(row["all"], file["groups"]), meaning, row["all"] > 0)]
 
 
 def _of(number: int, whole: int) -> str:

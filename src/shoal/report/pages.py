@@ -271,5 +271,5 @@ def write_report(text: str, path: str | os.PathLike[str], overwrite: bool = Fals
 def refuse_report(path: Path, overwrite: bool) -> None:
     """Refuse a path that a report cannot be written to, before any work is done."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"'{path}' cannot hold a report, which is a web page; let its name end in .html")
+        raise FileError(f"'{path}' cannot be a report, which is a web page. Use a name that ends in .html.")
     refuse_unwritable(path, overwrite)
