@@ -120,7 +120,7 @@ class Job:
             async with asyncio.timeout(seconds):
                 await self._listen(process)
         except TimeoutError:
-            self.fail(f"the work took longer than {duration(seconds)}, which is all that is allowed here; {_SHORTER}")
+            self.fail(f"The work took longer than {duration(seconds)}, the limit here. {_SHORTER}")
             process.terminate()
 
     async def _listen(self, process: Process) -> None:
