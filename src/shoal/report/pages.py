@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, MissingExtra
+from shoal.pipeline.certify import bounded_groups
 from shoal.pipeline.manifest import sha256_of, software
 from shoal.plan.commands import plan_text, protect_command, sweep_command
 from shoal.report import text as wording
@@ -62,6 +63,7 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
         "toml": plan_text(plan),
         "command": protect_command(plan),
         "least": least(plan),
+        "bounded": bounded_groups(summary["plan"]),
         "distributions": [_drawn(distribution_chart(each)) for each in shown],
         "hidden": hidden,
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
