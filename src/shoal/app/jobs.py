@@ -73,7 +73,7 @@ class Job:
 
     def show(self, step: str, done: int, total: int) -> None:
         """Take down what the worker says of its progress."""
-        if step == "loss so far":
+        if step in ("loss so far", "bound so far"):
             return
         if step != self.step:
             self.step, self._began = step, time.monotonic()

@@ -13,6 +13,7 @@ from rich.text import Text
 from shoal.cli.output import record
 from shoal.cli.tables import message, number, table_of, without_lines
 from shoal.parallel import STEPS
+from shoal.pipeline.certify import bounded_groups
 from shoal.text import RISKS, UNIT_RISKS, counted
 
 _SHOWN = 6  # columns that are released unchanged
@@ -52,6 +53,11 @@ class Bar:
         if step == "loss so far":
             if self._task is not None:
                 self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")
+            return
+        if step == "bound so far":
+            if self._task is not None and done > 0:
+                above = f"at most {100 * (total / done - 1):.3g} % above the lowest possible"
+                self._progress.update(self._task, description=f"{STEPS[self._step]}: {above}")
             return
         if step != self._step:
             if self._task is not None:
@@ -119,7 +125,7 @@ def certified(certificate: dict[str, Any], plan: dict[str, Any]) -> str:
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
     if bound is None:
         return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
-    groups = f"groups of at least {number(plan['k'])}{' within the strata' if 'strata' in plan else ''}"
+    groups = f"groups of at least {number(plan['k'])}{bounded_groups(plan)}"
     said = f"SSE {error:.6g}. Any {groups} lose {bound:.6g} or more ({certificate['how']})"
     if gap is None:
         return f"{said}."

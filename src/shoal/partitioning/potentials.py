@@ -30,9 +30,11 @@ from shoal.partitioning.column_generation import MARGIN, dual_bound, search
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.set_partitioning import Groups, joined
 
-# Shares: neighbours listed for k = 1; steps and their lengths. More neighbours or steps gain less than half a percent.
+# Shares: neighbours listed for k = 1; steps and their lengths, fewer from so many pairs on. More neighbours or steps
+# gain less than half a percent.
 PAIRED, PAIRED_LARGE, SMALL = 6, 4, 5_000
 MATCHING = 300, 16.0, 0.1
+MANY_PAIRS = 600_000
 PAIRS = 6_000_000  # listed at most, 40 bytes each
 # The same of the bound that every release has: a tenth of the time, and one or two percent lower.
 QUICK_MATCHING = 30, 16.0, 0.5
@@ -42,6 +44,7 @@ QUICK_PAIRS = 800_000  # a second
 # left of that after a round and at the end of one. Groups looked at for each record in a step, and neighbours listed.
 FIRST = 20, 1.0, 0.2
 AGAIN, LONGEST, FALLING, LEAST = 10, 0.3, 0.8, 0.05
+FEWEST, STEPPED = 5, 200_000  # steps at least, and steps of records above which there are no more
 LOOKED_AT, LOOKED_AT_LARGE = 50, 20
 LISTED, LISTED_TO_PRICE = 24, 100
 
@@ -85,8 +88,11 @@ def matched_shares(X: Floats, k: int, watch: Integers, *, quick: bool = False) -
     start, other, twin, apart = paired(X, near)
     farthest = X[near[:, -1]] - X
     reach = np.einsum("ij,ij->i", farthest, farthest) if listed < n - 1 else np.full(n, np.inf)
-    steps = QUICK_MATCHING if quick else MATCHING
-    shares, sums = matching_shares(k, start, other, twin, apart, reach, *steps, watch)
+    steps, first, last = QUICK_MATCHING if quick else MATCHING
+    if not quick and n * listed > MANY_PAIRS:
+        steps = max(steps * MANY_PAIRS // (n * listed), QUICK_MATCHING[0])
+        last = max(last, QUICK_MATCHING[2] * QUICK_MATCHING[0] / steps)
+    shares, sums = matching_shares(k, start, other, twin, apart, reach, steps, first, last, watch)
     return Shares(shares, sums) if np.isfinite(shares[0]) else None
 
 
@@ -128,7 +134,8 @@ def raised(
     near = np.ascontiguousarray(lists[:, : max(LISTED, k - 1)])
     scale = (own + own[near].mean(axis=1)) / 2  # a record that has equals may have no share, but a potential
     pool = Groups(np.zeros((0, 2 * k - 1), np.int64), np.zeros(0))
-    potentials, ascent = own.copy(), FIRST
+    most = max(STEPPED // n, FEWEST)
+    potentials, ascent = own.copy(), (min(FIRST[0], most), *FIRST[1:])
     # With fewer neighbours, or fewer steps among them, no group of k could be found, and duals would be infinite.
     look = LOOKED_AT if k <= COMPLETE_K else max(LOOKED_AT_LARGE, 2 * k)
     blend = Blend(k)
@@ -156,7 +163,7 @@ def raised(
             idle = 0
         pool = joined([pool, found])
         length = max(LONGEST * FALLING**finished, LEAST)
-        ascent = AGAIN, length, length * FIRST[2]
+        ascent = min(AGAIN, most), length, length * FIRST[2]
     return DualValues(best.values, best.bound, complete=idle == IDLE)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, MissingExtra
+from shoal.pipeline.certify import bounded_groups
 from shoal.pipeline.manifest import software
 from shoal.pipeline.notes import MUCH
 from shoal.plan.commands import plan_text, protect_command, sweep_command
@@ -84,6 +85,7 @@ def release_report(
         "toml": plan_text(plan),
         "command": protect_command(plan),
         "least": least(plan),
+        "bounded": bounded_groups(summary["plan"]),
         "distributions": [(_drawn(distribution_chart(each)), flags[each.name]) for each in shown],
         "hidden": hidden,
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
