@@ -6,13 +6,15 @@ No message carries a value from the data: only names of columns, numbers of rows
 from collections.abc import Mapping
 from typing import Any
 
+from shoal.text import visible
+
 
 class ShoalError(Exception):
     """Base of everything that Shoal raises on purpose; `sentences` lists what is wrong, one problem each."""
 
     def __init__(self, *sentences: str) -> None:
-        self.sentences = sentences
-        super().__init__("\n".join(sentences))
+        self.sentences = tuple(map(visible, sentences))
+        super().__init__("\n".join(self.sentences))
 
 
 class PlanError(ShoalError):
@@ -50,7 +52,7 @@ class UntreatedColumns(PlanError):
         wide, wider = (max(len(row[name]) for row in rows) for name in ("column", "treatment"))
         table = [f"  {row['column']:{wide}}  {row['treatment']:{wider}}  {row['reason']}" for row in rows]
         options = [f"    {field}={value!r}," for field, value in self.options.items()]
-        return "\n".join([f"{self.what} Proposed:", "", *table, "", f"{self.ADVICE}:", "", *options])
+        return "\n".join(visible([f"{self.what} Proposed:", "", *table, "", f"{self.ADVICE}:", "", *options]))
 
 
 def in_a_line(field: str, what: str, label: str = "") -> str:
@@ -79,4 +81,4 @@ class MissingExtra(ShoalError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra that is not installed: pip install 'shoal-sdc[{extra}]'")
+        super().__init__(f"{feature} needs an extra that is not installed. Run pip install 'shoal-sdc[{extra}]'.")

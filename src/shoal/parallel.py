@@ -32,15 +32,15 @@ Progress = Callable[[str, int, int], None]
 # The steps that progress names, in the words that people read.
 STEPS = {
     "read": "reading",
-    "scan": "looking at all records",
-    "summary": "looking at all records",
+    "scan": "scanning all records",
+    "summary": "scanning all records",
     "measure": "measuring attributes",
     "divide": "dividing records into blocks",
     "cells": "dividing records into blocks",
-    "sort": "putting the records of a block together",
-    "cost": "measuring what blocks cost",
-    "partition": "putting records into groups",
-    "bound": "proving how good the groups are",
+    "sort": "sorting records by block",
+    "cost": "measuring the loss of blocks",
+    "partition": "forming groups",
+    "bound": "computing the lower bound",
     "sweep": "trying every k",
     "verify": "verifying",
     "write": "writing and verifying the file",
@@ -50,8 +50,17 @@ STEPS = {
 }
 
 
-def quiet(step: str, done: int, total: int) -> None:
-    """Show nothing."""
+class _Quiet:
+    """Progress that shows nothing; its name is what signatures print as a default."""
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return "quiet"
+
+
+quiet: Progress = _Quiet()
 
 
 def interruptible(work: Callable[[Progress], T], progress: Progress) -> T:

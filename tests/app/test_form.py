@@ -1,11 +1,25 @@
-"""What is chosen on the page, and the plan that says it."""
+"""What is chosen on the page, and the plan that it makes."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from shoal.app.form import ENDINGS, METHODS, ROLES, TYPES, Choices, sentences
+from shoal.app.fields import fields_of
+from shoal.app.form import (
+    APART,
+    ENDINGS,
+    IN_FRONT,
+    METHODS,
+    ON_COLUMNS,
+    ROLES,
+    TYPES,
+    Choices,
+    panels,
+    sentences,
+    step_of,
+)
+from shoal.app.listing import FILTERS, ON_PAGE, Listing
 from shoal.errors import PlanError
 from shoal.pipeline.roles import Proposal
 from shoal.plan import Plan
@@ -34,73 +48,48 @@ USUAL = {
     ("chosen", "options"),
     [
         ({}, {}),
-        ({"k": 7}, {"k": 7}),
-        ({"method": "mdav"}, {"method": "mdav"}),
-        ({"method": "best", "budget": " 5s "}, {"method": "best", "budget": "5s"}),
-        ({"method": "mdav", "budget": "5s"}, {"method": "mdav"}),
-        ({"missing": "impute"}, {"missing": "impute"}),
-        ({"blocks": "correlated"}, {"blocks": "correlated"}),
-        (
-            {"strata": ["region"], "small_strata": "merge"},
-            {"strata": ["region"], "small_strata": "merge", "publish": ["weight"]},
-        ),
-        ({"small_strata": "merge"}, {}),
-        ({"strata": ["age"]}, {}),  # masked since
-        ({"weights": "weight"}, {"weights": "weight", "publish": ["region"]}),
-        ({"weights": "name"}, {}),  # dropped since
-        ({"l": 2}, {"l": 2}),
-        ({"t": 0.3}, {"t": 0.3}),
-        ({"p_percent": 10.0}, {"p_percent": 10.0}),
-        ({"dominance": " 1, 60"}, {"dominance": "1, 60"}),
-        ({"dominance": " "}, {}),
-        ({"keep_totals": ["region"]}, {"keep_totals": ["region"]}),
-        ({"keep_totals": ["age", "name"]}, {}),  # masked and dropped since
-        ({"household": "name"}, {"household": "name", "identifiers": []}),
-        (
-            {"household": "name", "household_as": "pseudonym"},
-            {"household": "name", "household_as": "pseudonym", "identifiers": []},
-        ),
-        ({"household_as": "pseudonym", "unit_as": "pseudonym"}, {}),  # of none
-        ({"only": "at_risk"}, {"only": "at_risk"}),
-        ({"edits": "age >= 0\n\n  age is integer "}, {"edits": ["age >= 0", "age is integer"]}),
-        ({"edits": "age >= 0", "edits_original": "keep"}, {"edits": ["age >= 0"], "edits_original": "keep"}),
-        ({"edits_original": "keep"}, {}),
-        ({"edits": "age >= 0", "edits_file": Path("rules.sch")}, {"edits": "rules.sch"}),
-        ({"round": True}, {}),
-        ({"round": False}, {"round": False}),
+        ({"values": {"k": "7"}}, {"k": "7"}),
+        ({"values": {"k": 5, "method": "best", "budget": "5s"}}, {"method": "best", "budget": "5s"}),
+        ({"values": {"k": 5, "scale.memory": "4GB"}}, {"scale": {"memory": "4GB"}}),
+        ({"values": {"k": 5, "csv.missing": ["NA"]}}, {"csv": {"missing": ["NA"]}}),
+        ({"values": {"k": 5, "edits": ["age >= 0"]}}, {"edits": ["age >= 0"]}),
+        ({"values": {"k": 5, "edits": ["age >= 0"]}, "edits_file": Path("rules.sch")}, {"edits": "rules.sch"}),
         ({"ending": "sav"}, {}),
-        ({"attribute_weights": {"age": 2.0, "region": 3.0}}, {"attribute_weights": {"age": 2.0}}),
+        ({"attribute_weights": {"age": "2", "region": "3"}}, {"attribute_weights": {"age": "2"}}),  # of masked ones
+        ({"missing_codes": {"age": "999, -9", "name": "9"}}, {"missing_codes": {"age": ["999", "-9"]}}),
         ({"levels": {"mood": "low, high"}}, {}),  # not ordinal
     ],
 )
 def test_every_choice_is_an_option_of_the_plan(choices, chosen, options):
     found = replace(choices, **chosen).options()
-    assert found == {name: value for name, value in {**USUAL, **options}.items() if value != []}
+    assert found == {**USUAL, **options}
     Plan(**found)
 
 
-@pytest.mark.parametrize("unit_as", ["drop", "pseudonym"])
-def test_units_are_dropped_or_get_random_numbers(choices, unit_as):
-    choices.roles["name"] = "unit"
-    choices.unit_as = unit_as
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_is_a_field_of_the_plan(choices, role):
+    choices.roles["region"] = role
     plan = Plan(**choices.options())
-    assert (plan.unit, plan.unit_as or "drop") == ("name", unit_as)
-    assert not plan.identifiers
+    field = "identifiers" if role == "identifier" else role
+    assert "region" in plan.roles[field]
+    assert sum("region" in names for names in plan.roles.values()) == 1
 
 
-def test_a_second_unit_is_a_mistake_in_words(choices):
-    choices.roles |= {"name": "unit", "region": "unit"}
+def test_a_role_that_one_attribute_can_have_is_refused_for_two_and_a_missing_role_is_named(choices):
+    choices.roles |= {"name": "unit", "region": "unit", "weight": ""}
     with pytest.raises(PlanError) as refused:
         choices.options()
     assert sentences(refused.value) == [
-        "Unit: is chosen for 'name', 'region', and k counts one. Drop the others in step 2."
+        "Roles: are missing for 'weight'. Choose one for each in step 2.",
+        "Unit: is chosen for 'name', 'region'. Only one can have this role: change the others in step 2.",
     ]
 
 
-def test_a_rule_of_dominance_that_is_none_is_named_as_on_the_page(choices):
+def test_what_does_not_apply_is_refused_and_not_left_out(choices):
+    choices.values |= {"budget": "5s", "method": "mdav", "small_strata": "merge", "edits_original": "keep"}
     with pytest.raises(PlanError) as refused:
-        Plan(**replace(choices, dominance="60").options())
-    assert [each.split(":")[0] for each in sentences(refused.value)] == ["Dominance"]
+        Plan(**choices.options())
+    assert {field for field, _ in refused.value.problems} == {"budget", "small_strata", "edits_original"}
 
 
 def test_levels_with_commas_stand_in_quotes(choices):
@@ -111,10 +100,10 @@ def test_levels_with_commas_stand_in_quotes(choices):
     assert plan.levels == {"mood": ["low", "so, so", "high"]}
 
 
-def test_the_type_of_a_confidential_attribute_plays_a_part_with_l_or_t_alone(choices):
+def test_the_type_of_a_sensitive_attribute_plays_a_part_if_groups_compare_it(choices):
     choices.types["income"] = "nominal"
     assert "types" not in choices.options()
-    choices.l = 2
+    choices.values["l"] = "2"
     assert Plan(**choices.options()).types == {"income": "nominal"}
 
 
@@ -122,32 +111,33 @@ def test_nothing_to_mask_is_not_everything_to_mask(choices):
     choices.roles = dict.fromkeys(NAMES, "publish")
     with pytest.raises(PlanError) as refused:
         Plan(**choices.options())
-    assert [each.split(":")[0] for each in sentences(refused.value)] == ["Masked attributes"]
+    assert [each.split(":")[0] for each in sentences(refused.value)] == ["Quasi-identifiers"]
 
 
 def test_mistakes_are_named_as_on_the_page():
     error = PlanError([("attribute_weights.age", "must be more than 0"), ("k", "must be at least 2")])
-    assert sentences(error) == ["Weight of age: must be more than 0", "k: must be at least 2"]
+    assert sentences(error) == ["Attribute weights of age: must be more than 0", "k: must be at least 2"]
 
 
 def test_what_is_offered_is_what_a_plan_takes():
-    for method in METHODS:
-        Plan(k=5, quasi=["a"], method=method)
+    assert {*METHODS} == {*fields_of(Plan)["method"].choices}
     for type_ in TYPES:
         Plan(k=5, quasi=["a"], types={"a": type_})
-    assert set(ROLES) == {"quasi", "confidential", "identifier", "unit", "publish"}
     assert "csv" in ENDINGS
 
 
+PROPOSALS = [
+    Proposal("age", "quasi", "continuous", missing=3, numeric=True),
+    Proposal("size", "quasi", "ordinal", levels=("low", "so, so", "high"), guessed=True),
+    Proposal("wgt", "weights", "continuous", numeric=True),
+    Proposal("layer", "strata", "nominal", warning="look"),
+    Proposal("wave", "publish", "nominal", guessed=True, numeric=True, missing_codes=(9, "NA")),
+]
+COLUMNS = [each._asdict() for each in PROPOSALS]
+
+
 def test_a_file_begins_with_what_is_proposed():
-    proposals = [
-        Proposal("age", "quasi", "continuous", missing=3),
-        Proposal("size", "quasi", "ordinal", levels=("low", "so, so", "high"), guessed=True),
-        Proposal("wgt", "weights", "continuous"),
-        Proposal("layer", "strata", "nominal"),
-        Proposal("wave", "publish", "nominal", guessed=True),
-    ]
-    begun = Choices.of([each._asdict() for each in proposals], ["NA"], "sas7bdat")
+    begun = Choices.of(COLUMNS, {"missing": ["NA"]}, "sas7bdat")
     assert begun.ending == "csv"
     assert begun.options() == {
         "k": 5,
@@ -161,3 +151,97 @@ def test_a_file_begins_with_what_is_proposed():
         "csv": {"missing": ["NA"]},
     }
     Plan(**begun.options())
+
+
+# Each with what the form names one by one, where the plan leaves it to the table.
+PLANS = [
+    ({"k": 4, "quasi": ["size", "age"], "identifiers": ["wgt", "layer", "wave"], "method": "vmdav", "gain": 0.3}, {}),
+    (
+        {"k": 4, "quasi": ["age", "size"], "types": {"size": "ordinal"}, "levels": {"size": ["low", "so, so", "high"]}}
+        | {"weights": "wgt", "strata": ["layer"], "publish": ["wave"], "small_strata": "merge", "seed": 4},
+        {},
+    ),
+    (
+        {
+            "k": 3,
+            "blocks": [["age", "size"], ["wave"]],
+            "identifiers": ["wgt", "layer"],
+            "aggregate": {"age": "median"},
+        },
+        {"quasi": ["age", "size", "wave"]},
+    ),
+    (
+        {"k": 3, "quasi": ["age"], "confidential": ["size"], "types": {"size": "ordinal"}, "l": 2, "publish": ["layer"]}
+        | {"identifiers": ["wgt", "wave"], "missing_codes": {"age": [-9, "x"]}, "attribute_weights": {"age": 2.0}},
+        {},
+    ),
+    (
+        {"quasi": ["wgt"], "confidential": ["age"], "method": "ms", "alpha": {"age": 0.5}, "publish": "rest"},
+        {"publish": ["size", "layer", "wave"]},
+    ),
+    (
+        {"k": 3, "quasi": ["age"], "publish": "rest", "edits": ["age > 0"], "levels": {"layer": ["a", "b"]}},
+        {"publish": ["size", "wgt", "layer", "wave"]},
+    ),
+    (
+        {"k": 3, "quasi": ["age"], "publish": "rest", "csv": {"delimiter": ";"}, "scale": {"block_size": 100}},
+        {"publish": ["size", "wgt", "layer", "wave"]},
+    ),
+    ({"k": 3, "publish": "rest", "identifiers": ["wave"]}, {"quasi": ["age", "wgt"], "publish": ["size", "layer"]}),
+]
+
+
+@pytest.mark.parametrize(("options", "named"), PLANS)
+def test_a_plan_that_is_loaded_gives_the_plan_again(options, named):
+    loaded = Plan(**Choices.of_plan(Plan(**options), COLUMNS, "csv").options())
+    assert loaded == Plan(**{**options, **named})
+
+
+def test_a_plan_for_other_columns_is_refused_and_columns_it_does_not_know_have_no_role():
+    with pytest.raises(PlanError, match="'height' is not a column of this file"):
+        Choices.of_plan(Plan(k=3, quasi=["height"]), COLUMNS, "csv")
+    loaded = Choices.of_plan(Plan(k=3, quasi=["age"]), COLUMNS, "csv")
+    assert loaded.having("") == ["size", "wgt", "layer", "wave"]
+
+
+def test_rules_in_a_file_must_be_uploaded_with_the_plan():
+    loaded = Choices.of_plan(Plan(k=3, quasi=["age"], publish="rest", edits="/there/rules.sch"), COLUMNS, "csv")
+    with pytest.raises(PlanError) as refused:
+        loaded.options()
+    [sentence] = sentences(refused.value)
+    assert sentence.startswith("Rules: are in 'rules.sch', which the plan needs.")
+    loaded.edits_file = Path("/here/rules.sch")
+    assert loaded.options()["edits"] == "/here/rules.sch"
+
+
+@pytest.mark.parametrize("name", fields_of(Plan))
+def test_every_field_of_the_plan_is_on_one_step_of_the_page(name):
+    in_panels = [field.name for fields in panels().values() for field in fields]
+    apart = name in (*IN_FRONT, *APART)
+    places = [step_of(name) == "file", name in ON_COLUMNS, apart, name in in_panels]
+    assert sum(places) == 1
+
+
+def test_panels_follow_the_groups_of_the_help():
+    for group, fields in panels().items():
+        assert {field.group for field in fields} == {group}
+
+
+def test_attributes_are_found_by_name_role_warning_and_gaps():
+    choices = Choices.of(COLUMNS, {}, "csv")
+    found = {
+        filter_: [each["column"] for each in Listing(filter=filter_).matching(COLUMNS, choices)] for filter_ in FILTERS
+    }
+    assert found[""] == [each.column for each in PROPOSALS]
+    assert found["role quasi"] == ["age", "size"]
+    assert found["warning"] == ["layer"]
+    assert found["missing"] == ["age", "wave"]
+    assert found["no role"] == []
+    assert [each["column"] for each in Listing(search=" AGE ").matching(COLUMNS, choices)] == ["age"]
+
+
+def test_many_attributes_are_shown_a_page_at_a_time():
+    columns = [{"column": f"q{at}"} for at in range(2 * ON_PAGE + 1)]
+    listing = Listing(page=9)
+    assert [each["column"] for each in listing.shown(columns)] == [f"q{2 * ON_PAGE}"]
+    assert (listing.page, listing.pages(columns), listing.pages([])) == (3, 3, 1)

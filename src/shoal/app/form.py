@@ -1,25 +1,35 @@
-"""What somebody chose on the page, and the plan that says it: nothing that a plan could not say."""
+"""What was chosen on the page, and the plan that it makes: nothing that a plan could not contain."""
 
-import csv
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
+from shoal.app.fields import Field, as_list, as_text, fields_of, labels_of, nested, page_words, values_of
 from shoal.errors import PlanError, in_a_line
 from shoal.plan import AttributeType, Plan
+from shoal.plan.commands import file_name
+from shoal.plan.fields import GROUPS
 from shoal.text import listed
 
+# By role, the field of the plan and its name on the page.
 ROLES = {
-    "quasi": "masked (quasi-identifier)",
-    "confidential": "confidential",
-    "identifier": "dropped (identifier)",
+    "quasi": "quasi-identifier (masked)",
+    "confidential": "sensitive",
+    "identifier": "identifier (dropped)",
+    "weights": "survey weight",
+    "strata": "stratum",
     "unit": "unit (k counts these)",
+    "household": "household number",
     "publish": "released unchanged",
 }
-_ON_PAGE = {"weights": "publish", "strata": "publish", "household": "identifier"}  # what is chosen in the next step
+NO_ROLE = "choose a role"
+_ROLE_FIELDS = {role: "identifiers" if role == "identifier" else role for role in ROLES}
+_ALONE = ("weights", "unit", "household")  # roles that one attribute may have
 TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 METHODS = {
-    "auto": "chosen for you",
+    "auto": "auto: chosen for you",
     "best": "best: a search for the lowest loss",
     "tour": "tour: a short way through all records, cut best",
     "mdav": "mdav: the classic",
@@ -30,6 +40,10 @@ METHODS = {
     "npn-mhm": "npn-mhm: from record to nearest record, cut best",
     "mdav-mhm": "mdav-mhm: along the groups of mdav, cut best",
     "cbfs-mhm": "cbfs-mhm: along the groups of cbfs, cut best",
+    "mic1d": "mic1d: each attribute by itself, no groups of records",
+    "hybrid": "hybrid: new sensitive values that keep means and covariances",
+    "ms": "ms: new sensitive values that keep a share of the original",
+    "insensitive": "insensitive: differential privacy (epsilon)",
 }
 ENDINGS = {
     "csv": "CSV",
@@ -41,14 +55,37 @@ ENDINGS = {
     "xml": "XML",
 }
 
+# Where the fields of the plan are on the page. A field that is named here nowhere is in the third step, in its group.
+Step = Literal["file", "attributes", "protection"]
+ON_COLUMNS = (*_ROLE_FIELDS.values(), "types", "levels", "missing_codes", "attribute_weights")
+IN_FRONT = ("k", "method", "missing", "l")  # what most people need
+APART = ("output", "edits")  # drawn by the third step itself: the kind of file to write, and rules or their file
+
+
+def step_of(name: str) -> Step:
+    """Return the step of the page that has a field of the plan."""
+    if name in ON_COLUMNS:
+        return "attributes"
+    return "file" if name == "input" or name.startswith("csv.") else "protection"
+
+
+def panels() -> dict[str, list[Field]]:
+    """Return the fields of the third step that few need, by group as in ``--help``."""
+    found: dict[str, list[Field]] = {group: [] for group in GROUPS}
+    for name, each in fields_of(Plan).items():
+        if step_of(name) == "protection" and name not in IN_FRONT and name not in APART:
+            found[each.group].append(each)
+    return {group: fields for group, fields in found.items() if fields or group == "rules"}
+
 
 def sentences(error: PlanError) -> list[str]:
     """Return what is wrong with a plan, with fields named as on the page."""
     found = []
-    for field_, what in error.problems:
-        name, _, attribute = field_.partition(".")
-        title = Plan.model_fields[name].title if name in Plan.model_fields else None
-        found.append(in_a_line(field_, what, f"{title or name}{' of ' if attribute else ''}{attribute}"))
+    for path, what in error.problems:
+        name, _, attribute = path.partition(".")
+        labels = labels_of(Plan)
+        label = labels.get(path) or f"{labels.get(name, name)}{' of ' if attribute else ''}{attribute}"
+        found.append(in_a_line(path, page_words(what), label))
     return found
 
 
@@ -59,21 +96,19 @@ class Choices:
     Attributes
     ----------
     roles, types
-        Of attributes; only types that differ from what the file says become part of the plan.
-    known_levels
-        Levels that are told by their words; values of the data, and so never shown.
-    missing_words
-        Words in a CSV file that mean a missing value.
-    levels
-        Of ordinal attributes, in order, with commas between them; a level that has one itself stands in quotes.
-    unit_as, household_as
-        What becomes of the numbers of units and households: dropped, or replaced by random ones.
-    dominance
-        n and k of the (n, k)-rule, with a comma between them.
-    missing_codes
-        Of attributes, with commas between them: values that stand for a missing value.
-    edits, edits_file
-        Rules, one a line; or the file that holds them.
+        Of attributes. A type is left out of the plan if it is what the file says; "" leaves it to the file.
+    inferred
+        What the file says of the types; nothing where it was guessed.
+    levels, known_levels
+        Of ordinal attributes: as typed, and as their words tell. These are values of the data.
+    attribute_weights, missing_codes
+        Of attributes; codes with commas between them.
+    values
+        All other fields of the plan, by their names.
+    edits_file, policy_file
+        The file that has the rules, and the one that has the limits of an office.
+    edits_wanted
+        The name of a file of rules that the plan needs and that was not uploaded yet.
     ending
         The kind of file to write.
     """
@@ -83,138 +118,168 @@ class Choices:
     inferred: dict[str, str] = field(default_factory=dict)
     levels: dict[str, str] = field(default_factory=dict)
     known_levels: dict[str, list[str]] = field(default_factory=dict)
-    attribute_weights: dict[str, float] = field(default_factory=dict)
-    k: int = 5
-    method: str = "auto"
-    budget: str = ""
-    missing: str = "error"
-    missing_words: list[str] = field(default_factory=list)
+    attribute_weights: dict[str, Any] = field(default_factory=dict)
     missing_codes: dict[str, str] = field(default_factory=dict)
-    blocks: str = ""
-    strata: list[str] = field(default_factory=list)
-    small_strata: str = "error"
-    weights: str = ""
-    unit_as: str = "drop"
-    household: str = ""
-    household_as: str = "drop"
-    only: str = ""
-    l: int | None = None  # noqa: E741 - the literature's own name
-    t: float | None = None
-    p_percent: float | None = None
-    dominance: str = ""
-    keep_totals: list[str] = field(default_factory=list)
-    edits: str = ""
+    values: dict[str, Any] = field(default_factory=lambda: {"k": 5})
     edits_file: Path | None = None
-    edits_original: str = "fail"
-    round: bool = True
+    edits_wanted: str = ""
+    policy_file: Path | None = None
     ending: str = "csv"
 
     @classmethod
-    def of(cls, columns: list[dict[str, Any]], missing_words: list[str], ending: str) -> "Choices":
+    def of(cls, columns: list[dict[str, Any]], csv: dict[str, Any], ending: str) -> "Choices":
         """Begin with what is proposed for the columns of a file: see `shoal.pipeline.roles.Proposal`."""
         roles = {each["column"]: each["role"] for each in columns}
         codes = {
-            each["column"]: [str(code) for code in each["missing_codes"] if not isinstance(code, str)]
-            for each in columns
+            each["column"]: [code for code in each["missing_codes"] if not isinstance(code, str)] for each in columns
         }
         gaps = [each["column"] for each in columns if each["missing"] or codes[each["column"]]]
+        has_gaps = any(roles[name] == "quasi" for name in gaps)
         return cls(
-            roles={name: _ON_PAGE.get(role, role) for name, role in roles.items()},
+            roles=roles,
             types={each["column"]: each["type"] for each in columns},
-            inferred={each["column"]: "" if each["guessed"] else each["type"] for each in columns},
-            known_levels={each["column"]: each["levels"] for each in columns if each["levels"]},
-            strata=[name for name, role in roles.items() if role == "strata"],
-            weights=next((name for name, role in roles.items() if role == "weights"), ""),
-            household=next((name for name, role in roles.items() if role == "household"), ""),
-            missing="group" if any(roles[name] == "quasi" for name in gaps) else "error",
-            missing_codes={name: ", ".join(each) for name, each in codes.items() if each},
-            missing_words=missing_words,
-            ending=ending if ending in ENDINGS else "csv",
+            missing_codes={name: as_text(each) for name, each in codes.items() if each},
+            values={"k": 5} | ({"missing": "group"} if has_gaps else {}) | _read(csv),
+            **_known(columns, ending),
         )
 
-    def having(self, role: str) -> list[str]:
-        """Name the attributes of a role, in the order of the file."""
-        return [name for name, each in self.roles.items() if each == role]
-
-    @property
-    def kept(self) -> list[str]:
-        """The attributes that are published as they are: strata and survey weights are among them."""
-        return [name for name, role in self.roles.items() if role in ("confidential", "publish")]
-
-    def levels_of(self, name: str) -> list[str]:
-        """Return the levels of an ordinal attribute that were typed, or else those that its words tell."""
-        if self.types[name] != "ordinal":
-            return []
-        typed = self.levels.get(name, "")
-        return _levels(typed) if typed.strip() else list(self.known_levels.get(name, []))
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of the plan: what is usual is left out, and what does not apply to the rest.
+    @classmethod
+    def of_plan(cls, plan: Plan, columns: list[dict[str, Any]], ending: str) -> "Choices":
+        """Begin with a plan that was made for these columns, or for others with the same names.
 
         Raises
         ------
         PlanError
-            Several attributes are chosen as the unit.
+            The plan names columns that are not there.
         """
-        masked = self.having("quasi")
-        diverse = self.l is not None or self.t is not None
-        used = [*masked, *(self.having("confidential") if diverse else [])]
-        strata = [name for name in self.strata if name in self.kept]
-        dropped, unit = self.having("identifier"), self._unit()
-        household = self.household if self.household in dropped else None
-        rules = [line.strip() for line in self.edits.splitlines() if line.strip()]
-        edits = (rules or None) if self.edits_file is None else str(self.edits_file)
-        given: dict[str, Any] = {
-            "k": self.k,
-            "quasi": masked,
-            "confidential": self.having("confidential"),
-            "identifiers": [name for name in dropped if name != household],
-            "unit": unit,
-            "unit_as": None if unit is None or self.unit_as == "drop" else self.unit_as,
-            "household": household,
-            "household_as": "drop" if household is None else self.household_as,
-            "only": self.only or None,
-            "publish": [name for name in self.having("publish") if name not in (*strata, self.weights)],
-            "csv": {"missing": self.missing_words} if self.missing_words else None,
-            "types": {name: type_ for name, type_ in self.types.items() if self._changed(name, used)},
-            "levels": {name: levels for name in used if (levels := self.levels_of(name))},
-            "attribute_weights": {name: each for name, each in self.attribute_weights.items() if name in masked},
-            "method": self.method,
-            "budget": (self.budget.strip() or None) if self.method == "best" else None,
-            "missing": self.missing,
-            "missing_codes": {
-                name: _levels(text)
-                for name, text in self.missing_codes.items()
-                if text.strip() and self.roles[name] in ("quasi", "confidential")
-            },
-            "blocks": self.blocks or None,
-            "strata": strata or None,
-            "small_strata": self.small_strata if strata or edits else "error",
-            "weights": self.weights if self.weights in self.kept else None,
-            "l": self.l,
-            "t": self.t,
-            "p_percent": self.p_percent,
-            "dominance": self.dominance.strip() or None,
-            "keep_totals": [name for name in self.keep_totals if name in self.kept] or None,
-            "edits": edits,
-            "edits_original": self.edits_original if edits else "fail",
-            "round": None if self.round else False,
+        names = [each["column"] for each in columns]
+        _refuse_unknown(plan, names)
+        roles = {name: role for role, of in _ROLE_FIELDS.items() for name in plan.roles[of]}
+        by_default = not plan.masked and not plan.draws
+        for each in columns:  # attributes keep the order of the plan, which a release may depend on
+            rest = "publish" if plan.publish == "rest" else ""
+            roles.setdefault(each["column"], "quasi" if by_default and each["numeric"] else rest)
+        values = {name: value for name, value in values_of(plan).items() if step_of(name) != "attributes"}
+        rules = values.pop("edits", None)
+        for name in ("input", "output"):
+            values.pop(name, None)
+        known = _known(columns, Path(plan.output or f".{ending}").suffix.lstrip(".").lower() or ending)
+        known["known_levels"] = {name: each for name, each in known["known_levels"].items() if name not in plan.types}
+        return cls(
+            roles=roles,
+            types={name: plan.types.get(name, "") for name in names},
+            levels={name: as_text(levels) for name, levels in plan.levels.items()},
+            attribute_weights=dict(plan.attribute_weights),
+            missing_codes={name: as_text(codes) for name, codes in plan.missing_codes.items()},
+            values=values | ({"edits": rules} if isinstance(rules, list) else {}),
+            edits_wanted=file_name(rules) if isinstance(rules, str) else "",
+            **known,
+        )
+
+    @property
+    def k(self) -> int:
+        """The minimum group size; 0 if what was typed is not a number."""
+        text = str(self.values.get("k", ""))
+        return int(text) if re.fullmatch(r"\d{1,9}", text) else 0
+
+    @k.setter
+    def k(self, k: int) -> None:
+        self.values["k"] = k
+
+    @property
+    def csv(self) -> dict[str, Any]:
+        """How a CSV file is read, as far as it was set."""
+        return {name.partition(".")[2]: value for name, value in self.values.items() if name.startswith("csv.")}
+
+    def having(self, role: str) -> list[str]:
+        """Name the attributes of a role, in the order of the file or of the plan that was loaded."""
+        return [name for name, each in self.roles.items() if each == role]
+
+    def levels_of(self, name: str) -> list[str]:
+        """Return the levels of an ordinal attribute that were typed, or else those that its words tell."""
+        if self.types[name] != "ordinal" and (self.types[name] or name not in self.levels):
+            return []
+        typed = self.levels.get(name, "")
+        return as_list(typed) if typed.strip() else list(self.known_levels.get(name, []))
+
+    def uses(self, name: str) -> bool:
+        """Whether the type of an attribute plays a part: it is masked, or sensitive and compared within groups."""
+        compares = {"l", "t"} & {*self.values} or self.values.get("method") in ("hybrid", "ms")
+        return self.roles[name] == "quasi" or (self.roles[name] == "confidential" and bool(compares))
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether there are rules."""
+        return self.edits_file is not None or bool(self.values.get("edits")) or bool(self.edits_wanted)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the plan; what is left at its default is not among them.
+
+        Raises
+        ------
+        PlanError
+            An attribute has no role, or several have one that only one can have.
+        """
+        problems = [*self._unclear()]
+        if problems:
+            raise PlanError(problems)
+        given = {name: value for name, value in self.values.items() if step_of(name) != "attributes"}
+        if self.edits_file is not None:
+            given["edits"] = str(self.edits_file)
+        for role, name in _ROLE_FIELDS.items():
+            given[name] = self.having(role) if role not in _ALONE else next(iter(self.having(role)), None)
+        given["strata"] = given["strata"] or None
+        if self.values.get("method") in ("hybrid", "ms"):  # which may do without
+            given["quasi"] = given["quasi"] or None
+        given["types"] = {name: type_ for name, type_ in self.types.items() if self._changed(name)}
+        ordered = [name for name in self.types if self.uses(name) or (self.has_rules and name in self.levels)]
+        given["levels"] = {name: levels for name in ordered if (levels := self.levels_of(name))}
+        given["attribute_weights"] = {
+            name: each for name, each in self.attribute_weights.items() if self.roles[name] == "quasi"
+        }
+        given["missing_codes"] = {
+            name: as_list(text)
+            for name, text in self.missing_codes.items()
+            if text.strip() and self.roles[name] in ("quasi", "confidential")
         }
         usual = {name: each.default for name, each in Plan.model_fields.items()}
-        return {name: value for name, value in given.items() if value != usual[name]}
+        return {name: value for name, value in nested(given).items() if value != usual[name]}
 
-    def _unit(self) -> str | None:
-        """Return the attribute whose values k counts."""
-        units = self.having("unit")
-        if len(units) > 1:
-            raise PlanError([("unit", f"is chosen for {listed(units)}, and k counts one. Drop the others in step 2.")])
-        return next(iter(units), None)
+    def _unclear(self) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the roles, and what is still missing."""
+        if without := self.having(""):
+            more = f" and {len(without) - 5} others" if len(without) > 6 else ""
+            named = listed(without[:5] if more else without)
+            yield "Roles", f"are missing for {named}{more}. Choose one for each in step 2."
+        for role in _ALONE:
+            if len(names := self.having(role)) > 1:
+                yield role, f"is chosen for {listed(names)}. Only one can have this role: change the others in step 2."
+        if self.edits_wanted and self.edits_file is None:
+            yield "edits", f"are in '{self.edits_wanted}', which the plan needs. Upload this file, or remove it."
 
-    def _changed(self, name: str, used: list[str]) -> bool:
-        return name in used and self.types[name] != self.inferred[name]
+    def _changed(self, name: str) -> bool:
+        return self.uses(name) and self.types[name] not in ("", self.inferred[name])
 
 
-def _levels(text: str) -> list[str]:
-    """Read levels as a line of CSV."""
-    line = " ".join(text.splitlines())
-    return [level.strip() for level in next(csv.reader([line], skipinitialspace=True))]
+def _known(columns: list[dict[str, Any]], ending: str) -> dict[str, Any]:
+    """Return what is known of a file, whatever is chosen."""
+    return {
+        "inferred": {each["column"]: "" if each["guessed"] else each["type"] for each in columns},
+        "known_levels": {each["column"]: list(each["levels"]) for each in columns if each["levels"]},
+        "ending": ending if ending in ENDINGS else "csv",
+    }
+
+
+def _read(csv: dict[str, Any]) -> dict[str, Any]:
+    return {f"csv.{name}": value for name, value in csv.items() if value}
+
+
+def _refuse_unknown(plan: Plan, names: Sequence[str]) -> None:
+    problems = [
+        (of, f"'{name}' is not a column of this file. Load a plan that was made for it, or change the plan.")
+        for of, named in plan.roles.items()
+        for name in named
+        if name not in names
+    ]
+    if problems:
+        raise PlanError(problems)

@@ -11,12 +11,17 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
+from shoal.app.security.limits import JOB
+from shoal.text import duration
+
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
+WORKER = "shoal.app.worker"  # the module that works
 _GRACE = 5.0  # seconds that a cancelled job has for cleaning up
 _LINE = 2**26  # the most bytes of a line from a worker: pictures of many attributes
-_KILLED = "the work was ended from outside, perhaps for lack of memory; try again, or with a smaller file"
-_FAILED = "the work could not be started, for lack of memory or processes; try again later"
+_KILLED = "The work was stopped from outside, perhaps for lack of memory. Try again, or with a smaller file."
+_SHORTER = "Use a smaller file or a quicker method, or the command line: shoal protect"
+_FAILED = "The work could not be started for lack of memory or processes. Try again later."
 
 
 class Job:
@@ -54,9 +59,14 @@ class Job:
         return self.state in ("waiting", "running")
 
     @property
+    def passed(self) -> float:
+        """The seconds since this step began."""
+        return time.monotonic() - self._began
+
+    @property
     def left(self) -> float | None:
         """The seconds that this step will probably take from now on; None while nobody can tell."""
-        passed = time.monotonic() - self._began
+        passed = self.passed
         if self.total <= 1 or self.done <= 0 or passed < 1:
             return None
         return passed * (self.total - self.done) / self.done
@@ -91,13 +101,13 @@ class Job:
         else:
             self._afterwards.append(do)
 
-    async def run(self, process: Process) -> None:
-        """Hand the task to a worker and follow it to its end."""
+    async def run(self, process: Process, seconds: float) -> None:
+        """Hand the task to a worker and follow it to its end, or for as long as it may take."""
         self._process = process
         try:
             if self.state == "waiting":
                 self.state, self._began = "running", time.monotonic()
-                await self._follow(process)
+                await self._follow(process, seconds)
             await _ended(process)
         finally:
             _kill(process)
@@ -105,7 +115,15 @@ class Job:
             for do in self._afterwards:
                 do()
 
-    async def _follow(self, process: Process) -> None:
+    async def _follow(self, process: Process, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._listen(process)
+        except TimeoutError:
+            self.fail(f"The work took longer than {duration(seconds)}, the limit here. {_SHORTER}")
+            process.terminate()
+
+    async def _listen(self, process: Process) -> None:
         task, answers = cast("StreamWriter", process.stdin), cast("StreamReader", process.stdout)  # both are pipes
         task.write(json.dumps({"task": self.name, **self._task}).encode() + b"\n")
         with contextlib.suppress(ConnectionError):
@@ -143,8 +161,10 @@ def _kill(process: Process) -> None:
 class Line:
     """The line in which jobs wait: as many at a time as the machine has cores, first come, first served."""
 
-    def __init__(self, at_once: int | None = None) -> None:
+    def __init__(self, at_once: int | None = None, worker: str = WORKER, seconds: float = JOB) -> None:
+        self._seconds = seconds
         self._free = at_once or os.cpu_count() or 1
+        self._module = worker
         self._waiting: list[Job] = []
         self._running: set[asyncio.Task[None]] = set()
         self._spare: asyncio.Task[Process] | None = None
@@ -161,7 +181,7 @@ class Line:
 
     def prepare(self) -> None:
         """Have a worker ready before the first job comes."""
-        self._spare = self._spare or asyncio.create_task(_worker())
+        self._spare = self._spare or asyncio.create_task(_worker(self._module))
 
     async def close(self) -> None:
         """End all workers, also the one that is kept ready; jobs are cancelled before."""
@@ -183,7 +203,7 @@ class Line:
 
     async def _run(self, job: Job) -> None:
         try:
-            await job.run(await self._ready())
+            await job.run(await self._ready(), self._seconds)
         except (OSError, ValueError):  # no process, or an answer that is longer than any should be
             job.fail(_FAILED)
         finally:
@@ -192,19 +212,19 @@ class Line:
 
     async def _ready(self) -> Process:
         """Return a worker, the one kept ready if it still is, and start another for the next job."""
-        ready, self._spare = self._spare, asyncio.create_task(_worker())
+        ready, self._spare = self._spare, asyncio.create_task(_worker(self._module))
         with contextlib.suppress(OSError):
             if ready is not None and (process := await ready).returncode is None:
                 return process
-        return await _worker()
+        return await _worker(self._module)
 
 
-async def _worker() -> Process:
+async def _worker(module: str) -> Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",  # nothing in the working folder is to be taken for a module
         "-m",
-        "shoal.app.worker",
+        module,
         stdin=PIPE,
         stdout=PIPE,
         stderr=None if os.environ.get("SHOAL_DEBUG") else DEVNULL,

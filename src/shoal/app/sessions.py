@@ -1,15 +1,23 @@
 """Sessions: what each user works on, in a private folder that is erased in the end."""
 
+import contextlib
 import os
 import secrets
 import shutil
+import tomllib
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from typing import Any
 
-from shoal.app.form import Choices
+import tomli_w
+
+from shoal.app.commands import CommandPage, Entered, arguments, command_line
+from shoal.app.fields import as_list
+from shoal.app.form import Choices, sentences
 from shoal.app.jobs import Job, Line
-from shoal.errors import FileError
+from shoal.errors import FileError, PlanError, ShoalError
+from shoal.plan import Plan
+from shoal.plan.policy import Policy
 
 _LONGEST_NAME = 120
 
@@ -25,10 +33,18 @@ class Work:
         What is proposed for each, and how many there are.
     choices
         What was chosen.
+    loaded, loaded_name
+        A plan that was loaded, and the name of its file; it is applied to the file that is open, or opened next.
+    looks, shows_values
+        What was counted of single columns, and whether rare values may be shown in this session.
     map, release
         What was found: the risk-utility map, and the release with all there is to look at.
     job
         The last piece of work; the page shows how it goes.
+    entered
+        By page: what was entered on the pages of commands, and what came of it.
+    where : str
+        The page that the job was started on; nothing for the steps of a release.
     version : int
         Goes up whenever there is something new to show.
     """
@@ -38,6 +54,16 @@ class Work:
         self._line = line
         self.version = 0
         self.job: Job | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget everything, also what outlasts a file."""
+        self.loaded: Plan | None = None
+        self.loaded_name = ""
+        self.shows_values = False
+        self.looks: dict[str, Job] = {}
+        self.where = ""
+        self.entered: dict[str, Entered] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -55,9 +81,7 @@ class Work:
         plain = PurePath(name.replace("\\", "/")).name
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
-            raise FileError(
-                "the file's name cannot be used: it is too long, or has characters that no file name should; rename it"
-            )
+            raise FileError("The name of the file is too long, or has characters that are not allowed. Rename it.")
         inside = self.folder / secrets.token_hex(4)
         inside.mkdir(mode=0o700)
         return inside / plain
@@ -75,28 +99,117 @@ class Work:
             await save(path)
         except OSError:
             shutil.rmtree(path.parent, ignore_errors=True)
-            raise FileError("the file could not be stored: there is no room for it on this machine") from None
+            raise FileError("The file could not be stored: there is no room for it on this machine.") from None
         if folder != self.folder:
             shutil.rmtree(folder, ignore_errors=True)
-            raise FileError("everything was erased while the file arrived; upload it again")
+            raise FileError("The session was erased while the file arrived. Upload it again.")
         return path
 
     def open(self, path: Path, task: str = "inspect") -> None:
-        """Look at a file; what was there of another is forgotten."""
+        """Look at a file; what was there of another is forgotten, but not the policy of the office."""
         self.cancel()
         for old in (self.file, self.choices.edits_file):
             self._remove(old)  # a session holds one file
+        csv, policy = {} if self.file is not None else self.choices.csv, self.choices.policy_file
+        csv = csv if self.loaded is None else self._loaded_csv()
         self._begin()
         self.file = path
-        self._start(task, {"path": str(path)}, self._opened)
+        self.choices.policy_file = policy
+        self._inspect(task, csv)
+
+    def read_again(self) -> None:
+        """Read the file again, as the form says now."""
+        self._inspect("inspect", self.choices.csv)
+
+    def _inspect(self, task: str, csv: dict[str, Any]) -> None:
+        """Look at the file; until that is done, the form has only what says how it is read."""
+        self._stop_looking()
+        self.choices.values |= {f"csv.{name}": value for name, value in csv.items()}
+        self._start(task, {"path": str(self.file), "csv": csv or None}, self._opened)
+
+    def load_plan(self, path: Path) -> None:
+        """Load a plan, and apply it to the file; to the next one if none is open.
+
+        Raises
+        ------
+        PlanError, FileError
+            It is no plan.
+        """
+        try:
+            self.loaded, self.loaded_name = Plan.load(path), path.name
+        finally:
+            self._remove(path)
+        if self.file is not None:
+            self._inspect("inspect", self._loaded_csv())
+        self.version += 1
+
+    def _loaded_csv(self) -> dict[str, Any]:
+        """Return how the loaded plan reads CSV files."""
+        csv = None if self.loaded is None else self.loaded.csv
+        return {} if csv is None else csv.model_dump(exclude_defaults=True)
+
+    @property
+    def loaded_for(self) -> str:
+        """The name of the file that the loaded plan was made for."""
+        return "" if self.loaded is None or self.loaded.input is None else Path(self.loaded.input).name
+
+    def forget_plan(self) -> None:
+        """Apply no plan to the next file; what was chosen by it stays."""
+        self.loaded, self.loaded_name = None, ""
+        self.version += 1
+
+    def take_policy(self, path: Path | None) -> None:
+        """Take the limits of an office in place of those before; or none.
+
+        Raises
+        ------
+        PlanError, FileError
+            It is no policy.
+        """
+        if path is not None:
+            try:
+                Policy.load(path)
+            except ShoalError:
+                self._remove(path)
+                raise
+        self._remove(self.choices.policy_file)
+        self.choices.policy_file = path
+        self.release = None
+
+    def look(self, column: str) -> Job:
+        """Count the values of a column, in a process of its own; what was counted before is kept."""
+        known = self.looks.get(column)
+        if known is not None and known.state != "failed":
+            return known
+        task = {
+            "path": str(self.file),
+            "csv": self.choices.csv or None,
+            "column": column,
+            "type_": self.choices.types[column],
+            "codes": as_list(self.choices.missing_codes.get(column, "")),
+            "values": self.shows_values,
+        }
+        self.looks[column] = Job("look", task, lambda job: None)
+        self._line.submit(self.looks[column])
+        return self.looks[column]
+
+    def show_values(self, shown: bool) -> None:
+        """Allow that rare values are shown in this session, or no longer."""
+        self.shows_values = shown
+        self._stop_looking()
+
+    def _stop_looking(self) -> None:
+        for job in self.looks.values():
+            job.cancel()
+        self.looks = {}
 
     def take_rules(self, path: Path | None) -> None:
         """Take a file of rules in place of the one before; or none."""
         if path is not None and self.file is not None and path.name == self.file.name:
             self._remove(path)
-            raise FileError("the rules have the name of the table; rename one of them, so that they can lie together")
+            raise FileError("The file of rules has the same name as the table. Rename one of them.")
         self._remove(self.choices.edits_file)
-        self.choices.edits_file = path
+        self.choices.edits_file, self.choices.edits_wanted = path, ""
         self.changed()
 
     def _remove(self, path: Path | None) -> None:
@@ -107,7 +220,17 @@ class Work:
     def _opened(self, found: dict[str, Any]) -> None:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
         self.records, self.columns = found["records"], found["columns"]
-        self.choices = Choices.of(found["columns"], found["missing_words"], self.file.suffix.lstrip(".").lower())
+        ending, policy, csv = self.file.suffix.lstrip(".").lower(), self.choices.policy_file, self.choices.csv
+        self.choices = Choices.of(found["columns"], found["csv"], ending)
+        if self.loaded is not None:
+            try:
+                plan = self.loaded.updated(csv=None).updated(csv=csv or None)  # as the file was read
+                self.choices = Choices.of_plan(plan, found["columns"], ending)
+            except PlanError as error:
+                self.problems = sentences(error)
+                self.loaded = None
+        self.choices.policy_file = policy
+        self.changed()
         self.step = 1
 
     def draw_map(self) -> None:
@@ -125,16 +248,36 @@ class Work:
         target = self.target
         target.parent.mkdir(mode=0o700)
         options = {**self.choices.options(), "input": str(self.file), "output": str(target)}
-        self._start("protect", {"options": options}, self._protected)
+        policy = self.choices.policy_file
+        task = {"options": options, "policy": None if policy is None else str(policy)}
+        self._start("protect", task, self._protected)
+
+    def plan(self) -> Plan:
+        """Return the plan that the form makes, with files by their names.
+
+        Raises
+        ------
+        PlanError
+            Naming everything that is wrong.
+        """
+        files = {"input": self.file, "output": self.target, "edits": self.choices.edits_file}
+        named = {field: path.name for field, path in files.items() if path is not None}
+        return Plan(**{**self.choices.options(), **named})
+
+    def plan_file(self) -> str:
+        """Return the plan as the text of a file, without defaults."""
+        usual = {name: each.default for name, each in Plan.model_fields.items()}
+        plan = tomllib.loads(self.plan().to_toml())
+        return tomli_w.dumps({name: value for name, value in plan.items() if value != usual[name]})
 
     def _protected(self, found: dict[str, Any]) -> None:
         self.release, self.step = found, 3
 
     @property
     def target(self) -> Path:
-        """The file that the release is written to; the original may lie beside it, wherever it is taken."""
-        taken = self.file is not None and self.file.stem.lower() == "masked"
-        return self.folder / "release" / f"{'masked_again' if taken else 'masked'}.{self.choices.ending}"
+        """The file that the release is written to: it has the name of the original, which may lie beside it."""
+        name = "masked" if self.file is None else f"{self.file.stem}-masked"
+        return self.folder / "release" / f"{name}.{self.choices.ending}"
 
     def downloads(self) -> dict[str, Path]:
         """Return the files that may be downloaded, by what they are."""
@@ -157,6 +300,7 @@ class Work:
     def erase(self) -> None:
         """Stop, and leave nothing behind."""
         self.cancel()
+        self._stop_looking()
         folder, self.folder = self.folder, self.folder.with_name(secrets.token_hex(8))
         shutil.rmtree(folder, ignore_errors=True)
         if self.job is not None:  # whose worker may have been writing
@@ -167,19 +311,88 @@ class Work:
         self.erase()
         self.folder.mkdir(mode=0o700)
         self.job = None
-        self._begin()
+        self._forget()
         self.version += 1
 
-    def _start(self, name: str, task: dict[str, Any], done: Callable[[dict[str, Any]], None]) -> None:
+    def entered_on(self, page: CommandPage) -> Entered:
+        """Return what was entered on the page of a command."""
+        return self.entered.setdefault(page.path, Entered())
+
+    def take(self, page: CommandPage, option: str, path: Path, *, uploaded: bool = False) -> None:
+        """Take a file for an option of a command; all files of a command lie in one folder, under their own names.
+
+        Raises
+        ------
+        FileError
+            Another file of this command has the same name.
+        """
+        entered = self.entered_on(page)
+        asked = next(each for each in page.options if each.name == option)
+        before = entered.files.get(option, [])
+        kept = before if asked.kind == "files" else []
+        if any(path.name == each.name for each in entered.all_files() if each in kept or each not in before):
+            self._remove(path if uploaded else None)
+            raise FileError(f"Two files have the name {path.name}. Rename one, so that they can lie in one folder.")
+        for each in before if not kept else []:
+            each.unlink(missing_ok=True)
+        place = self.folder / page.path / path.name
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        _linked(path, place)
+        self._remove(path if uploaded else None)
+        entered.files[option] = [*kept, place]
+        entered.found = None
+        self.version += 1
+        if asked is page.options[0]:
+            entered.columns = []
+            self._start("inspect", {"path": str(place)}, lambda found: self._seen(page, found), page.path)
+
+    def leave_out(self, page: CommandPage, option: str, path: Path) -> None:
+        """Remove a file of a command."""
+        entered = self.entered_on(page)
+        path.unlink(missing_ok=True)
+        entered.files[option] = [each for each in entered.files[option] if each != path]
+        entered.found = None
+        self.version += 1
+
+    def _seen(self, page: CommandPage, found: dict[str, Any]) -> None:
+        """Take down the columns of a command's first file, and fill in what their roles propose."""
+        entered = self.entered_on(page)
+        entered.columns = [each["column"] for each in found["columns"]]
+        for option, role in page.proposed:
+            names = [each["column"] for each in found["columns"] if each["role"] == role]
+            several = next(each for each in page.options if each.name == option).kind == "columns"
+            entered.values[option] = names if several else next(iter(names), None)
+
+    def run(self, page: CommandPage) -> None:
+        """Run a command with what was entered on its page.
+
+        Raises
+        ------
+        PlanError
+            Something is missing.
+        """
+        entered = self.entered_on(page)
+        words = arguments(page, entered)
+        entered.found, entered.ran = None, command_line(words)
+        task = {"words": words, "folder": str(self.folder / page.path)}
+
+        def done(found: dict[str, Any]) -> None:
+            entered.found = found
+
+        self._start("command", task, done, page.path)
+
+    def _start(self, name: str, task: dict[str, Any], done: Callable[[dict[str, Any]], None], where: str = "") -> None:
         self.cancel()
-        self.problems = []
+        self.where = where
+        to = self.entered[where] if where else self
+        to.problems = []
 
         def finished(job: Job) -> None:
             if job is not self.job:
                 return
+            to.problems = [self._without_folders(problem) for problem in job.problems]
             if job.state == "done":
                 done(job.found)
-            self.problems = [self._without_folders(problem) for problem in job.problems]
             self.version += 1
 
         self.job = Job(name, task, finished)
@@ -188,9 +401,19 @@ class Work:
 
     def _without_folders(self, problem: str) -> str:
         """Name files as their owner knows them: where they lie is nobody's business."""
-        for path in (self.file, self.choices.edits_file, self.target):
+        used = [path for entered in self.entered.values() for path in entered.all_files()]
+        for path in (self.file, self.choices.edits_file, self.choices.policy_file, self.target, *used):
             problem = problem if path is None else problem.replace(f"{path.parent}{os.sep}", "")
         return problem
+
+
+def _linked(path: Path, target: Path) -> None:
+    """Put a file under another name, without a copy where the system can do without one."""
+    for link in (os.link, os.symlink, shutil.copyfile):
+        with contextlib.suppress(OSError):
+            link(path, target)
+            return
+    raise FileError("The file could not be stored: there is no room for it on this machine.")
 
 
 class Store:

@@ -1,5 +1,6 @@
 """One browser window onto what a session works on."""
 
+import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
@@ -7,11 +8,13 @@ from typing import cast
 from nicegui import ui
 
 from shoal.app.jobs import Job
+from shoal.app.listing import Listing
 from shoal.app.sessions import Work
 from shoal.parallel import STEPS
-from shoal.text import counted
+from shoal.text import counted, duration
 
 _STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
+_FOCUS = "setTimeout(() => document.getElementById('step')?.focus(), 50)"
 
 
 class View:
@@ -31,8 +34,8 @@ class View:
         Which parts of a step were unfolded.
     place_of_k : element
         What holds the choice of k, and the map.
-    screen : int
-        Which of several screens of attributes is shown.
+    listing : Listing
+        Which of the attributes the second step shows.
     """
 
     def __init__(self, work: Work, limit: int, files: Sequence[Path]) -> None:
@@ -40,10 +43,10 @@ class View:
         self.limit = limit
         self.files = files
         self.seen = -1
-        self.screen = 1
+        self.listing = Listing()
         self.unfolded: set[str] = set()
         self.place_of_k: ui.element  # set when the third step is drawn
-        self._step = 0
+        self._step = work.step
 
     def is_old(self) -> bool:
         """Return whether there is something new to show."""
@@ -64,10 +67,32 @@ class View:
         self.redraw()
 
     def turn_to_step(self) -> None:
-        """Move the focus to the heading of a step that is new here, so that the keyboard goes on from there."""
+        """Move the focus to the heading of a step that is new here, so that the keyboard goes on from there.
+
+        The browser's history gets an entry for every step, so that its buttons lead back and forth.
+        """
         if self._step != self.work.step:
             self._step = self.work.step
-            ui.run_javascript("setTimeout(() => document.getElementById('step')?.focus(), 50)")
+            ui.run_javascript(
+                f"{_FOCUS}; if (history.state?.shoalStep !== {self._step})"
+                f" history.pushState({{...history.state, shoalStep: {self._step}}}, '', location.pathname)"
+            )
+
+    def follow_history(self) -> None:
+        """Turn to the step of the entry that the browser's back and forward buttons lead to."""
+
+        def turn(step: object) -> None:
+            busy = self.work.job is not None and self.work.job.active
+            if isinstance(step, int) and step != self.work.step and 0 <= step <= self.furthest() and not busy:
+                self._step = step  # the history knows it
+                self.go(step)
+                ui.run_javascript(_FOCUS)
+
+        ui.on("shoal_step", lambda event: turn(event.args))
+        ui.run_javascript(
+            f"history.replaceState({{...history.state, shoalStep: {self.work.step}}}, '', location.pathname);"
+            "window.addEventListener('popstate', event => emitEvent('shoal_step', event.state?.shoalStep ?? 0))"
+        )
 
     def furthest(self) -> int:
         """Return the last step that may be opened."""
@@ -75,8 +100,11 @@ class View:
             return 3
         return 2 if self.work.columns else 0
 
-    def heading(self, title: str, explanation: str) -> None:
-        """Begin a step."""
+    def heading(self, title: str, explanation: str, *, file: bool = True) -> None:
+        """Begin a step, with the file that it is about; or another page."""
+        if file and self.work.columns:
+            many = f"{counted(self.work.records, 'record')}, {counted(len(self.work.columns), 'attribute')}"
+            ui.label(f"{Path(self.work.file or '').name}: {many}").classes("text-weight-medium shoal-file")
         with ui.element("h2").props('tabindex="-1" id="step"'):
             ui.html(title, sanitize=False, tag="span")
         ui.label(explanation).classes("text-secondary")
@@ -94,13 +122,21 @@ class View:
         part = ui.expansion(title, value=title in self.unfolded, on_value_change=lambda e: folded(e.value))
         return part.classes("w-full")
 
-    def outcome(self) -> None:
-        """Show the result of the last piece of work, unless the page shows it already."""
-        if self.work.job is not None and self.work.job.state == "cancelled":
+    def code(self, text: str, what: str) -> None:
+        """Show lines to copy: they break where the window ends, and a button copies them as they are."""
+        with ui.element("div").classes("shoal-code"):
+            ui.html(f"<pre><code>{html.escape(text)}</code></pre>", sanitize=False)
+            copy = ui.button("Copy", on_click=lambda: ui.clipboard.write(text)).props("flat dense no-caps")
+            copy.props["aria-label"] = f"Copy {what}"
+
+    def outcome(self, where: str = "") -> None:
+        """Show what became of the last piece of work that was started on a page, unless the page shows it already."""
+        job, problems = self.work.job, self.work.entered[where].problems if where else self.work.problems
+        if job is not None and job.state == "cancelled" and self.work.where == where:
             ui.label("Cancelled; there is no result.").props('role="status"')
-        for problem in self.work.problems:
+        for problem in problems:
             ui.label(problem).classes("text-negative").props('role="alert"')
-        if self.work.problems:
+        if problems:
             ui.run_javascript("setTimeout(() => document.querySelector('[role=alert]')?.scrollIntoView(), 50)")
 
     def progress(self) -> None:
@@ -127,12 +163,6 @@ def _sentence(job: Job, before: int) -> str:
         return f"In line, {counted(before, 'other')} before you." if before else "Next in line."
     step = _STEPS.get(job.step, job.step).capitalize()
     if job.total <= 1:
-        return f"{step} …"
+        return f"{step} … {duration(job.passed)} so far"
     share = f"{step}: {100 * job.done / job.total:.0f} %"
-    return share if job.left is None else f"{share}, about {_duration(job.left)} left"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return share if job.left is None else f"{share}, about {duration(job.left)} left"

@@ -10,42 +10,77 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.dataset import dataset
 
 from shoal.app.form import sentences
-from shoal.errors import MissingExtra, PlanError, ShoalError
+from shoal.app.security.limits import COLUMNS
+from shoal.errors import FileError, MissingExtra, PlanError, ShoalError
 from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
+from shoal.plan.policy import as_policy
 from shoal.tables import open_table
-from shoal.text import quoted
+from shoal.tables.files import kind_of
+from shoal.text import quoted, sentence, unexpected
+
+if TYPE_CHECKING:
+    from shoal.release import Release
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
-REPORT = "report.html"
+_FIRST_LINE = 1 << 24  # bytes of a CSV file in which its columns are counted
 SAMPLED = 20_000  # records that the map is drawn from; of more, a sample
 
 Found = dict[str, Any]
 
 
-def inspect(path: str, progress: Progress) -> Found:
+def inspect(path: str, progress: Progress, csv: dict[str, Any] | None = None) -> Found:
     """Look at a file: its attributes, and what they probably are."""
     from shoal.evidence.roles import roles
 
-    found = roles(path, progress=progress)
-    words = [] if found.csv is None else found.csv.missing
-    return {"records": found.records, "columns": [each._asdict() for each in found], "missing_words": words}
+    _refuse_wide(_columns(Path(path)))
+    found = roles(path, csv=csv, progress=progress)
+    _refuse_wide(len(found))
+    read = {} if found.csv is None else found.csv.model_dump(exclude_defaults=True)
+    return {"records": found.records, "columns": [each._asdict() for each in found], "csv": read}
 
 
-def survey(path: str, progress: Progress) -> Found:
+def _columns(path: Path) -> int:
+    """Count the columns of a file where that takes no time; 0 where it does."""
+    kind = kind_of(path)
+    with contextlib.suppress(OSError, pa.ArrowException):  # what is wrong with the file is said by those who read it
+        if kind == "csv":
+            with path.open("rb") as file:
+                first = file.readline(_FIRST_LINE)
+            return 1 + max(first.count(separator) for separator in (b",", b";", b"\t", b"|"))
+        if kind == "parquet":
+            return len(pq.read_schema(path).names)
+        if kind == "arrow":
+            return len(dataset(path, format="ipc").schema.names)
+    return 0
+
+
+def _refuse_wide(columns: int) -> None:
+    """Refuse a table whose form would take minutes to draw and to fill in."""
+    if columns > COLUMNS:
+        raise FileError(
+            f"the file has {columns:,} columns, and the page takes {COLUMNS:,} at most; "
+            "use the command line: shoal roles, then shoal protect"
+        )
+
+
+def survey(path: str, progress: Progress, csv: dict[str, Any] | None = None) -> Found:
     """Write the demonstration's survey, and look at it; its roles are known."""
     from shoal import datasets
     from shoal.tables import write_table
 
     write_table(open_table(datasets.survey()), path, "csv")
-    found = inspect(path, progress)
+    found = inspect(path, progress, csv)
     for each in found["columns"]:
         each["role"] = "confidential" if each["column"] in datasets.CONFIDENTIAL else "quasi"
         each["type"] = datasets.TYPES.get(each["column"], "continuous")
@@ -69,35 +104,74 @@ def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Foun
     return {"rows": found.rows, "records": len(table), "sampled": records > SAMPLED}
 
 
-def protect(options: dict[str, Any], progress: Progress) -> Found:
-    """Protect a session's file: everything to look at and to download."""
+def protect(options: dict[str, Any], progress: Progress, policy: str | None = None) -> Found:
+    """Protect a session's file: everything to look at and to download.
+
+    A release that fails the policy of the office is not written; the verdict and the report tell why.
+    """
     from shoal.release import protect_to_file
 
     plan = Plan(**options)
     target = Path(plan.output or "")
-    release = protect_to_file(plan, target, True, page=target.with_name(REPORT), progress=progress)
+    release = protect_to_file(plan, target, True, page=_report_of(target), progress=progress, policy=as_policy(policy))
     progress("look", 0, 1)
+    return {**_shown(release), **_again(target, plan, written=release.may_go_out)}
+
+
+def _shown(release: "Release") -> Found:
+    """Draw what the page shows of a release."""
+    from shoal.report.charts import correlations_chart, svg
+    from shoal.report.figures import correlation_change, least
     from shoal.report.pages import before_and_after, release_html
 
-    return {"html": release_html(release), "pictures": before_and_after(release), **_again(target)}
+    moved = correlation_change(release)
+    return {
+        "html": release_html(release),
+        "pictures": before_and_after(release),
+        "least": least(release.plan),
+        "correlations": None if moved is None else svg(correlations_chart(*moved)),
+        "verdict": release.summary().get("verdict"),
+    }
 
 
-def _again(target: Path) -> Found:
+def _report_of(target: Path) -> Path:
+    """Return the name of the report: it is read beside the masked file."""
+    return target.with_name(f"{target.stem}-report.html")
+
+
+def look(
+    path: str,
+    column: str,
+    progress: Progress,
+    csv: dict[str, Any] | None = None,
+    type_: str = "",
+    codes: Sequence[str] = (),
+    values: bool = False,
+) -> Found:
+    """Count the values of a column, rare ones together; `values` counts each."""
+    from shoal.app.look import look_at
+
+    progress("read", 0, 1)
+    return look_at(Plan(k=2, input=path, csv=csv), column, type_, codes, values)
+
+
+def _again(target: Path, asked: Plan, *, written: bool) -> Found:
     """Name the files and how to reproduce them, for a user who keeps the plan and all files in one folder."""
     from shoal.pipeline.manifest import manifest_beside
     from shoal.pipeline.save import plan_beside
     from shoal.plan.commands import file_name, protect_code, protect_command
 
     path = plan_beside(target)
-    done = Plan.load(path)
+    done = Plan.load(path) if written else asked
     names = {field: getattr(done, field) for field in ("input", "output", "edits")}
     plan = done.updated(**{field: file_name(each) for field, each in names.items() if isinstance(each, str)})
-    path.write_text(plan.to_toml(), encoding="utf-8")
+    if written:
+        path.write_text(plan.to_toml(), encoding="utf-8")
     from_plan = quoted(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
-    files = {"masked": target, "report": target.with_name(REPORT), "plan": path, "manifest": manifest_beside(target)}
+    files = {"masked": target, "report": _report_of(target), "plan": path, "manifest": manifest_beside(target)}
     return {
         "files": {what: each.name for what, each in files.items() if each.is_file()},
-        "command": protect_command(plan) or from_plan,
+        "command": (protect_command(plan) if asked.seed is None else None) or from_plan,
         "code": protect_code(plan),
     }
 
@@ -105,6 +179,7 @@ def _again(target: Path) -> Found:
 TASKS: dict[str, Callable[..., Found]] = {
     "inspect": inspect,
     "survey": survey,
+    "look": look,
     "map": risk_utility,
     "protect": protect,
 }
@@ -144,16 +219,16 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
     except PlanError as error:
         return {"problems": sentences(error)}
     except ShoalError as error:
-        return {"problems": list(error.sentences)}
+        return {"problems": [*map(sentence, error.sentences)]}
     except KeyboardInterrupt:
         return {"problems": []}
     except MemoryError:
-        return {"problems": ["there is not enough memory for this file on this machine; use a smaller one"]}
+        return {"problems": ["There is not enough memory for this file on this machine. Use a smaller one."]}
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         # The error's own text may carry values from the data, so only its kind is shown.
-        return {"problems": [f"an unexpected {type(error).__name__}; the file was left alone"]}
+        return {"problems": [unexpected(type(error).__name__)]}
 
 
 def _say(channel: TextIO, what: Found) -> None:

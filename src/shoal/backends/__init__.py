@@ -1,11 +1,12 @@
 """Where the records are: in memory, in files larger than memory, on a cluster. One protocol, one small package each."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.backends.capabilities import Engine
 from shoal.blocking.record_blocks import Blocking
 from shoal.kernels.standardize import Matrix
 from shoal.pipeline.certify import Certificate
@@ -22,6 +23,8 @@ Labels = NDArray[np.int64]
 
 class Published(Protocol):
     """What is published, wherever it lies."""
+
+    engine: ClassVar[Engine]  # where it lies
 
     @property
     def plan(self) -> ResolvedPlan:
@@ -108,7 +111,7 @@ class Published(Protocol):
         """Write the release, its plan and its manifest; return what this kind of file cannot keep."""
 
     def close(self) -> None:
-        """Let go of private files or a session that were kept for this release; it can still be asked for evidence."""
+        """Remove private files or end a session kept for this release; its evidence stays available."""
 
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking, and add up what is seen."""

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.aggregation import Rescaling
+from shoal.backends.capabilities import Engine
 from shoal.backends.database import DuckPairs
 from shoal.blocking.record_blocks import Blocking
 from shoal.errors import CheckFailed
@@ -176,7 +177,7 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
 def _at_seams(
     masker: BlockMasker, rows: Matrix, places: list[Labels], records: MemoryRecords
 ) -> tuple[BlockMasker, Matrix]:
-    """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+    """Partition the records of each block, and divide the groups into blocks with other borders."""
     first = np.cumsum(masker.pieces) - masker.pieces
     tasks: list[Task[Any]] = [
         partial(_in_one, partial(masker.to_seams, number=int(first[block])), rows, place)
@@ -234,6 +235,7 @@ class MemoryPublished:
         The masked attributes that follow from unchanged columns, where another release of these records told them.
     """
 
+    engine: ClassVar[Engine] = "memory"
     plan: ResolvedPlan
     masker: BlockMasker
     source: Table
@@ -503,15 +505,15 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
     identifiers = promise.plan.dropped
     for name in identifiers:
         if name in published.names:
-            yield f"the identifier '{name}' is still there"
+            yield f"the identifier '{name}' was not dropped"
     if published.names != [name for name in original.names if name not in identifiers]:
-        yield "the columns are not those of the original, in their order, without the identifiers"
+        yield "the columns are not those of the original in their order, without identifiers"
     if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
+        yield f"there are {counted(len(published), 'record')} instead of {len(original)}"
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
     changed = {attribute.name for attribute in promise.attributes} | {promise.plan.pseudonym}
     for name in published.names:
         if name not in changed and not published.same_column(original, name):
-            yield f"column '{name}' was to stay as it is, and has changed"
+            yield f"column '{name}' must be unchanged, and has changed"

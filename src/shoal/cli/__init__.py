@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable
@@ -13,8 +14,9 @@ from typer.exceptions import TyperException
 from shoal import __version__
 from shoal.cli.commands import Commands
 from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
-from shoal.cli.process import declare_own
+from shoal.cli.process import NO_MEMORY, declare_own, survive_lack_of_memory
 from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
+from shoal.text import unexpected
 
 app = typer.Typer(
     name="shoal",
@@ -90,6 +92,11 @@ def run() -> NoReturn:
     waiting for them, or the C++ libraries would abort it; all files and folders of ours are closed by now.
     """
     declare_own()
+    survive_lack_of_memory(_run)
+    raise SystemExit(0)
+
+
+def _run() -> None:
     try:
         main()
     except SystemExit as ended:
@@ -100,7 +107,6 @@ def run() -> NoReturn:
         with contextlib.suppress(OSError):
             sys.stderr.flush()
         os._exit(ended.code if isinstance(ended.code, int) else 1)
-    raise SystemExit(0)
 
 
 def _propose(error: UntreatedColumns) -> NoReturn:
@@ -117,13 +123,20 @@ def _propose(error: UntreatedColumns) -> NoReturn:
 
 def _unexpected(error: Exception) -> str:
     """Explain an error without its own text, which may contain values from the data."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # DuckDB's
-        return "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(f"{type(error).__name__} {error}"):
+        return NO_MEMORY
     if isinstance(error, OSError) and error.errno:
-        return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
-    return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
+        return (
+            f"The system refused an operation ({os.strerror(error.errno)}). Files that have their final names "
+            "are complete."
+        )
+    return unexpected(type(error).__name__)
 
 
+# DuckDB's, Arrow's, and Python's, also for a thread that gets no stack.
+_NO_MEMORY = re.compile(
+    r"out ?of ?memory|malloc|bad_alloc|failed to allocate|start new thread|launch worker thread", re.IGNORECASE
+)
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
 

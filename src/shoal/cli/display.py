@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from shoal.cli.output import record
 from shoal.cli.tables import message, number, table_of, without_lines
 from shoal.parallel import STEPS
 from shoal.text import RISKS, UNIT_RISKS, counted
@@ -45,6 +46,9 @@ class Bar:
 
     def __call__(self, step: str, done: int, total: int) -> None:
         """Show how far a step is; a step of one piece just pulses."""
+        if (kept := record()) is not None:
+            kept.progress(step, done, total)
+            return
         if step == "loss so far":
             if self._task is not None:
                 self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")
@@ -111,7 +115,7 @@ _LEAST_GAP = 0.005  # percent above the lowest possible, below which a release i
 
 
 def certified(certificate: dict[str, Any], plan: dict[str, Any]) -> str:
-    """Say how far above the lowest possible loss a release is at most."""
+    """Show how far above the lowest possible loss a release is at most."""
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
     if bound is None:
         return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
@@ -238,9 +242,10 @@ def hybrid(measured: dict[str, Any]) -> Table:
         for what in ("means", "covariances")
     )
     table.caption = Text(
-        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 for "
-        "the sum of cubed deviations; it comes from the value farthest from its group, so do not publish it. Whoever "
-        f"knows the confidential numbers links {measured['linkage']['expected']:.1f} % of the records right.",
+        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 "
+        "for the sum of cubed deviations; it depends on the value farthest from its group, so do not publish it. "
+        f"Anyone who knows the sensitive numbers links {measured['linkage']['expected']:.1f} % of the records "
+        "correctly.",
         "dim",
         justify="left",
     )
@@ -363,7 +368,7 @@ def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
         table.add_row(said, row["class"], Text(", ".join(row["attributes"])), _broken(row), _kept(row))
     wrong = sum(row["broken"] > row["rounding"] for row in rules)
     verdict = (
-        f"{counted(wrong, 'rule')} broken by original records: correct them, or choose edits_original."
+        f"{counted(wrong, 'rule')} broken by original records. Correct the records, or use --edits-original."
         if wrong
         else "No rule is broken."
     )

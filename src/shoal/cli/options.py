@@ -25,6 +25,26 @@ Json = Annotated[bool, own("other", "Print the result as JSON, for machines.", "
 Report = Annotated[
     str | None, own("files", "Also write a report: one HTML file to read offline or print.", metavar="FILE")
 ]
+External = Annotated[
+    bool,
+    own("files", "With --report: write the report for users of the data, which tells nothing of risks.", "--external"),
+]
+Against = Annotated[
+    list[str] | None,
+    own(
+        "protection",
+        "An earlier release of the same data: do both together reveal more? Once for each release.",
+        metavar="FILE",
+    ),
+]
+Key = Annotated[
+    str | None,
+    own(
+        "protection",
+        "With --against: a column that identifies records, if rows are not in the same order.",
+        metavar="A",
+    ),
+]
 PlanFile = Annotated[
     str | None, own("files", "A plan file; options on the command line take precedence.", metavar="FILE")
 ]

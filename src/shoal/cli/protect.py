@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from shoal.cli.options import Json, Overwrite, PlanFile, PolicyFile, Report, own, takes_plan
+from shoal.cli.options import Against, External, Json, Key, Overwrite, PlanFile, PolicyFile, Report, own, takes_plan
 from shoal.cli.output import print_json, show, stderr
 from shoal.cli.process import leave_pandas_out
 from shoal.errors import PlanError
@@ -17,6 +17,9 @@ def protect_command(
     options: dict[str, Any],
     plan: PlanFile = None,
     report: Report = None,
+    external: External = False,
+    against: Against = None,
+    key: Key = None,
     policy: PolicyFile = None,
     overwrite: Overwrite = False,
     on_interrupt: Annotated[
@@ -32,6 +35,9 @@ def protect_command(
     """Run `shoal protect`."""
     asked = _complete(None if plan is None else Plan.load(plan), options)
     limits = as_policy(policy)
+    of_report = {"external": external, "against": against or None, "key": key}
+    if report is None and (unused := [name for name, given in of_report.items() if given]):
+        raise PlanError([(name, "does not apply without a report. Add --report.") for name in unused])
     if asked.engine != "spark":  # whose functions are given records as pandas has them
         leave_pandas_out()
     from shoal.cli.display import Bar, files
@@ -51,11 +57,15 @@ def protect_command(
 
         refuse_report(page, overwrite)
     with Bar(stderr()) as bar:
-        run = partial(protect_to_file, asked, target, overwrite, resume, on_interrupt, page, policy=limits)  # type: ignore[arg-type] # a word, as protect will see
-        release = interruptible(run, bar)
+        # `on_interrupt` is a word, as protect will see.
+        more: dict[str, Any] = {"on_interrupt": on_interrupt, "policy": limits, "page": page, **of_report}
+        run = partial(protect_to_file, asked, target, overwrite, resume, **more)
+        release = interruptible(lambda progress: run(progress=progress), bar)
         summary = release.summary()
     saved = {"masked file": target, "plan": plan_beside(target), "manifest": manifest_beside(target)}
     written = {**(saved if release.may_go_out else {}), "report": page}
+    if external and not release.may_go_out:
+        del written["report"]
     paths = {what: str(path) for what, path in written.items() if path is not None}
     if as_json:
         print_json({**summary, "files": paths})

@@ -8,13 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.cli.options import Json, own, takes_plan
-from shoal.cli.output import print_json, show, stderr
+from shoal.cli.output import on_screen, show, stderr
 from shoal.plan.fields import FILES
 from shoal.plan.options import names
 from shoal.text import counted
 
 
-@takes_plan("weights", "csv", weights="The attribute with the sampling weights; without, the file is the population.")
+@takes_plan(
+    "weights", "csv", weights="The attribute with the sampling weights. Without it, the file counts as the population."
+)
 def risk_command(
     options: dict[str, Any],
     data: Annotated[str, typer.Argument(help=f"The original file, not masked yet ({FILES}).")],
@@ -38,7 +40,7 @@ def risk_command(
     ] = False,
     by_level: Annotated[
         bool,
-        own("other", "Show what levels contribute; those of fewer than 10 records together.", "--by-level"),
+        own("other", "Show the contribution of each level; levels of fewer than 10 records are pooled.", "--by-level"),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -58,10 +60,9 @@ def risk_command(
     }
     with Bar(stderr()) as bar:
         found = interruptible(lambda shown: risk(data, names(keys), **asked, **options, progress=shown), bar)
-    if as_json:
-        print_json(found.as_json(records=records, levels=by_level))
-    else:
-        show(summary, found.as_json(records=records, levels=by_level))
+    result = found.as_json(records=records, levels=by_level)
+    if on_screen(result, as_json):
+        show(summary, result)
 
 
 def summary(found: dict[str, Any]) -> RenderableType:

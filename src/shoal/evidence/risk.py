@@ -12,6 +12,7 @@ import numpy as np
 from shoal.errors import DataError, PlanError
 from shoal.evidence.check import CsvOptions, opened
 from shoal.evidence.key_columns import KeyColumn, household_codes, key_column
+from shoal.evidence.notebook import figures_html
 from shoal.kernels.types import Floats, Integers
 from shoal.measures.population_risk import (
     KeyCombinations,
@@ -94,6 +95,10 @@ class Risk:
 
     def __repr__(self) -> str:
         return f"<Risk: {counted(len(self), 'record')}, {self.expected:.6g} re-identifications expected>"
+
+    def _repr_html_(self) -> str:
+        """Show the figures of the whole file in a notebook, and nothing of single records."""
+        return figures_html(self.as_json())
 
     @cached_property
     def expected(self) -> float:

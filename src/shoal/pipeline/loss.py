@@ -168,6 +168,10 @@ class Losses:
         """Return Pearson's correlations of the numbers, before or after masking."""
         return _correlations(self._named(sums)["pairs"][int(after)])
 
+    def histograms(self, sums: Sums) -> dict[str, NDArray[np.float64]]:
+        """Return for each attribute that has levels how many records, by weight, have each: before and after."""
+        return {self.attributes[j].name: found for j, found in self._levels(self._named(sums)).items()}
+
     def _levels(self, named: Mapping[str, Any]) -> dict[int, NDArray[np.float64]]:
         """Return the histograms before and after of each attribute that has levels."""
         found, at = {}, 0

@@ -1,6 +1,7 @@
 """What is asked for: the plan, its fields, and what contradicts what; the same request as a command or as Python."""
 
 from shoal.plan.model import Aggregate, AttributeType, Constraint, Csv, Effort, Method, Plan, Scale, Standardize, Tour
+from shoal.plan.signature import plan_doc, plan_signature
 
 __all__ = [
     "Aggregate",
@@ -14,3 +15,7 @@ __all__ = [
     "Standardize",
     "Tour",
 ]
+
+# `help(shoal.Plan)` and a notebook's tooltip show every field with its type, default and description.
+Plan.__signature__ = plan_signature()
+Plan.__doc__ = plan_doc()

@@ -119,25 +119,39 @@ class Csv(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     delimiter: Character | None = option(
-        None, "files", "delimiter of a CSV file, if not detected correctly", metavar="C"
+        None,
+        "files",
+        "delimiter of a CSV file, if not detected correctly",
+        metavar="C",
+        title="Delimiter",
     )
     quote: Character | None = option(
-        None, "files", "quote character of a CSV file, if not detected correctly", metavar="C"
+        None,
+        "files",
+        "quote character of a CSV file, if not detected correctly",
+        metavar="C",
+        title="Quote character",
     )
     decimal: Literal[".", ","] | None = option(
-        None, "files", "decimal character of a CSV file (`.` or `,`), if not detected correctly", metavar="C"
+        None,
+        "files",
+        "decimal character of a CSV file (`.` or `,`), if not detected correctly",
+        metavar="C",
+        title="Decimal character",
     )
     encoding: str | None = option(
         None,
         "files",
         "encoding of a CSV file, such as utf-8, cp1252 or latin-1, if not detected correctly",
         metavar="NAME",
+        title="Encoding",
     )
     missing: Names = option(
         [],
         "files",
         "words that mean a missing value in a CSV file, such as NA or ?",
         each=Each("--missing-word", "WORD", "a word that means a missing value in a CSV file; once for each word"),
+        title="Words for missing values",
     )
 
 
@@ -154,6 +168,7 @@ class Scale(BaseModel):
         "--block-records",
         metavar="N",
         public=True,
+        title="Records per block",
     )
     blocking: Literal["kd", "2^d", "interval", "sorted"] = option(
         "kd",
@@ -161,6 +176,7 @@ class Scale(BaseModel):
         "record blocks: halves of equal size (`kd`), the cells of a 2^d-tree (`2^d`), or by one attribute, in equal "
         "intervals (`interval`) or equal numbers of records (`sorted`)",
         public=True,
+        title="How blocks are formed",
     )
     dimensions: SomeNames | None = option(
         None,
@@ -168,13 +184,28 @@ class Scale(BaseModel):
         "with `2^d`: attributes whose ranges are halved, all masked ones if left out; with `interval` and `sorted`: "
         "the attribute to divide by",
         public=True,
+        title="Attributes to divide by",
     )
-    seams: bool = option(False, "scale", "let records move across the borders of record blocks afterwards", public=True)
+    seams: bool = option(
+        False,
+        "scale",
+        "let records move across the borders of record blocks afterwards",
+        public=True,
+        title="Mend the seams",
+    )
     memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = option(
-        None, "scale", "maximum memory, such as 4GB; what the machine has free if left out", metavar="SIZE"
+        None,
+        "scale",
+        "maximum memory, such as 4GB; what the machine has free if left out",
+        metavar="SIZE",
+        title="Memory",
     )
     master: str | None = option(
-        None, "scale", "with `engine` spark: address of the cluster, such as local[2]", metavar="URL"
+        None,
+        "scale",
+        "with `engine` spark: address of the cluster, such as local[2]",
+        metavar="URL",
+        title="Spark cluster",
     )
 
     @property
@@ -205,28 +236,29 @@ class Plan(BaseModel):
         "every part)",
         "-k",
         public=True,
+        title="k",
     )
     quasi: SomeNames | None = option(
         None,
         "roles",
         "quasi-identifiers (key variables), the attributes to mask; every numeric attribute if left out",
         public=True,
-        title="Masked attributes",
+        title="Quasi-identifiers",
     )
     confidential: Names = option(
         [],
         "roles",
         "sensitive attributes: released unchanged, except by methods `hybrid` and `ms`",
         public=True,
-        title="Confidential attributes",
+        title="Sensitive attributes",
     )
     identifiers: Names = option(
-        [], "roles", "direct identifiers, such as names: dropped", public=True, title="Dropped attributes"
+        [], "roles", "direct identifiers, such as names: dropped", public=True, title="Identifiers"
     )
     unit: str | None = option(
         None,
         "roles",
-        "the attribute that tells which person, firm or other unit a record is of: `k` counts units, not records",
+        "the attribute with the person, firm or other unit of each record: `k` counts units, not records",
         metavar="A",
         public=True,
         title="Unit",
@@ -234,7 +266,7 @@ class Plan(BaseModel):
     unit_as: Literal["drop", "pseudonym"] | None = option(
         None,
         "roles",
-        "with `unit`: leave the attribute out (`drop`, if left out), or give every unit a new random number "
+        "with `unit`: drop the attribute (`drop`, the default), or replace each unit by a new random number "
         "(`pseudonym`)",
         public=True,
         title="Unit numbers",
@@ -254,16 +286,22 @@ class Plan(BaseModel):
         "with `hybrid`: the method that forms groups (`mdav` if left out); with `mic1d`: `optimal` cuts values where "
         "squared errors are least, not after every k",
         public=True,
+        title="Partition of hybrid or mic1d",
     )
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = option(
-        None, "method", "with `vmdav`: how readily groups grow (0.2 if left out)", public=True
+        None,
+        "method",
+        "with `vmdav`: gain factor, how readily groups grow beyond k (default 0.2)",
+        public=True,
+        title="Gain of vmdav",
     )
     tour: Tour | None = option(
         None,
         "method",
-        "with method tour: the tour of the savings heuristic, shortened (`refined`, if left out) or as it is "
-        "(`savings`)",
+        "with method tour: the tour of the savings heuristic, improved by 2-opt moves (`refined`, the default) "
+        "or unchanged (`savings`)",
         public=True,
+        title="Kind of tour",
     )
     budget: Budget | None = option(
         None,
@@ -271,7 +309,7 @@ class Plan(BaseModel):
         "how long `best` may search: a time such as 60s, or a number of steps for a repeatable result",
         metavar="TIME",
         public=True,
-        title="Budget of best",
+        title="Budget",
     )
     refine: Refine = option(
         False,
@@ -279,15 +317,21 @@ class Plan(BaseModel):
         "improve the groups of the method for so many seconds, or `true` for as long as suits the file",
         metavar="SECONDS",
         public=True,
+        title="Refine the groups",
     )
     bound: bool = option(
         False,
         "method",
         "raise the lower bound of the loss that every release has; takes as long as the `budget`",
         public=True,
+        title="Raise the lower bound",
     )
     mask_quasi: bool = option(
-        False, "method", "with `hybrid`: microaggregate the quasi-identifiers as well", public=True
+        False,
+        "method",
+        "with `hybrid`: microaggregate the quasi-identifiers as well",
+        public=True,
+        title="Mask quasi-identifiers too",
     )
     ipso: Literal["independent", "orthogonal"] | None = option(
         None,
@@ -295,9 +339,14 @@ class Plan(BaseModel):
         "with `hybrid`: synthetic residuals that ignore the original ones (`independent`, if left out), or have no "
         "correlation with them, as printed by Domingo-Ferrer (`orthogonal`)",
         public=True,
+        title="Residuals of hybrid",
     )
     allow_unchanged: bool = option(
-        False, "method", "with `mic1d`: release even if more than half of the values stay as they are", public=True
+        False,
+        "method",
+        "with `mic1d`: release even if more than half of the values are unchanged",
+        public=True,
+        title="Allow unchanged values",
     )
     alpha: Alpha | None = option(
         None,
@@ -306,6 +355,7 @@ class Plan(BaseModel):
         metavar="[A=]X",
         example="income=0.3",
         public=True,
+        title="Alpha of ms",
     )
     constraints: dict[str, Annotated[list[Constraint], Field(min_length=1), BeforeValidator(listed)]] = option(
         {},
@@ -315,6 +365,7 @@ class Plan(BaseModel):
         metavar="A=RULE",
         example="children=non-negative,integer",
         public=True,
+        title="Constraints on sensitive values",
     )
     types: dict[str, AttributeType] = option(
         {},
@@ -351,7 +402,7 @@ class Plan(BaseModel):
         metavar="A=W",
         example="age=2",
         public=True,
-        title="Weight",
+        title="Attribute weights",
     )
     missing: Literal["error", "group", "impute", "suppress"] = option(
         "error",
@@ -369,9 +420,14 @@ class Plan(BaseModel):
         metavar="[A=]HOW",
         example="age=median",
         public=True,
+        title="Aggregate",
     )
     trim: Positive | None = option(
-        None, "method", "with `trimmed_mean`: records to leave out at each end of a group (1 if left out)", public=True
+        None,
+        "method",
+        "with `trimmed_mean`: records to leave out at each end of a group (1 if left out)",
+        public=True,
+        title="Records to trim",
     )
     rank: Rank | None = option(
         None,
@@ -379,9 +435,14 @@ class Plan(BaseModel):
         "with `order_statistic`: which value of a group is published, in order: a whole number (1 is the least), or a "
         "share of the group (0.5, the lower median, if left out)",
         public=True,
+        title="Rank of the order statistic",
     )
     restore_variance: bool = option(
-        False, "method", "rescale each attribute so that its variance is kept exactly", public=True
+        False,
+        "method",
+        "rescale each attribute so that its variance is kept exactly",
+        public=True,
+        title="Restore the variance",
     )
     distance: Distance | None = option(
         None,
@@ -389,8 +450,15 @@ class Plan(BaseModel):
         "how types count in distances: each attribute alike (`balanced`, if left out), or as printed by Domingo-Ferrer "
         "and Torra (`mdav-generic`)",
         public=True,
+        title="Distance",
     )
-    standardize: Standardize = option("zscore", "method", "how attributes are scaled for distances", public=True)
+    standardize: Standardize = option(
+        "zscore",
+        "method",
+        "how attributes are scaled for distances",
+        public=True,
+        title="Standardize",
+    )
     round: bool | None = option(
         None,
         "types and missing values",
@@ -402,8 +470,9 @@ class Plan(BaseModel):
     blocks: Blocks | None = option(
         None,
         "method",
-        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`), or the "
-        "attributes of each rule and the others in threes (`edits`); in Python and plan files also a list",
+        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`), or "
+        "the attributes of each rule and the others in blocks of three (`edits`); in Python and plan files also "
+        "a list",
         each=Each("--block", "A,B,...", "one attribute block, partitioned separately; once for each block"),
         public=True,
         title="Attribute blocks",
@@ -413,6 +482,7 @@ class Plan(BaseModel):
         "method",
         "with chosen `blocks`: minimum number of attributes, not records, in each (3 if left out)",
         public=True,
+        title="Attributes per block",
     )
     strata: SomeNames | None = option(
         None, "roles", "strata: attributes whose combinations are never mixed in a group", public=True, title="Strata"
@@ -425,7 +495,7 @@ class Plan(BaseModel):
         title="Strata below k",
     )
     weights: str | None = option(
-        None, "roles", "the attribute with the survey weights", metavar="A", public=True, title="Survey weights"
+        None, "roles", "the attribute with the survey weights", metavar="A", public=True, title="Survey weight"
     )
     household: str | None = option(
         None,
@@ -434,7 +504,7 @@ class Plan(BaseModel):
         "masked once per household, in groups of at least k households, and stay constant",
         metavar="A",
         public=True,
-        title="Households",
+        title="Household",
     )
     household_attributes: Names = option(
         [],
@@ -442,6 +512,7 @@ class Plan(BaseModel):
         "with `household`: quasi-identifiers to mask once per household; all that are constant within every household "
         "if left out",
         public=True,
+        title="Household attributes",
     )
     household_as: Literal["drop", "pseudonym"] = option(
         "drop",
@@ -451,20 +522,27 @@ class Plan(BaseModel):
         title="Household numbers",
     )
     l: NumberOfValues | None = option(  # noqa: E741 - the literature's own name
-        None, "protection", "l-diversity: minimum number of different sensitive values in a group", "-l", public=True
+        None,
+        "protection",
+        "l-diversity: minimum number of different sensitive values in a group",
+        "-l",
+        public=True,
+        title="l-diversity",
     )
     l_form: Literal["distinct", "entropy", "recursive"] = option(
         "distinct",
         "protection",
-        "how `l` counts: different values (`distinct`), equally frequent ones of the same entropy (`entropy`), or "
-        "those beside the most frequent (`recursive`)",
+        "how `l` counts: different values (`distinct`), effective number of values by entropy (`entropy`), or "
+        "(c, l)-diversity (`recursive`)",
         public=True,
+        title="Form of l-diversity",
     )
     c: PositiveFloat | None = option(
         None,
         "protection",
         "with `l_form` recursive: the most frequent value must be rarer than `c` times the l-th and all rarer ones",
         public=True,
+        title="c of recursive l-diversity",
     )
     t: Annotated[float, Field(gt=0, le=1)] | None = option(
         None,
@@ -472,6 +550,7 @@ class Plan(BaseModel):
         "t-closeness: maximum distance between the sensitive values of a group and those of the file, at most 1",
         "-t",
         public=True,
+        title="t-closeness",
     )
     p_percent: Percent | None = option(
         None,
@@ -495,6 +574,7 @@ class Plan(BaseModel):
         "protection",
         "with `p_percent` and `dominance`: attributes whose totals are protected; every masked number if left out",
         public=True,
+        title="Attributes with protected totals",
     )
     only: Literal["at_risk"] | None = option(
         None,
@@ -509,19 +589,22 @@ class Plan(BaseModel):
         "protection",
         "with `weights`: `weighted_mean` keeps and verifies the weighted total of every group",
         public=True,
+        title="Preserve",
     )
     keep_totals: SomeNames | None = option(
         None,
         "protection",
-        "keep the totals of every masked number in each value, and each combination, of these unmasked attributes",
+        "keep the totals of every masked number in each domain: each value, and each combination of values, of "
+        "these unmasked attributes",
         public=True,
         title="Totals to keep",
     )
     epsilon: PositiveFloat | None = option(
         None,
         "protection",
-        "differential privacy: how much may be learned about one record, such as 1; needs `bounds`",
+        "differential privacy: the privacy budget of one record, such as 1; smaller protects more; needs `bounds`",
         public=True,
+        title="Epsilon",
     )
     bounds: dict[str, Annotated[list[Finite], Field(min_length=2, max_length=2)]] = option(
         {},
@@ -530,6 +613,7 @@ class Plan(BaseModel):
         metavar="A=LOW,HIGH",
         example="age=0,120",
         public=True,
+        title="Bounds",
     )
     edits: Edits | None = option(
         None,
@@ -547,21 +631,49 @@ class Plan(BaseModel):
         public=True,
         title="Original records that break a rule",
     )
-    recompute: Names = option([], "rules", "attributes recomputed from the others in a rule", public=True)
-    adjust: Names = option([], "rules", "attributes that may be changed so that a sum holds", public=True)
+    recompute: Names = option(
+        [],
+        "rules",
+        "attributes recomputed from the others in a rule",
+        public=True,
+        title="Attributes to recompute",
+    )
+    adjust: Names = option(
+        [],
+        "rules",
+        "attributes that may be changed so that a sum holds",
+        public=True,
+        title="Attributes to adjust",
+    )
     seed: Natural | None = option(
         None,
         "method",
         "seed of the random numbers; if left out, 0 for `best`, and the keeper's secret for `hybrid` and `ms`",
+        title="Seed",
     )
     engine: Literal["memory", "file", "spark"] | None = option(
-        None, "scale", "where the work is done; chosen by size and memory if left out", public=True
+        None,
+        "scale",
+        "where the work is done; chosen by size and memory if left out",
+        public=True,
+        title="Engine",
     )
     input: PathText | None = option(
-        None, "files", f"the file to protect ({FILES}), or a folder of Parquet files", "DATA", metavar="DATA"
+        None,
+        "files",
+        f"the file to protect ({FILES}), or a folder of Parquet files",
+        "DATA",
+        metavar="DATA",
+        title="File to protect",
     )
     output: PathText | None = option(
-        None, "files", "the file to write; its extension sets the format", "-o", "--output", metavar="FILE"
+        None,
+        "files",
+        "the file to write; its extension sets the format",
+        "-o",
+        "--output",
+        metavar="FILE",
+        title="File to write",
     )
     scale: Scale | None = option(None, "scale", "record blocks, for files of any size")
     csv: Csv | None = option(None, "files", "format of a CSV input, where detection is not enough")

@@ -110,7 +110,8 @@ def fields_of_form(model: type[BaseModel], *forms: Form) -> tuple[str, ...]:
 def in_words(description: str, spelled: Mapping[str, str]) -> str:
     """Return a description without backticks, with fields spelled as given, as a sentence."""
     text = re.sub(r"`([^`]+)`", lambda found: spelled.get(found[1], found[1]), description)
-    return f"{text[0] if text[1] == '-' else text[0].upper()}{text[1:]}."  # l-diversity keeps its l
+    is_fixed = description.startswith("`") or not description[1].isalpha()  # l-diversity keeps its l
+    return f"{text[0] if is_fixed else text[0].upper()}{text[1:]}."
 
 
 def choices_of(annotation: Any) -> tuple[str, ...]:
@@ -118,7 +119,7 @@ def choices_of(annotation: Any) -> tuple[str, ...]:
     for part in _parts(annotation):
         if get_origin(part) is Literal and len(get_args(part)) > 1:
             return get_args(part)
-        if get_origin(part) is dict and (found := choices_of(get_args(part)[1])):
+        if get_origin(part) in (dict, list) and (found := choices_of(get_args(part)[-1])):
             return found
     return ()
 

@@ -50,7 +50,7 @@ class Policy(BaseModel):
         None, description="n and k of (n, k)-dominance by which `dominance` is counted, or a smaller k", strict=False
     )
     unique_columns: Count | None = Field(None, description="columns released unchanged in which a record is unique")
-    unique_records: Percentage | None = Field(None, description="records unlike any other in what strangers may know")
+    unique_records: Percentage | None = Field(None, description="unique records by what strangers may know")
     linkage: Percentage | None = Field(None, description="records linked by distance (DLD)")
     assignment: Percentage | None = Field(None, description="records found by optimal assignment")
     inference: Percentage | None = Field(

@@ -4,6 +4,22 @@ A report is one HTML file that needs nothing else: no script, no font, no pictur
 may be published: of original values it knows nothing but counts of many records.
 """
 
-from shoal.report.pages import release_html, release_report, sweep_html, sweep_report, write_report
+from shoal.report.pages import (
+    external_report,
+    external_sweep_report,
+    release_html,
+    release_report,
+    sweep_html,
+    sweep_report,
+    write_report,
+)
 
-__all__ = ["release_html", "release_report", "sweep_html", "sweep_report", "write_report"]
+__all__ = [
+    "external_report",
+    "external_sweep_report",
+    "release_html",
+    "release_report",
+    "sweep_html",
+    "sweep_report",
+    "write_report",
+]

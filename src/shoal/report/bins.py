@@ -113,8 +113,8 @@ def _number_text(value: float, step: float) -> str:
     return f"{value:.{max(1, 1 + math.ceil(math.log10(max(abs(value), step) / step)))}g}"
 
 
-def size_ranges(sizes: NDArray[np.int64]) -> tuple[list[str], list[int]]:
-    """Count groups by their size: every size while these are few, else ranges that double in width after the first."""
+def size_edges(sizes: NDArray[np.int64]) -> list[int]:
+    """Divide the sizes of groups: every size while these are few, else ranges that double in width after the first."""
     low, high = int(sizes.min()), int(sizes.max())
     width = 1 if high - low < _MOST_SIZES else max(1, low // 5)
     edges = [low]
@@ -122,6 +122,12 @@ def size_ranges(sizes: NDArray[np.int64]) -> tuple[list[str], list[int]]:
         edges.append(edges[-1] + width)
         if high - low >= _MOST_SIZES and len(edges) > 5:
             width *= 2
+    return edges
+
+
+def size_ranges(sizes: NDArray[np.int64]) -> tuple[list[str], list[int]]:
+    """Count groups by their size, with labels."""
+    edges = size_edges(sizes)
     counts = np.histogram(sizes, edges)[0]
     labels = [f"{a:,}" if b == a + 1 else f"{a:,} {_TO} {b - 1:,}" for a, b in pairwise(edges)]
     return labels, counts.tolist()

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.kernels.standardize import Matrix
-from shoal.report.bins import size_ranges
+from shoal.report.bins import size_edges, size_ranges
 from shoal.report.distributions import Distribution, distribution
 from shoal.report.figures import Masked, correlation_change, group_sizes, least
 from shoal.report.home import some_home
-from shoal.text import counted
+from shoal.text import counted, visible
 
 try:
     with some_home():  # altair asks for it, for a cache of data sets that is not used here
@@ -35,6 +35,7 @@ FELL, ROSE = "#dfa07e", "#6fb0b6"  # pale enough to be written on
 _COLOURS = [ACCENT, OPPOSITE, "#5b4b9a", "#7a6a00", "#a02c5d", "#2b6cb0", "#4d6b1f", "#555555"]  # one a method
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right"]
 _NEEDLESS = re.compile(r'\s(?:xmlns(?::xlink)?|class|role|aria-[a-z]+)="[^"]*"')
+GONE = "▲ vanished"  # beside a bar of which nothing is published
 _WIDTH, _BAR = 290, 19  # pixels
 _WRITTEN_OUT = 14  # attributes whose correlations are written into a heat map
 _PALE = 0.2  # a change of correlation that gets full colour, or the largest if that is more
@@ -47,12 +48,21 @@ _SHORTENED = (
 _TITLE = 44  # characters of a title, likewise
 RISKS = {
     "risk": "measured risk: records linked or unique, the higher (%)",
-    "linked": "records linked by the distance that masked (%)",
-    "unique": "records unique in released columns but sensitive ones (%)",
+    "linked": "records linked by the distance used for masking (%)",
+    "unique": "records unique in released columns except sensitive ones (%)",
 }
 
 
-def distribution_chart(shown: Distribution) -> alt.LayerChart:
+class StaticChart(alt.LayerChart):
+    """A chart that a notebook shows as an SVG picture; the chart library's own display loads a script from the web."""
+
+    def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> dict[str, str]:
+        specification = self.to_dict()
+        drawn = str(vl_convert.vegalite_to_svg(json.dumps(specification)))
+        return {"image/svg+xml": drawn, "text/plain": specification["description"]}
+
+
+def distribution_chart(shown: Distribution) -> StaticChart:
     """Draw the shares of an attribute: a wide bar before, a narrow one after."""
     bars = zip(shown.labels, shown.before, shown.after, strict=True)
     rows = [
@@ -72,8 +82,18 @@ def distribution_chart(shown: Distribution) -> alt.LayerChart:
     )
     wide = base.transform_filter("datum.when === 'before'").mark_bar(height=_BAR - 4)
     narrow = base.transform_filter("datum.when === 'after'").mark_bar(height=(_BAR - 4) // 2)
+    layers = [wide, narrow]
+    if lost := [label for label, gone in zip(shown.labels, shown.gone, strict=True) if gone]:
+        words = base.transform_filter(alt.FieldOneOfPredicate("value", lost)).transform_filter(
+            "datum.when === 'before'"
+        )
+        layers.append(
+            words.mark_text(align="left", dx=5, fontSize=11, fontWeight="bold").encode(
+                text=alt.value(GONE), color=alt.value(OPPOSITE)
+            )
+        )
     return _styled(
-        alt.layer(wide, narrow).properties(
+        _layered(*layers).properties(
             width=_WIDTH,
             height=_BAR * len(shown.labels),
             title=_shortened(shown.name),
@@ -84,23 +104,30 @@ def distribution_chart(shown: Distribution) -> alt.LayerChart:
 
 def distribution_text(shown: Distribution) -> str:
     """Describe the chart of a distribution in words."""
-    bars = zip(shown.labels, shown.before, shown.after, strict=True)
-    shares = "; ".join(f"{label}: {before:.1f} %, {after:.1f} %" for label, before, after in bars)
+    bars = zip(shown.labels, shown.before, shown.after, shown.gone, strict=True)
+    shares = "; ".join(
+        f"{label}: {before:.1f} %, {after:.1f} %{', vanished' * gone}" for label, before, after, gone in bars
+    )
     return f"Shares of the records by {shown.name}, before and after. {shares}."
 
 
-def sizes_chart(sizes: NDArray[np.int64], title: str = "") -> alt.LayerChart:
-    """Draw how many groups there are of each size."""
+def sizes_chart(sizes: NDArray[np.int64], title: str = "", k: int | None = None) -> StaticChart:
+    """Draw how many groups there are of each size; those of fewer than `k` records in another colour, with a mark."""
     labels, counts = size_ranges(sizes)
-    rows = [{"size": label, "groups": count} for label, count in zip(labels, counts, strict=True)]
+    thin = [k is not None and first < k for first in size_edges(sizes)[:-1]]
+    rows = [
+        {"size": label, "groups": count, "thin": few, "said": f"{'▲ ' * few}{count:,}"}
+        for label, count, few in zip(labels, counts, thin, strict=True)
+    ]
     angle = 0 if max(map(len, labels)) <= 4 else -35
     base = _chart(rows).encode(
         x=alt.X("size:N", sort=labels, title="records in a group", axis=alt.Axis(labelAngle=angle)),
         y=alt.Y("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
     )
-    figures = base.mark_text(dy=-6, fontSize=10, color=INK).encode(text=alt.Text("groups:Q", format=",d"))
+    figures = base.mark_text(dy=-6, fontSize=10, color=INK).encode(text=alt.Text("said:N"))
+    colour = alt.Color("thin:N", scale=alt.Scale(domain=[False, True], range=[ACCENT, OPPOSITE]), legend=None)
     return _styled(
-        alt.layer(base.mark_bar(color=ACCENT), figures).properties(
+        _layered(base.mark_bar().encode(color=colour), figures).properties(
             width=max(90, 34 * len(labels)), height=150, title=title, description=sizes_text(sizes)
         )
     )
@@ -112,7 +139,7 @@ def sizes_text(sizes: NDArray[np.int64]) -> str:
     return f"How many groups there are of each size: {'; '.join(parts)} records."
 
 
-def correlations_chart(names: Sequence[str], change: Matrix) -> alt.LayerChart:
+def correlations_chart(names: Sequence[str], change: Matrix) -> StaticChart:
     """Draw by how much the correlation of every pair moved: after minus before."""
     rows: list[Row] = [
         {"one": names[i], "two": names[j], "change": round(float(change[i, j]), 3) + 0.0}
@@ -130,7 +157,7 @@ def correlations_chart(names: Sequence[str], change: Matrix) -> alt.LayerChart:
     side = 46 if len(names) <= _WRITTEN_OUT else max(8, 640 // len(names))
     layers = [cells, figures] if len(names) <= _WRITTEN_OUT else [cells]
     return _styled(
-        alt.layer(*layers).properties(
+        _layered(*layers).properties(
             width=side * (len(names) - 1),
             height=min(side, 30) * (len(names) - 1),
             description=correlations_text(names, change),
@@ -147,7 +174,7 @@ def correlations_text(names: Sequence[str], change: Matrix) -> str:
     )
 
 
-def map_chart(sweep: "Sweep", risk: str = "risk") -> alt.LayerChart:
+def map_chart(sweep: "Sweep", risk: str = "risk") -> StaticChart:
     """Draw the risk-utility map: loss against risk for every k, a line a method, limits dashed, the choice ringed."""
     marked, word = (sweep.chosen, "meets the limits") if sweep.chosen is not None else (sweep.nearest, "nearest")
     methods = list(dict.fromkeys(row["method"] for row in sweep.rows))
@@ -177,7 +204,24 @@ def map_chart(sweep: "Sweep", risk: str = "risk") -> alt.LayerChart:
                 text=alt.value(word)
             )
         )
-    return _styled(alt.layer(*layers).properties(width=540, height=320, description=map_text(sweep, risk)))
+    return _styled(_layered(*layers).properties(width=540, height=320, description=map_text(sweep, risk)))
+
+
+def loss_chart(sweep: "Sweep") -> StaticChart:
+    """Draw the loss of every k, a line a method; nothing of risks."""
+    rows = [row for row in sweep.rows if row["IL"] is not None]
+    points = [{"method": row["method"], "k": row["k"], "loss": round(row["IL"], 1)} for row in rows]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    legend = alt.Legend(title=None, orient="top") if len(methods) > 1 else None
+    base = _chart(points).encode(
+        x=alt.X("k:Q", title="k", axis=alt.Axis(tickMinStep=1, format=",d"), scale=alt.Scale(zero=False)),
+        y=alt.Y("loss:Q", title="loss, IL (%)", scale=alt.Scale(zero=True)),
+        color=alt.Color("method:N", scale=alt.Scale(domain=methods, range=_cycled(_COLOURS, methods)), legend=legend),
+    )
+    shape = alt.Shape("method:N", scale=alt.Scale(domain=methods, range=_cycled(_SHAPES, methods)), legend=legend)
+    layers = [base.mark_line(strokeWidth=1.5), base.mark_point(filled=True, size=46, opacity=1).encode(shape=shape)]
+    said = f"The loss in percent for k from {points[0]['k']:,} to {points[-1]['k']:,}; the table has the figures."
+    return _styled(_layered(*layers).properties(width=540, height=280, description=said))
 
 
 def _limit_lines(most_loss: float | None, most_risk: float | None, x: alt.X, y: alt.Y) -> list[alt.Chart]:
@@ -206,9 +250,12 @@ def map_text(sweep: "Sweep", risk: str = "risk") -> str:
     )
 
 
-def svg(chart: alt.LayerChart) -> str:
-    """Render a chart as SVG for a page, with a description for screen readers."""
-    return _svg(json.dumps(chart.to_dict()))
+def svg(chart: StaticChart) -> str:
+    """Render a chart as SVG for a page, with a description for screen readers.
+
+    Characters that XML does not know would abort the chart library, and the whole process with it.
+    """
+    return _svg(json.dumps(visible(chart.to_dict())))
 
 
 @lru_cache(maxsize=256)  # the page shows the same pictures as the report
@@ -224,9 +271,13 @@ def _chart(rows: Sequence[Row]) -> alt.Chart:
     return alt.Chart(alt.Data(values=list(rows)))  # type: ignore[no-untyped-call] # of the library
 
 
-def _styled(chart: alt.LayerChart | alt.FacetChart) -> alt.LayerChart:
+def _layered(*layers: alt.Chart) -> StaticChart:
+    return StaticChart(layer=layers)
+
+
+def _styled(chart: StaticChart) -> StaticChart:
     """Style a chart like the page: the reader's own fonts, quiet axes, and enough contrast."""
-    styled: alt.LayerChart = (
+    styled: StaticChart = (
         chart.properties(padding={"left": 14, "right": 14, "top": 6, "bottom": 4})  # for fonts that are wider than ours
         .configure(font="system-ui, 'Segoe UI', 'Liberation Sans', Arial, sans-serif", background="#ffffff")
         .configure_view(stroke=None)
@@ -257,30 +308,29 @@ def _cycled(given: Sequence[str], methods: Sequence[str]) -> list[str]:
 
 
 if TYPE_CHECKING:
-    from altair import LayerChart
-
     from shoal.evidence.sweep import Sweep
     from shoal.release import Release
 
 
-def plot_sizes(release: "Release", block: int = 1) -> "LayerChart":
+def plot_sizes(release: "Release", block: int = 1) -> StaticChart:
     """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
     found = group_sizes(release)
     if not found:
         raise DataError(f"there are no group sizes to show: {release.plan.method} forms no groups without a k")
     if not 1 <= block <= len(found):
-        raise DataError(f"there is no attribute block {block}; the release has {len(found)}")
+        raise DataError(f"There is no attribute block {block}: the release has {len(found)}.")
     title, sizes = found[block - 1]
-    return sizes_chart(sizes, title)
+    return sizes_chart(sizes, title, release.plan.k)
 
 
-def plot_distribution(release: "Release", name: str) -> "LayerChart":
+def plot_distribution(release: "Release", name: str) -> StaticChart:
     """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
     plan = release.plan
     if name not in plan.changed or name in plan.confidential:
-        raise DataError(f"'{name}' is no quasi-identifier that was masked, so there is no before and after to show")
-    [(attribute, published)] = Masked.of(release).pairs([name])
-    found = distribution(attribute, published, least(plan))
+        raise DataError(f"'{name}' is not a masked quasi-identifier, so there is no before and after to show.")
+    masked = Masked.of(release)
+    [(attribute, published)] = masked.pairs([name])
+    found = distribution(attribute, published, least(plan), masked.one_each)
     if found is None:
         raise DataError(
             f"'{name}' cannot be shown in bars of at least {least(plan):,} records, and not in smaller ones"
@@ -288,7 +338,7 @@ def plot_distribution(release: "Release", name: str) -> "LayerChart":
     return distribution_chart(found)
 
 
-def plot_correlations(release: "Release") -> "LayerChart":
+def plot_correlations(release: "Release") -> StaticChart:
     """Draw by how much the correlation of every pair of changed numbers moved."""
     found = correlation_change(release)
     if found is None:
@@ -296,7 +346,7 @@ def plot_correlations(release: "Release") -> "LayerChart":
     return correlations_chart(*found)
 
 
-def plot_map(sweep: "Sweep", risk: str = "risk") -> "LayerChart":
+def plot_map(sweep: "Sweep", risk: str = "risk") -> StaticChart:
     """Draw the risk-utility map: loss against ``risk``, or one of its parts, ``linked`` or ``unique``."""
     if risk not in RISKS:
         raise PlanError([("risk", f"must be {' or '.join(repr(each) for each in RISKS)}")])

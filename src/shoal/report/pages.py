@@ -1,14 +1,19 @@
 """Pages: evidence, sentences and pictures put into their templates, and written to a file."""
 
+import datetime
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, MissingExtra
-from shoal.pipeline.manifest import sha256_of, software
+from shoal.pipeline.manifest import software
+from shoal.pipeline.notes import MUCH
 from shoal.plan.commands import plan_text, protect_command, sweep_command
 from shoal.report import text as wording
-from shoal.report.charts import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
+from shoal.report.attention import is_heavy, vanished
+from shoal.report.charts import correlations_chart, distribution_chart, loss_chart, map_chart, sizes_chart, svg
+from shoal.report.external import external_figures
 from shoal.report.figures import (
     Masked,
     at_risk,
@@ -17,11 +22,11 @@ from shoal.report.figures import (
     group_sizes,
     least,
     others,
-    treatments,
 )
+from shoal.report.front import columns, earlier_rows, name_of, provenance, worst
 from shoal.tables.atomic import refuse_unwritable, written_whole
 from shoal.tables.attributes import NUMBERS
-from shoal.text import counted
+from shoal.text import counted, visible
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,8 +39,15 @@ if TYPE_CHECKING:
     from shoal.release import Release
 
 
-def release_report(release: "Release", *, records_at_risk: bool = False, saved: Path | None = None) -> str:
-    """Write the report of a release: one page of HTML that needs nothing else.
+def release_report(
+    release: "Release",
+    *,
+    records_at_risk: bool = False,
+    saved: Path | None = None,
+    made: datetime.date | None = None,
+    earlier: Sequence[dict[str, Any]] | None = None,
+) -> str:
+    """Write the internal report of a release: one file of HTML that needs nothing else, with a page one to sign.
 
     No original value of an identifying or confidential attribute is in it, and of the others nothing but shares of at
     least max(k, 10) records.
@@ -47,6 +59,10 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
         Whether the records at most risk are named, by their positions in the published file.
     saved : path, optional
         The file that the release was saved to, whose SHA-256 is to be in the report.
+    made : date, optional
+        The date to be in the report.
+    earlier : list of dict, optional
+        What earlier releases reveal together with this one: see `shoal.evidence.composition.intersected`.
 
     Returns
     -------
@@ -56,22 +72,59 @@ def release_report(release: "Release", *, records_at_risk: bool = False, saved: 
     plan, summary, masked = release.plan, release.summary(), Masked.of(release)
     shown, hidden = distributions(plan, masked)
     moved = correlation_change(release)
+    listed = columns(release, summary, vanished(release, masked))
+    flags = {row["name"]: row["flags"] for row in listed}
     page = _release_figures(release, summary) | {
         "why": wording.why_chosen(plan, summary["records"], plain=_is_plain(release)),
-        "treatments": treatments(release),
+        "worst": worst(plan, summary),
+        "columns": listed,
+        "name": name_of(plan, saved),
+        "provenance": provenance(release, saved, made),
+        "earlier": earlier_rows(earlier),
         "toml": plan_text(plan),
         "command": protect_command(plan),
         "least": least(plan),
-        "distributions": [_drawn(distribution_chart(each)) for each in shown],
+        "distributions": [(_drawn(distribution_chart(each)), flags[each.name]) for each in shown],
         "hidden": hidden,
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
         "at_risk": at_risk(release) if records_at_risk else None,
         "not_promised": wording.not_promised(plan, others(release)),
         "on_repeating": wording.on_repeating(plan),
         "versions": software(),
-        "saved": None if saved is None else {"name": saved.name, "sha256": sha256_of(saved)},
     }
     return _rendered("release.html", page)
+
+
+def external_report(release: "Release", *, saved: Path | None = None, made: datetime.date | None = None) -> str:
+    """Write the external report of a release: what users of the data need, and nothing that helps an intruder.
+
+    No risk, no count of fewer than max(k, 10) records, and no finding on sensitive values is in it: see
+    `shoal.report.external`.
+
+    Parameters
+    ----------
+    release : Release
+    saved : path, optional
+        The file that the release was saved to, whose SHA-256 is to be in the report.
+    made : date, optional
+        Its year is in the citation.
+
+    Returns
+    -------
+    str
+        The text of an HTML file; see `write_report`.
+    """
+    plan, masked = release.plan, Masked.of(release)
+    page = external_figures(release, masked, saved, made)
+    shown, _ = distributions(plan, masked) if page["told"] else ([], [])
+    moved = correlation_change(release) if page["told"] and not plan.draws else None
+    page |= {
+        "least": least(plan),
+        "loss_words": wording.LOSS_WORDS,
+        "distributions": [_drawn(distribution_chart(each)) for each in shown],
+        "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
+    }
+    return _rendered("external.html", page)
 
 
 def sweep_report(sweep: "Sweep") -> str:
@@ -85,6 +138,16 @@ def sweep_report(sweep: "Sweep") -> str:
         "versions": software(),
     }
     return _rendered("sweep.html", page)
+
+
+def external_sweep_report(sweep: "Sweep") -> str:
+    """Write what every k would cost users of the data, and nothing of risks, limits or the choice that follows them."""
+    page = {
+        "rows": [{"method": row["method"], "k": row["k"], "loss": _percent(row["IL"], 1)} for row in sweep.rows],
+        "chart": _drawn(loss_chart(sweep)) if _can_be_drawn(sweep) else None,
+        "words": {"IL": wording.LOSS_WORDS["IL"]},
+    }
+    return _rendered("sweep_external.html", page)
 
 
 def release_html(release: "Release") -> str:
@@ -111,7 +174,7 @@ def _release_figures(release: "Release", summary: dict[str, Any]) -> dict[str, A
         "verdict": wording.verdict(release.plan, summary),
         "risk_rows": wording.risk_rows(release.plan),
         "loss_words": wording.LOSS_WORDS,
-        "sizes": [_drawn(sizes_chart(sizes, title)) for title, sizes in group_sizes(release)],
+        "sizes": [_drawn(sizes_chart(sizes, title, release.plan.k)) for title, sizes in group_sizes(release)],
     }
 
 
@@ -148,6 +211,7 @@ def _rendered(template: str, page: dict[str, Any]) -> str:
     environment = Environment(
         loader=PackageLoader("shoal.report"),
         autoescape=True,
+        finalize=_readable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -158,8 +222,16 @@ def _rendered(template: str, page: dict[str, Any]) -> str:
         "fixed": _fixed,
         "figure": _figure,
     }
-    environment.globals["counted"] = counted
+    environment.globals |= {"counted": counted, "much": f"{MUCH:.0f}"}
+    environment.tests["heavy"] = is_heavy
     return environment.get_template(template).render(page)
+
+
+def _readable(value: Any) -> Any:
+    """Show characters that a browser obeys or hides by their codes; lines stay lines, and markup is our own."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join(visible(line) for line in value.split("\n"))
 
 
 def _percent(value: float | None, digits: int = 2, nothing: str = "constant") -> str:
@@ -199,5 +271,5 @@ def write_report(text: str, path: str | os.PathLike[str], overwrite: bool = Fals
 def refuse_report(path: Path, overwrite: bool) -> None:
     """Refuse a path that a report cannot be written to, before any work is done."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"'{path}' cannot hold a report, which is a web page; let its name end in .html")
+        raise FileError(f"'{path}' cannot be a report, which is a web page. Use a name that ends in .html.")
     refuse_unwritable(path, overwrite)

@@ -1,17 +1,24 @@
-"""Step 1: open a file."""
+"""Step 1: open a file, and load a plan if there is one."""
 
 from importlib.util import find_spec
-from pathlib import Path
 
 from nicegui import events, ui
 
+from shoal.app.fields import fields_of
+from shoal.app.form import step_of
+from shoal.app.inputs import GRID, Inputs
+from shoal.app.uploads import upload_button
 from shoal.app.view import View
 from shoal.errors import ShoalError
+from shoal.plan import Plan
 from shoal.tables.files import KINDS
+
+# Quasar's own header has a button without a name, with the input in it.
+_DROP = '<div class="q-pa-md full-width">or drop it here<q-uploader-add-trigger /></div>'
 
 
 def show(view: View) -> None:
-    """Offer an upload, the files named at the start, and the demonstration's survey."""
+    """Offer an upload, the files named at the start, the demonstration's survey, a plan, and how to read the file."""
     view.heading(
         "Open the table to protect",
         "One row for each person or business. The file stays on this machine, in a folder that is erased at the end.",
@@ -26,7 +33,6 @@ def show(view: View) -> None:
     above = ui.row()
     upload = (
         ui.upload(
-            label="or drop it here",
             on_upload=uploaded,
             on_rejected=lambda: _rejected(view),
             auto_upload=True,
@@ -34,8 +40,11 @@ def show(view: View) -> None:
             max_file_size=view.limit,
         )
         .props(f'accept="{",".join(KINDS)}" flat bordered')
-        .classes("w-full")
+        .classes("w-full shoal-drop")
     )
+    upload.add_slot("header", _DROP)
+    label = "setTimeout(() => document.querySelector('.shoal-drop input')?.setAttribute('aria-label', 'File'), 50)"
+    ui.run_javascript(label)
     upload.on("failed", lambda: _failed(view), args=[])
     with above:
         choose = view.action("Choose a file", lambda: None)
@@ -45,10 +54,43 @@ def show(view: View) -> None:
         view.action(f"Open {path.name}", lambda path=path: view.work.open(path), main=False)  # type: ignore[misc] # of lambdas mypy knows no defaults
     if find_spec("statsmodels"):
         view.action("Try it on a real survey of 6,366 records", lambda: _survey(view), main=False)
+    _plan(view)
+    _reading(view)
     if view.work.columns:
+        ui.button("Next: attributes", on_click=lambda: view.go(1)).props("no-caps")
+
+
+def _plan(view: View) -> None:
+    """Offer to begin with a plan that was saved before, or that lies beside an earlier release."""
+    ui.html("<h3>Begin with a plan</h3>", sanitize=False)
+    if view.work.loaded is None:
         ui.label(
-            f"{Path(view.work.file or '').name}: {view.work.records:,} records, {len(view.work.columns)} attributes."
-        )
+            "A plan that you saved here, or the .plan.toml file of an earlier release, fills in all steps."
+        ).classes("text-secondary")
+        upload_button(view, "Load a plan", ".toml", view.work.load_plan)
+        return
+    made_for = f", made for {view.work.loaded_for}" if view.work.loaded_for else ""
+    state = "is applied to this file" if view.work.columns else "will be applied to the file that you open"
+    with ui.row().classes("items-center"):
+        ui.label(f"{view.work.loaded_name}{made_for}, {state}.").props('role="status"')
+        ui.button("Do not apply it to other files", on_click=view.work.forget_plan).props("flat no-caps")
+
+
+def _reading(view: View) -> None:
+    """Offer the fields of the plan that say how a file is read."""
+    work = view.work
+    with view.part("How the file is read"):
+        ui.label("Change these only if the attributes look wrong in the next step.").classes("text-secondary")
+        inputs = Inputs(work.choices.values, [], lambda name: None)
+        with ui.element("div").style(GRID):
+            for name in fields_of(Plan):
+                if step_of(name) == "file" and name != "input":
+                    inputs.draw(name)
+        if work.file is not None:
+            ui.button("Read the file again", on_click=lambda: work.read_again()).props("outline no-caps")
+            ui.label("Roles and types are then proposed again.").classes("text-caption text-secondary")
+        else:
+            ui.label("They apply to the file that you open.").classes("text-caption text-secondary")
 
 
 def _survey(view: View) -> None:
