@@ -101,7 +101,7 @@ def _hits(people: Classes, groups: Classes, solved: Assigned) -> NDArray[np.floa
     """Return how many people are found in each group, each in the right group of m as 1 / m."""
     right = _right(people, groups, solved.record, solved.group)
     found = solved.amount / people.size[solved.record] * right / groups.size[solved.group]
-    return np.bincount(solved.group, found, len(groups.size))
+    return np.bincount(solved.group, found, len(groups.size)).astype(np.float64)
 
 
 def _in_neighbourhoods(
