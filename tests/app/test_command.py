@@ -70,20 +70,20 @@ def certificate(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"host": "0.0.0.0"}, "host: '0.0.0.0' can be reached from other machines; give --tls-cert and --tls-key, or"),
+        ({"host": "0.0.0.0"}, "host: '0.0.0.0' can be reached from other machines. Add --tls-cert and --tls-key, or"),
         ({"host": "stat.example.org"}, "host: 'stat.example.org' can be reached from other machines"),
         ({"insecure": True}, "insecure: does not apply: '127.0.0.1' can be reached from this machine only"),
         ({"insecure": True, "host": "localhost"}, "insecure: does not apply"),
         ({"insecure": True, "host": "::1"}, "insecure: does not apply"),
-        ({"tls_cert": Path("a")}, "tls_cert: is of no use without --tls-key"),
-        ({"tls_key": Path("a")}, "tls_key: is of no use without --tls-cert"),
+        ({"tls_cert": Path("a")}, "tls_cert: does not apply without --tls-key."),
+        ({"tls_key": Path("a")}, "tls_key: does not apply without --tls-cert."),
         (
             {"host": "0.0.0.0", "insecure": True, "tls_cert": Path("a"), "tls_key": Path("b")},
-            "insecure: does not apply together with --tls-cert",
+            "insecure: does not go with --tls-cert. Leave out one of them.",
         ),
-        ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB"),
+        ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB."),
         ({"upload_limit": "0GB"}, "upload_limit: must be a size"),
-        ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is no name or address of this machine"),
+        ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is not a name or address of this machine"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_one_sentence(place, options, sentence):
@@ -230,6 +230,6 @@ def test_failures_are_logged_by_their_kind_alone():
     environment = {name: value for name, value in os.environ.items() if name != "SHOAL_DEBUG"}
     ended = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, env=environment, check=True)
     assert ended.stderr.splitlines() == [
-        "error: an unexpected error of nicegui; set SHOAL_DEBUG=1 to see where it happened",
-        "error: an unexpected KeyError; set SHOAL_DEBUG=1 to see where it happened",
+        "error: Unexpected error of nicegui. Set SHOAL_DEBUG=1 to see where it happened.",
+        "error: Unexpected KeyError. Set SHOAL_DEBUG=1 to see where it happened.",
     ]

@@ -232,9 +232,7 @@ def still_there(served, sessions):
     assert SECRET in hiding.http.get("/").text
     assert SECRET not in sender.http.get("/").text
     assert served.process.poll() is None
-    known = re.compile(
-        r"Open this link|Stop with|The token was used|error: an unexpected (\w+|error of \w+); set SHOAL"
-    )
+    known = re.compile(r"Open this link|Stop with|The token was used|error: Unexpected (\w+|error of \w+). Set SHOAL")
     assert [line for line in served.lines if known.match(line) is None] == []
 
 

@@ -19,9 +19,9 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 WORKER = "shoal.app.worker"  # the module that works
 _GRACE = 5.0  # seconds that a cancelled job has for cleaning up
 _LINE = 2**26  # the most bytes of a line from a worker: pictures of many attributes
-_KILLED = "the work was ended from outside, perhaps for lack of memory; try again, or with a smaller file"
-_SHORTER = "use a smaller file or a quicker method, or the command line: shoal protect"
-_FAILED = "the work could not be started, for lack of memory or processes; try again later"
+_KILLED = "The work was stopped from outside, perhaps for lack of memory. Try again, or with a smaller file."
+_SHORTER = "Use a smaller file or a quicker method, or the command line: shoal protect"
+_FAILED = "The work could not be started for lack of memory or processes. Try again later."
 
 
 class Job:
@@ -73,7 +73,7 @@ class Job:
 
     def show(self, step: str, done: int, total: int) -> None:
         """Take down what the worker says of its progress."""
-        if step == "loss so far":
+        if step in ("loss so far", "bound so far"):
             return
         if step != self.step:
             self.step, self._began = step, time.monotonic()
@@ -120,7 +120,7 @@ class Job:
             async with asyncio.timeout(seconds):
                 await self._listen(process)
         except TimeoutError:
-            self.fail(f"the work took longer than {duration(seconds)}, which is all that is allowed here; {_SHORTER}")
+            self.fail(f"The work took longer than {duration(seconds)}, the limit here. {_SHORTER}")
             process.terminate()
 
     async def _listen(self, process: Process) -> None:

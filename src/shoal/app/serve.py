@@ -21,7 +21,7 @@ from shoal.app.jobs import WORKER
 from shoal.app.private_folder import private_folder
 from shoal.app.security.limits import JOB
 from shoal.errors import FileError, MissingExtra, PlanError
-from shoal.text import visible
+from shoal.text import unexpected, visible
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -248,7 +248,7 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
-        raise PlanError([("host", f"'{host}' is no name or address of this machine")]) from None
+        raise PlanError([("host", f"'{host}' is not a name or address of this machine.")]) from None
     with socket.socket(family, kind, protocol) as listening:
         if os.name == "posix":  # elsewhere it would let two programs share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -256,12 +256,12 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             listening.bind(where)
             listening.listen()
         except PermissionError:
-            raise PlanError([("port", f"{port} is not for every user; choose one above 1023 with --port")]) from None
+            raise PlanError([("port", f"{port} needs administrator rights. Use a --port above 1023.")]) from None
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                other = "choose another with --port, or 0 for any that is free"
-                raise PlanError([("port", f"{port} is taken by another program; {other}")]) from None
-            raise PlanError([("host", f"'{host}' is no name or address of this machine")]) from None
+                other = "Choose another with --port, or 0 for any free one."
+                raise PlanError([("port", f"{port} is used by another program. {other}")]) from None
+            raise PlanError([("host", f"'{host}' is not a name or address of this machine.")]) from None
         yield listening
 
 
@@ -270,7 +270,7 @@ def _refuse_certificate(certificate: Path, key: Path) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     for path in (certificate, key):
         if not path.is_file():
-            raise FileError(f"'{path}' does not exist, or is no file")
+            raise FileError(f"'{path}' does not exist, or is not a file.")
     try:
         context.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError):
@@ -285,7 +285,7 @@ class Discreet(logging.Handler):
         """Write one line."""
         kind = record.exc_info[0] if record.exc_info else None
         what = kind.__name__ if kind is not None else f"error of {record.name.partition('.')[0]}"
-        sys.stderr.write(f"error: an unexpected {what}; set SHOAL_DEBUG=1 to see where it happened\n")
+        sys.stderr.write(f"error: {unexpected(what)}\n")
 
 
 class Visible(logging.Formatter):

@@ -14,6 +14,7 @@ from shoal.parallel import STEPS
 from shoal.text import counted, duration
 
 _STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
+_FOCUS = "setTimeout(() => document.getElementById('step')?.focus(), 50)"
 
 
 class View:
@@ -73,8 +74,7 @@ class View:
         if self._step != self.work.step:
             self._step = self.work.step
             ui.run_javascript(
-                "setTimeout(() => document.getElementById('step')?.focus(), 50);"
-                f"if (history.state?.shoalStep !== {self._step})"
+                f"{_FOCUS}; if (history.state?.shoalStep !== {self._step})"
                 f" history.pushState({{...history.state, shoalStep: {self._step}}}, '', location.pathname)"
             )
 
@@ -84,7 +84,9 @@ class View:
         def turn(step: object) -> None:
             busy = self.work.job is not None and self.work.job.active
             if isinstance(step, int) and step != self.work.step and 0 <= step <= self.furthest() and not busy:
+                self._step = step  # the history knows it
                 self.go(step)
+                ui.run_javascript(_FOCUS)
 
         ui.on("shoal_step", lambda event: turn(event.args))
         ui.run_javascript(

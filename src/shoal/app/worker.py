@@ -27,7 +27,7 @@ from shoal.plan import Plan
 from shoal.plan.policy import as_policy
 from shoal.tables import open_table
 from shoal.tables.files import kind_of
-from shoal.text import quoted
+from shoal.text import quoted, sentence, unexpected
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -219,16 +219,16 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
     except PlanError as error:
         return {"problems": sentences(error)}
     except ShoalError as error:
-        return {"problems": list(error.sentences)}
+        return {"problems": [*map(sentence, error.sentences)]}
     except KeyboardInterrupt:
         return {"problems": []}
     except MemoryError:
-        return {"problems": ["there is not enough memory for this file on this machine; use a smaller one"]}
+        return {"problems": ["There is not enough memory for this file on this machine. Use a smaller one."]}
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         # The error's own text may carry values from the data, so only its kind is shown.
-        return {"problems": [f"an unexpected {type(error).__name__}; the file was left alone"]}
+        return {"problems": [unexpected(type(error).__name__)]}
 
 
 def _say(channel: TextIO, what: Found) -> None:

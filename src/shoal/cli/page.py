@@ -61,7 +61,7 @@ def app_command(
     limit, seconds = _bytes(upload_limit), _seconds(job_limit)
     for path in files or []:
         if not path.exists():
-            raise FileError(f"'{path}' does not exist")
+            raise FileError(f"'{path}' does not exist. Check its name.")
 
     from shoal.app.serve import Settings, serve
     from shoal.cli.page_commands import command_pages
@@ -75,9 +75,9 @@ def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path
     if certificate is None and key is None:
         return None
     if certificate is None:
-        raise PlanError([("tls_key", "is of no use without --tls-cert")])
+        raise PlanError([("tls_key", "does not apply without --tls-cert.")])
     if key is None:
-        raise PlanError([("tls_cert", "is of no use without --tls-key")])
+        raise PlanError([("tls_cert", "does not apply without --tls-key.")])
     return certificate, key
 
 
@@ -111,14 +111,16 @@ def _refuse_open_host(host: str, encrypted: bool, insecure: bool, behind_proxy: 
 
     if is_loopback(host):
         if insecure:
-            raise PlanError([("insecure", f"does not apply: '{host}' can be reached from this machine only")])
+            raise PlanError(
+                [("insecure", f"does not apply: '{host}' can be reached from this machine only. Leave it out.")]
+            )
     elif encrypted or behind_proxy:
         if insecure:
             given = "--tls-cert" if encrypted else "--proxy"
-            raise PlanError([("insecure", f"does not apply together with {given}")])
+            raise PlanError([("insecure", f"does not go with {given}. Leave out one of them.")])
     elif not insecure:
-        way_out = "give --tls-cert and --tls-key, or --insecure if the network is trusted"
-        raise PlanError([("host", f"'{host}' can be reached from other machines; {way_out}")])
+        way_out = "Add --tls-cert and --tls-key, or --insecure if the network is trusted."
+        raise PlanError([("host", f"'{host}' can be reached from other machines. {way_out}")])
 
 
 def _bytes(text: str) -> int:
@@ -132,7 +134,7 @@ def _bytes(text: str) -> int:
     except ValidationError:
         size = None
     if not size:
-        raise PlanError([("upload_limit", "must be a size such as 500MB or 2GB")])
+        raise PlanError([("upload_limit", "must be a size such as 500MB or 2GB.")])
     return size
 
 
