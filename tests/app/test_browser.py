@@ -191,6 +191,16 @@ def test_a_token_opens_one_session(visitors, served):
     assert other.get_by_role("button", name="Choose a file").count() == 0
 
 
+def test_the_address_without_a_token_leads_back_to_the_session(visitors, served):
+    page = visitors()
+    page.get_by_role("button", name="Choose a file").wait_for()
+    another = page.context.new_page()
+    another.goto(served.link.split("?")[0])
+    another.get_by_role("button", name="Choose a file").wait_for(timeout=300_000)
+    assert another.url == page.url
+    assert "/session/" in page.url
+
+
 def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
     for who, column in (("ann", "wages"), ("bob", "acres")):
         values = np.arange(40) + (100 if who == "bob" else 0)
@@ -203,6 +213,7 @@ def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
     assert bob.get_by_role("button", name="Choose a file").is_visible()
     address = bob.url
     assert bob.context.request.get(f"{address}download/masked").status == 404
+    assert bob.context.request.get(f"{ann.url}download/masked").status == 401
     upload(bob, tmp_path / "bob.parquet")
     bob.get_by_role("heading", name="What are the attributes?").wait_for()
     bob.reload()
@@ -217,7 +228,7 @@ def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
     ann.get_by_role("button", name="Erase everything").click()
     ann.get_by_role("button", name="Erase", exact=True).click()
     ann.get_by_role("button", name="Choose a file").wait_for()
-    assert ann.context.request.get(f"{address}download/masked").status == 404
+    assert ann.context.request.get(f"{ann.url}download/masked").status == 404
 
 
 def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tmp_path):
