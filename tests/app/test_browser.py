@@ -368,7 +368,7 @@ def test_a_plan_is_loaded_changed_and_saved_for_300_columns(visitors, tmp_path):
     upload(page, tmp_path / "wide.csv")
     page.get_by_text("wide.csv: 150 records, 300 attributes").wait_for()
     page.get_by_label("Search attributes").fill("Q")
-    page.get_by_label("Select the 297 listed").click()
+    page.get_by_role("checkbox", name="Select the 297 listed").click()
     page.get_by_text("297 attributes selected").wait_for()
     choose(page, "Set role", "identifier (dropped)")
     page.get_by_label("Search attributes").fill("age")
