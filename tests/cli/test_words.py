@@ -220,8 +220,8 @@ def test_a_sweep_names_the_options_that_it_has(run, people, more, sentence):
 
 def test_help_does_not_take_a_word_to_choose_for_an_option(run):
     out = " ".join(run("protect", "--help")[1].replace("│", " ").split())
-    assert "With method tour: the tour of the savings heuristic" in out
-    assert "the others in threes (edits)" in out
+    assert "With method tour: the tour of the savings" in out
+    assert "the others in blocks of three (edits)" in out
 
 
 def test_blocks_of_few_attributes_are_assessed_without_saying_how_many_are_known(run, people):

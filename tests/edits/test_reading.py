@@ -52,7 +52,7 @@ def test_schematron_is_known_by_its_beginning_or_its_name(file, name, encoding):
 
 
 def test_what_is_called_schematron_and_is_not(file):
-    with pytest.raises(FileError, match="is not complete XML"):
+    with pytest.raises(FileError, match="is not a complete XML"):
         read_rules(file("a == 1", "rules.sch"))
 
 

@@ -15,6 +15,7 @@ from lxml import etree
 from shoal.errors import DataError, FileError
 from shoal.tables import xml as module
 from shoal.tables.xml import read_xml, write_xml
+from shoal.text import visible
 
 SMALL = """<?xml version="1.0"?>
 <Census>
@@ -232,7 +233,7 @@ def test_a_large_file_is_not_kept_as_a_tree(tmp_path):
 
 @pytest.mark.parametrize("name", ["a b", "1a", "", "a:b", "{u}a", "<a", "-a", "a\n", "a>"])
 def test_names_that_xml_does_not_have_are_refused(tmp_path, name):
-    with pytest.raises(DataError, match=re.escape(f"'{name}' is not a valid element name in XML")):
+    with pytest.raises(DataError, match=re.escape(f"'{visible(name)}' is not a valid element name in XML")):
         write_xml(pa.table({name: [1]}), tmp_path / "out.xml")
     assert not (tmp_path / "out.xml").exists()
 

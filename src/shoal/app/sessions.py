@@ -81,9 +81,7 @@ class Work:
         plain = PurePath(name.replace("\\", "/")).name
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
-            raise FileError(
-                "the file's name cannot be used: it is too long, or has characters that no file name should; rename it"
-            )
+            raise FileError("The name of the file is too long, or has characters that are not allowed. Rename it.")
         inside = self.folder / secrets.token_hex(4)
         inside.mkdir(mode=0o700)
         return inside / plain
@@ -101,10 +99,10 @@ class Work:
             await save(path)
         except OSError:
             shutil.rmtree(path.parent, ignore_errors=True)
-            raise FileError("the file could not be stored: there is no room for it on this machine") from None
+            raise FileError("The file could not be stored: there is no room for it on this machine.") from None
         if folder != self.folder:
             shutil.rmtree(folder, ignore_errors=True)
-            raise FileError("everything was erased while the file arrived; upload it again")
+            raise FileError("The session was erased while the file arrived. Upload it again.")
         return path
 
     def open(self, path: Path, task: str = "inspect") -> None:
@@ -209,7 +207,7 @@ class Work:
         """Take a file of rules in place of the one before; or none."""
         if path is not None and self.file is not None and path.name == self.file.name:
             self._remove(path)
-            raise FileError("the rules have the name of the table; rename one of them, so that they can lie together")
+            raise FileError("The file of rules has the same name as the table. Rename one of them.")
         self._remove(self.choices.edits_file)
         self.choices.edits_file, self.choices.edits_wanted = path, ""
         self.changed()

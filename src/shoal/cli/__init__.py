@@ -16,6 +16,7 @@ from shoal.cli.commands import Commands
 from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
 from shoal.cli.process import NO_MEMORY, declare_own, survive_lack_of_memory
 from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
+from shoal.text import unexpected
 
 app = typer.Typer(
     name="shoal",
@@ -129,7 +130,7 @@ def _unexpected(error: Exception) -> str:
             f"The system refused an operation ({os.strerror(error.errno)}). Files that have their final names "
             "are complete."
         )
-    return f"Unexpected {type(error).__name__}. Set SHOAL_DEBUG=1 to see where it happened."
+    return unexpected(type(error).__name__)
 
 
 # DuckDB's, Arrow's, and Python's, also for a thread that gets no stack.

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, cast
 from lxml import etree
 
 from shoal.errors import FileError
+from shoal.tables.atomic import not_complete
 from shoal.tables.xml import SAFE
 from shoal.text import listed
 
@@ -52,7 +53,7 @@ def _with_one_root(data: bytes, name: str) -> bytes:
 
 def _refuse(error: etree.XMLSyntaxError, name: str) -> NoReturn:
     where = f" (line {error.lineno})" if error.lineno else ""
-    raise FileError(f"'{name}' is not complete XML: it is damaged, truncated, or in another format{where}") from None
+    raise not_complete(name, "XML", where) from None
 
 
 class _Guard:

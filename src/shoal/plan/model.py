@@ -298,7 +298,7 @@ class Plan(BaseModel):
     tour: Tour | None = option(
         None,
         "method",
-        "with method `tour`: the tour of the savings heuristic, improved by 2-opt moves (`refined`, the default) "
+        "with method tour: the tour of the savings heuristic, improved by 2-opt moves (`refined`, the default) "
         "or unchanged (`savings`)",
         public=True,
         title="Kind of tour",
@@ -470,9 +470,9 @@ class Plan(BaseModel):
     blocks: Blocks | None = option(
         None,
         "method",
-        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`) or "
-        "by rules (`edits`: the attributes of each rule, the others in blocks of three); in Python and plan "
-        "files also a list",
+        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`), or "
+        "the attributes of each rule and the others in blocks of three (`edits`); in Python and plan files also "
+        "a list",
         each=Each("--block", "A,B,...", "one attribute block, partitioned separately; once for each block"),
         public=True,
         title="Attribute blocks",

@@ -83,6 +83,16 @@ def in_words(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "the disk reported an error"
 
 
+def no_such_file(path: str | os.PathLike[str]) -> FileError:
+    """Return the error for a file that does not exist."""
+    return FileError(f"There is no file '{path}'.")
+
+
+def not_complete(path: str | os.PathLike[str], what: str, where: str = "") -> FileError:
+    """Return the error for a file that is not what its name promises: damaged, truncated or in another format."""
+    return FileError(f"'{path}' is not a complete {what} file: it is damaged, truncated, or in another format{where}.")
+
+
 def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
     """Read a whole file of at most `most` bytes; messages call it `what`, and add the hint if it does not exist."""
     try:
@@ -94,7 +104,7 @@ def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
         reason = getattr(error, "strerror", None) or "its name is not valid"
         raise FileError(f"The {what} '{path}' cannot be read: {reason}") from None
     if len(content) > most:
-        raise FileError(f"'{path}' is not a {what}: it is larger than {most:,} bytes")
+        raise FileError(f"'{path}' is not the {what}: it is larger than {most:,} bytes")
     return content
 
 

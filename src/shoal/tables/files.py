@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.atomic import in_words
+from shoal.tables.atomic import in_words, no_such_file, not_complete
 from shoal.tables.csv.writing import write_csv
 from shoal.tables.dataframes import adopt
 from shoal.tables.numbers import find_odd
@@ -101,9 +101,7 @@ def undamaged(path: Path, kind: str) -> Iterator[None]:
         except (FileError, DataError, MemoryError, PermissionError):
             raise
         except (pa.ArrowException, OSError, ValueError):
-            raise FileError(
-                f"'{path}' is not a complete {kind} file: it is damaged, truncated, or in another format."
-            ) from None
+            raise not_complete(path, kind) from None
 
 
 def _read(path: Path, kind: Kind) -> pa.Table:
@@ -138,7 +136,7 @@ def readable_kind(path: Path) -> Kind:
         raise FileError(f"'{path}' is a folder. Name a file in it, or use --engine file for a folder of Parquet files.")
     kind = kind_of(path)
     if not path.exists():
-        raise FileError(f"There is no file '{path}'.")
+        raise no_such_file(path)
     refuse_endless(path)
     return kind
 

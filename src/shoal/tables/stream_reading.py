@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
+from shoal.tables.atomic import no_such_file
 from shoal.tables.dataframes import check_names
 from shoal.tables.declared_codes import Codes, piece_without_codes
 from shoal.tables.files import kind_of, readable, refuse_csv_options, refuse_endless, undamaged
@@ -113,7 +114,7 @@ def _in_folder(path: Path) -> list[Path]:
 def readable_kind(path: Path) -> Kind:
     """Find the kind of an input that can be read in pieces."""
     if not path.exists():
-        raise FileError(f"There is no file '{path}'.")
+        raise no_such_file(path)
     kind = "parquet" if path.is_dir() else kind_of(path)
     if not path.is_dir():
         refuse_endless(path)

@@ -22,6 +22,7 @@ from lxml import etree
 
 from shoal.errors import DataError, FileError
 from shoal.tables.arrow import Array, pc
+from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, column_of
 from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.text_values import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render
@@ -67,9 +68,7 @@ def read_xml(path: Path) -> pa.Table:
         parser.close()
     except etree.XMLSyntaxError as error:
         where = f" (line {error.lineno})" if error.lineno else ""
-        raise FileError(
-            f"'{path}' is not a complete XML file: it is damaged, truncated, or in another format{where}."
-        ) from None
+        raise not_complete(path, "XML", where) from None
     return reader.table()
 
 

@@ -155,12 +155,12 @@ def _meaning(found: dict[str, Any], k: int) -> str:
     """Describe what a k would cost and risk."""
     rows = [row for row in found["rows"] if row["k"] == k]
     if not rows:
-        return f"k = {k} is not on the map; the release will tell what it costs."
+        return f"k = {k} is not on the map. The release will show its loss."
     row = rows[0]
     return (
-        f"k = {k} loses {row['IL'] or 0:.2f} % of the information. An intruder who knows all masked attributes as they "
-        f"were links {row['linked']:.1f} % of the records rightly; {row['unique']:.1f} % are unique in all released "
-        "columns but the sensitive ones."
+        f"k = {k} loses {row['IL'] or 0:.2f} % of the information. An intruder who knows all original masked "
+        f"attributes links {row['linked']:.1f} % of the records correctly; {row['unique']:.1f} % are unique in "
+        "all released columns except the sensitive ones."
     )
 
 

@@ -18,6 +18,7 @@ from lxml import etree
 
 from shoal.errors import DataError, FileError, MissingExtra, ShoalError
 from shoal.tables.arrow import Array
+from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS
 from shoal.tables.text_values import one_chunk
@@ -87,9 +88,7 @@ def _undamaged(path: Path) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not the file
-        raise FileError(
-            f"'{path}' is not a complete Excel file: it is damaged, truncated, or in another format."
-        ) from None
+        raise not_complete(path, "Excel") from None
 
 
 def _refuse_harmful(archive: zipfile.ZipFile, path: Path) -> None:

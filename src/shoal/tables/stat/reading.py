@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import FileError, MissingExtra
 from shoal.tables.arrow import Array, pc
+from shoal.tables.atomic import not_complete
 from shoal.tables.stat.dates import Moment, Package, moment_of, moments, to_arrow_numbers
 from shoal.tables.stat.formats import is_whole
 from shoal.tables.stat.labels import Code, Labels, tagged, with_labels
@@ -56,9 +57,7 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     except Exception:  # the library raises what it likes for a damaged file, with values in its words
         table = None
     if table is None:
-        raise FileError(
-            f"'{path}' is not a complete {title} file: it is damaged, truncated, or in another format."
-        ) from None
+        raise not_complete(path, title) from None
     return table
 
 
