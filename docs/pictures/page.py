@@ -35,7 +35,7 @@ ROLES = {
 }
 POLICY = """name = "Office of examples"
 k = 5
-loss = 30
+loss = 20
 unique_columns = 0
 not_measured = "allow"
 """
