@@ -158,11 +158,13 @@ def choose_file(page: Page, button: str, path: Path) -> None:
 
 
 def take_report(browser: Browser, report: Path) -> None:
-    """Take the top of a report."""
-    plain = browser.new_context(viewport={"width": 1100, "height": 760}, java_script_enabled=False).new_page()
-    plain.goto(report.as_uri())
-    take(plain, "report-wide")
-    plain.context.close()
+    """Take page one of a report, wide and narrow."""
+    for name, width in WIDTHS.items():
+        size = {"width": width, "height": 1150}
+        plain = browser.new_context(viewport=size, java_script_enabled=False).new_page()
+        plain.goto(report.as_uri())
+        take(plain, f"report-{name}")
+        plain.context.close()
 
 
 def take(page: Page, name: str) -> None:

@@ -68,6 +68,13 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def duration(seconds: float) -> str:
+    """Format a time: 12 s, 5 min, 1.5 h."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
+
+
 def listed(names: Sequence[str]) -> str:
     """Name columns: 'age', 'income'."""
     return ", ".join(f"'{name}'" for name in names)

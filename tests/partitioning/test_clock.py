@@ -69,3 +69,18 @@ def test_without_time_for_all_neighbours_regions_find_their_own(monkeypatch):
     sizes = np.bincount(found.labels)
     assert 3 <= sizes.min() <= sizes.max() <= 5
     assert found.sse <= loss(X, start) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("limits", [{"l": 3}, {"t": 0.3}, {"l": 2, "t": 0.4}])
+def test_without_time_to_repair_groups_larger_cells_keep_l_and_t(monkeypatch, limits):
+    monkeypatch.setattr(best_module, "MERGED", 0.0)
+    monkeypatch.setattr(best_module, "REPAIRED_BY", 0.0)
+    rng = np.random.default_rng(1)
+    n = 240
+    table = pa.table({"x": rng.normal(size=n), "y": rng.normal(size=n), "ill": rng.choice(["a", "b", "c", "d"], n)})
+    options = {"k": 3, "quasi": ["x", "y"], "confidential": ["ill"], "method": "best"}
+    short = shoal.protect(table, **options, **limits, budget="1s")
+    assert any("too short for MDAV" in note for note in short.notes)
+    assert short.loss()["IL"] < 100
+    steps = shoal.protect(table, **options, **limits, budget=2000)
+    assert not any("too short" in note for note in steps.notes)

@@ -15,7 +15,7 @@ import shoal
 from shoal.kernels import stop
 from shoal.kernels.standardize import standardize
 from shoal.partitioning import best as best_module
-from shoal.partitioning import clock, recombination, refinement, set_partitioning
+from shoal.partitioning import clock, neighbourhoods, recombination, refinement, set_partitioning
 from shoal.partitioning.best import best
 from shoal.partitioning.mdav import mdav
 from shoal.pipeline import partition
@@ -92,7 +92,7 @@ def test_more_attributes_than_records_and_one_group_only():
 @pytest.fixture
 def processor_time(monkeypatch):
     """Budgets in seconds of the processor, on all cores: what they buy does not depend on who else uses the machine."""
-    for module in (best_module, refinement, stop, clock, partition):
+    for module in (best_module, neighbourhoods, refinement, stop, clock, partition):
         monkeypatch.setattr(module, "monotonic", time.process_time)
     monkeypatch.setattr(set_partitioning, "time", SimpleNamespace(monotonic=time.process_time))
 
@@ -106,14 +106,27 @@ def test_the_certificate_of_census_is_below_one_percent(reference, processor_tim
     assert any("above the optimum" in note for note in release.notes)
 
 
-def test_with_enough_time_groups_are_generated_and_recombined(monkeypatch):
-    X = standardize(np.random.default_rng(14).normal(size=(60, 2)))
+def test_the_optimum_of_a_small_table_is_proved_and_ends_the_search(monkeypatch):
+    X = standardize(np.random.default_rng(14).normal(size=(40, 2)))
     solved = []
     solve = recombination.solve_over_columns
-    monkeypatch.setattr(best_module, "COLUMNS_FROM", {3: 0.0})
+    monkeypatch.setattr(best_module, "PARTS_FROM", {3: 0.0})
     monkeypatch.setattr(recombination, "solve_over_columns", lambda *given: solved.append(solve(*given)) or solved[-1])
+    labels = best(X, 3, effort=Effort(None, 600.0))
+    assert [each.optimal for each in solved] == [True]
+    assert loss(X, labels) == pytest.approx(solved[0].bound, rel=1e-5)
+    assert loss(X, labels) <= loss(X, mdav(X, 3)) * (1 + 1e-9)
+
+
+def test_with_enough_time_parts_are_solved_again(monkeypatch):
+    X = standardize(np.random.default_rng(14).normal(size=(60, 2)))
+    solved = []
+    solve = neighbourhoods.solve_parts
+    monkeypatch.setattr(best_module, "PARTS_FROM", {3: 0.0})
+    monkeypatch.setattr(best_module, "PROVABLE", {})
+    monkeypatch.setattr(neighbourhoods, "solve_parts", lambda *given: solved.append(solve(*given)) or solved[-1])
     labels = best(X, 3, effort=Effort(None, 0.5))
-    assert len(solved) == 1
+    assert solved
     assert sizes(labels).min() >= 3
     assert loss(X, labels) <= loss(X, mdav(X, 3)) * (1 + 1e-9)
 

@@ -236,3 +236,29 @@ def test_there_is_no_external_report_of_a_release_that_fails_its_policy(run, tmp
     assert code == 1
     assert not (tmp_path / "users.html").exists()
     assert "users.html" not in said.out
+
+
+def test_a_sweep_for_users_has_the_loss_alone(tmp_path):
+    others = [name for name in people().column_names if name not in ("income", "debt", "town")]
+    roles = {"quasi": ["income", "debt"], "identifiers": [*others, "town"]}
+    found = shoal.sweep(people(), k=[3, 5], method=["tour", "mdav"], max_risk=7.31, **roles)
+    found.report(tmp_path / "users.html", external=True)
+    text = (tmp_path / "users.html").read_text()
+    page = read(text)
+    assert_accessible(page)
+    cells = [[cell.text_content() for cell in row] for row in page.xpath("//tbody/tr")]
+    assert cells == [[row["method"], str(row["k"]), f"{row['IL']:.1f} %"] for row in found.rows]
+    other = replace(found, rows=[{**row, **dict.fromkeys(("linked", "unique", "risk"), POISON)} for row in found.rows])
+    other.report(tmp_path / "other.html", external=True)
+    assert (tmp_path / "other.html").read_text() == text
+    assert "7.31" not in text
+    roles = {"quasi": ["income", "town"], "identifiers": [*others, "debt"]}
+    with pytest.raises(shoal.PlanError, match="does not apply to a sweep of levels or categories"):
+        shoal.sweep(people(), k=[3], method="mdav", **roles).report(tmp_path / "no.html", external=True)
+
+
+def test_odd_characters_are_shown_by_their_codes():
+    table = pa.table({"a\x1b[2K\u202e": np.arange(60.0), "b": np.arange(60.0) ** 2})
+    text = external_report(shoal.protect(table, k=3, method="mdav"))
+    assert r"a\x1b[2K\u202e" in text
+    assert not {each for each in text if not each.isprintable()} - {"\n"}

@@ -11,7 +11,7 @@ from shoal.app.jobs import Job
 from shoal.app.listing import Listing
 from shoal.app.sessions import Work
 from shoal.parallel import STEPS
-from shoal.text import counted
+from shoal.text import counted, duration
 
 _STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
 _FOCUS = "setTimeout(() => document.getElementById('step')?.focus(), 50)"
@@ -73,7 +73,10 @@ class View:
         """
         if self._step != self.work.step:
             self._step = self.work.step
-            ui.run_javascript(f"{_FOCUS}; history.pushState({{shoalStep: {self._step}}}, '', '/')")
+            ui.run_javascript(
+                f"{_FOCUS}; if (history.state?.shoalStep !== {self._step})"
+                f" history.pushState({{...history.state, shoalStep: {self._step}}}, '', location.pathname)"
+            )
 
     def follow_history(self) -> None:
         """Turn to the step of the entry that the browser's back and forward buttons lead to."""
@@ -87,7 +90,7 @@ class View:
 
         ui.on("shoal_step", lambda event: turn(event.args))
         ui.run_javascript(
-            f"history.replaceState({{shoalStep: {self.work.step}}}, '', '/');"
+            f"history.replaceState({{...history.state, shoalStep: {self.work.step}}}, '', location.pathname);"
             "window.addEventListener('popstate', event => emitEvent('shoal_step', event.state?.shoalStep ?? 0))"
         )
 
@@ -160,12 +163,6 @@ def _sentence(job: Job, before: int) -> str:
         return f"In line, {counted(before, 'other')} before you." if before else "Next in line."
     step = _STEPS.get(job.step, job.step).capitalize()
     if job.total <= 1:
-        return f"{step} … {_duration(job.passed)} so far"
+        return f"{step} … {duration(job.passed)} so far"
     share = f"{step}: {100 * job.done / job.total:.0f} %"
-    return share if job.left is None else f"{share}, about {_duration(job.left)} left"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return share if job.left is None else f"{share}, about {duration(job.left)} left"

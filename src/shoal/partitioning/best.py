@@ -1,9 +1,10 @@
 """The best partition that a budget can buy: good starts, refined, and recombined where the table is small enough."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from time import monotonic
 
 import numpy as np
@@ -13,7 +14,7 @@ from shoal.kernels.kd_groups import kd_groups
 from shoal.kernels.mixed_anneal import group_losses
 from shoal.kernels.stop import until
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.diversity import NO_LIMITS, Limits, diverse, merge_until, t_first
+from shoal.partitioning.diversity import NO_LIMITS, Frequencies, Limits, Secret, merge_until, satisfied, t_first
 from shoal.partitioning.mdav import mdav, mdav_mixed, space_within_range, within_range
 from shoal.partitioning.methods import by_first_record, contiguous, group_errors, ignore, order_of_rows
 from shoal.partitioning.mixed_refinement import embedded, refine_mixed
@@ -30,19 +31,21 @@ REGIONAL_STEPS, REGIONAL_LEAST = 20_000_000, 20.0
 # For attributes of every type, whose proposals take longer: as many a record, for so many records at least and at most.
 MIXED_STEPS, FEWEST, MIXED_RECORDS = 300, 512, 20_000
 BEFORE = 100  # proposals a record before groups are repaired to satisfy l and t
-REPAIRED = 0.3  # of the seconds, before groups are repaired
+REPAIRED = 0.3  # of the seconds, for the search before groups are repaired
+MERGED, REPAIRED_BY = 0.5, 0.75  # of the seconds, when the first repair and when all must have ended
 SEARCHES = 2  # that run side by side; not the number of cores, on which no result may depend
-# Seconds from which on columns pay, by k; beyond, groups have too many members for a search to price them all.
-COLUMNS_FROM = {2: 5.0, 3: 5.0, 4: 20.0}
-COLUMNS_RECORDS = 6_000
+# Seconds a record from which on solving parts again pays, by k; beyond, groups have too many members to list them.
+PARTS_FROM = {2: 0.002, 3: 0.002, 4: 0.004, 5: 0.01, 6: 0.01}
+PARTS_RECORDS = 6_000
+PROVABLE = {2: 300, 3: 300, 4: 100}  # records of which the optimum is often found and proved within seconds, by k
+PASSES, ANNEALED = 3, 0.4  # of annealing and of solving parts, in turn; the share of the former
+LAST = 0.3  # seconds that are worth another pass
 TOUR_SECONDS = 5e-6  # a record: what a tour takes at least, with the neighbour lists
 MDAV_UP_TO = 0.5  # of the seconds; what takes longer gives way to the leaves of a k-d tree
 TOUR_UP_TO = 0.3  # of the seconds that are left
 GRACE = 0.2  # seconds that MDAV has in any case
 CLOSING = 6e-7  # seconds a record, for what follows the search
 HOPELESS = 1e-6  # seconds a record: too few for MDAV, which takes four times as many, and for a search
-REFINED = 0.45  # of the budget, before columns are generated
-GENERATED = 0.6  # of what is left, for the columns; the rest is for choosing from them
 
 
 def best(
@@ -87,7 +90,7 @@ def best(
     """
     watch = np.zeros(2, np.int64) if watch is None else watch
     end = _end(effort, len(X))
-    start = _within(end, len(X), lambda flag: mdav(X, k, flag), lambda: _cells(X, k, watch), watch, hurried)
+    start = within_time(end, len(X), lambda flag: mdav(X, k, flag), lambda: _cells(X, k, watch), watch, hurried)
     if watch[1] != 0:
         return np.full(len(X), -1)
     if end - monotonic() < HOPELESS * len(X):
@@ -102,6 +105,11 @@ def _cells(X: Floats, k: int, watch: Integers) -> Integers:
     return kd_groups(within_range(X), k, watch)
 
 
+def cells(space: EncodedMatrix, k: int) -> Integers:
+    """Return cells of a k-d tree, of k to 2k - 1 records of any type: groups where there is no time for better ones."""
+    return kd_groups(embedded(space_within_range(space)), k, np.zeros(2, np.int64))
+
+
 def _end(effort: Effort | None, records: int) -> float:
     """Return when a search must end, in good time for what follows it; infinite if nobody waits."""
     if effort is None or effort.seconds is None:
@@ -114,7 +122,7 @@ def _left(effort: Effort | None, end: float) -> Effort:
     return (effort or Effort()) if end == math.inf else Effort(None, max(end - monotonic(), 1e-3))
 
 
-def _within(
+def within_time(
     end: float,
     records: int,
     find: Callable[[Integers], Integers],
@@ -148,7 +156,7 @@ def refined(
     watch = np.zeros(2, np.int64) if watch is None else watch
     end = _end(effort, len(X))
     found = lambda flag: start(X, k, watch=flag)  # noqa: E731
-    labels = _within(end, len(X), found, lambda: _cells(X, k, watch), watch, hurried)
+    labels = within_time(end, len(X), found, lambda: _cells(X, k, watch), watch, hurried)
     if watch[1] != 0 or len(X) < 2 * k or end - monotonic() < HOPELESS * len(X):
         return labels
     order = order_of_rows(X)  # so that the order in which records come does not matter
@@ -174,11 +182,7 @@ def best_mixed(
     watch = np.zeros(2, np.int64) if watch is None else watch
     n = len(space.values)
     end = _end(effort, n)
-
-    def instead() -> Integers:
-        return kd_groups(embedded(space_within_range(space)), k, watch)
-
-    start = _within(end, n, lambda flag: mdav_mixed(space, k, flag), instead, watch, hurried)
+    start = within_time(end, n, lambda flag: mdav_mixed(space, k, flag), lambda: cells(space, k), watch, hurried)
     if watch[1] != 0:
         return np.full(n, -1)
     return _refine_mixed(space, k, start, NO_LIMITS, _left(effort, end), seed, watch)
@@ -194,19 +198,21 @@ def best_within_limits(
     effort: Effort,
     seed: int = 0,
     watch: Integers,
+    hurried: Callable[[], None] = ignore,
 ) -> Integers:
     """Partition records so that groups are l-diverse and t-close, and have enough units, as well as a budget allows.
 
     So are records that have weights, by which they count in the loss, with limits or without.
 
-    The groups given, and those of a search without limits, are repaired (`shoal.partitioning.diversity.diverse`). If t
-    is asked, groups are also formed across attributes without an order, as `t_first` does across those with one. The
-    best of these partitions is refined within the limits. Steps are those of the refinement: the search before it
-    has as many as suit the table, so that a longer refinement begins as a shorter one does, and never ends worse.
+    The groups given, and those of a search without limits, are merged (`merge_until`). If t is asked, groups are also
+    formed across the confidential attributes (`t_first`). The best of these partitions is refined within the limits. If
+    the seconds do not last for merging the groups given, the search starts from cells of a k-d tree. Steps are those of
+    the refinement: the search before it has as many as suit the table, so that a longer refinement begins as a shorter
+    one does, and never ends worse.
 
     Parameters
     ----------
-    space, k, effort, seed, watch
+    space, k, effort, seed, watch, hurried
         As for `best_mixed`.
     start
         Groups of at least k records.
@@ -215,20 +221,45 @@ def best_within_limits(
     limits
         What groups must satisfy.
     """
-    n = len(start)
-    end = None if effort.seconds is None else monotonic() + effort.seconds
-    repaired = partial(_repaired, space, k, limits)
-    found = [repaired(start), *_across(space, k, limits)]
+    begun = monotonic()
+    end = math.inf if effort.seconds is None else begun + effort.seconds
+    merged = partial(_merged, space, limits)
+    found = _unless_late(begun + MERGED * (end - begun), partial(merged, start))
+    if not found:
+        hurried()
+        found = [_cells_within(space, k, limits)]
+    late = begun + REPAIRED_BY * (end - begun)
+    for formed in _across(space, k, limits):
+        found += _unless_late(late, formed)
     if watch[1] == 0:
-        groups = search(_before(effort, n, limits))
+        groups = search(_before(effort, len(start), limits))
         if not (groups < 0).any():
-            found.append(repaired(groups))
+            found += _unless_late(late, partial(merged, groups))
     within = space_within_range(space)
     best = min(found, key=lambda labels: float(group_losses(within, k, contiguous(labels)).sum()))
-    if watch[1] != 0:
-        return best
-    rest = effort if end is None else Effort(None, max(end - monotonic(), 1e-3))
-    return _refine_mixed(space, k, best, limits, rest, seed, watch)
+    return best if watch[1] != 0 else _refine_mixed(space, k, best, limits, _left(effort, end), seed, watch)
+
+
+def _unless_late(end: float, find: Callable[[Integers], Integers]) -> list[Integers]:
+    """Find a partition, unless it takes too long; a search that is asked to stop still has its groups repaired."""
+    with until(end, np.zeros(3, np.int64)) as flag:
+        found = find(flag)
+    return [] if flag[1] != 0 else [found]
+
+
+def _merged(space: EncodedMatrix, limits: Limits, labels: Integers, watch: Integers) -> Integers:
+    return merge_until(space, labels, *limits, watch) if limits.any else labels
+
+
+def _cells_within(space: EncodedMatrix, k: int, limits: Limits) -> Integers:
+    """Return cells of a k-d tree that are large enough for the limits, where there is no time to merge groups."""
+    n, size = len(space.values), 2 * k
+    while size <= n // 2:
+        labels = cells(space, size)
+        if satisfied(contiguous(labels), *limits).all():
+            return labels
+        size *= 2
+    return np.zeros(n, np.int64)
 
 
 def _before(effort: Effort, records: int, limits: Limits) -> Effort:
@@ -238,25 +269,25 @@ def _before(effort: Effort, records: int, limits: Limits) -> Effort:
     return effort if effort == Effort() and not limits.any else Effort(BEFORE * max(FEWEST, records), None)
 
 
-def _repaired(space: EncodedMatrix, k: int, limits: Limits, labels: Integers) -> Integers:
-    return diverse(space, k, labels, *limits) if limits.any else labels
-
-
-def _across(space: EncodedMatrix, k: int, limits: Limits) -> list[Integers]:
-    """Form groups across the confidential attributes that have no order, in that of their codes, and repair them.
+def _across(space: EncodedMatrix, k: int, limits: Limits) -> Iterator[Callable[[Integers], Integers]]:
+    """Return ways to form groups across the confidential attributes, those without an order in that of their codes.
 
     Of larger groups, more are t-close without a repair, which merges those that are not into very large ones.
     """
     if limits.t is None:
-        return []
-    found = []
+        return
     for a, each in enumerate(limits.secrets):
         whole = None if limits.whole is None else limits.whole[a]
-        for size in (k, 2 * k, 3 * k):
-            if not each.ordered and size <= len(each.codes) // 2:
-                formed = t_first(space, size, each, limits.t, limits.l, whole, limits.units)
-                found.append(merge_until(space, formed, *limits))
-    return found
+        for size in (k,) if each.ordered else (k, 2 * k, 3 * k):
+            if each.ordered or size <= len(each.codes) // 2:
+                yield partial(_formed_across, space, size, each, limits, whole)
+
+
+def _formed_across(
+    space: EncodedMatrix, k: int, secret: Secret, limits: Limits, whole: Frequencies | None, watch: Integers
+) -> Integers:
+    formed = t_first(space, k, secret, limits.t or 0.0, limits.l, whole, limits.units, watch)
+    return formed if watch[1] != 0 else _merged(space, limits, formed, watch)
 
 
 def _refine_mixed(
@@ -296,7 +327,7 @@ def _searched(X: Floats, k: int, start: Integers, effort: Effort, seed: int, wat
         return labels
     if end is None:
         return _refine(X, k, labels, effort, seed, watch).labels
-    if not _has_columns(len(X), k, effort):
+    if not _solves_parts(len(X), k, effort):
         return _refine(X, k, labels, Effort(None, max(end - monotonic(), 1e-3)), seed, watch).labels
     return _recombined(X, k, labels, end, seed, watch)
 
@@ -330,25 +361,45 @@ def _refine(X: Floats, k: int, labels: Integers, effort: Effort, seed: int, watc
     )
 
 
-def _has_columns(n: int, k: int, effort: Effort) -> bool:
-    enough = (effort.seconds or 0.0) >= COLUMNS_FROM.get(k, np.inf)
-    return enough and n <= COLUMNS_RECORDS and find_spec("highspy") is not None
+def _solves_parts(n: int, k: int, effort: Effort) -> bool:
+    enough = (effort.seconds or 0.0) >= PARTS_FROM.get(k, np.inf) * n
+    return enough and n <= PARTS_RECORDS and find_spec("highspy") is not None
 
 
 def _recombined(X: Floats, k: int, labels: Integers, end: float, seed: int, watch: Integers) -> Integers:
-    """Refine, generate columns, choose from all groups that were met, and refine the choice while time lasts."""
-    from shoal.partitioning.column_generation import column_generation
-    from shoal.partitioning.recombination import solve_over_columns
+    """Refine, and solve parts again over the groups that coolings ended in and others that look promising, in turn."""
+    from shoal.partitioning.neighbourhoods import promising, solve_parts
 
     def left() -> float:
         return max(end - monotonic(), 1e-3)
 
-    found = _refine(X, k, labels, Effort(None, REFINED * left()), seed, watch)
-    if watch[1] != 0:
-        return found.labels
-    met = [found.labels, *found.optima]
-    columns = column_generation(X, k, found.labels, GENERATED * left(), watch)
-    solved = solve_over_columns(X, k, columns, met, 0.9 * left(), watch)
-    if solved.optimal or watch[1] != 0 or left() < 0.2:
-        return solved.labels
-    return _refine(X, k, solved.labels, Effort(None, left()), seed + 1, watch).labels
+    if len(X) <= PROVABLE.get(k, 0):
+        labels, optimal = _proved(X, k, labels, left() / 4, seed, watch)
+        if optimal:
+            return labels
+    met: list[Integers] = []
+    groups = None
+    for number in count():
+        passes = max(PASSES - number, 1)
+        if number > 0 and left() < LAST:
+            break
+        found = _refine(X, k, labels, Effort(None, ANNEALED * left() / passes), seed + number, watch)
+        labels, met = found.labels, [*met, *found.optima]
+        begun, seconds = monotonic(), left() * (1 - ANNEALED) / (passes - ANNEALED)
+        groups = groups or promising(X, k, [labels, *met], seconds, watch)
+        if watch[1] != 0 or groups is None:
+            break
+        seconds -= monotonic() - begun
+        labels = solve_parts(k, [labels, *met], groups, seconds, seed + number, watch, SEARCHES)
+    return labels
+
+
+def _proved(X: Floats, k: int, labels: Integers, seconds: float, seed: int, watch: Integers) -> tuple[Integers, bool]:
+    """Look for the optimum of a small table, and for the proof that there is no better partition."""
+    from shoal.partitioning.column_generation import column_generation
+    from shoal.partitioning.recombination import solve_over_columns
+
+    found = _refine(X, k, labels, Effort(), seed, watch)
+    columns = column_generation(X, k, found.labels, seconds / 2, watch)
+    solved = solve_over_columns(X, k, columns, [found.labels, *found.optima], seconds / 2, watch)
+    return solved.labels, solved.optimal

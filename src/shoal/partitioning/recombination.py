@@ -109,14 +109,19 @@ def solve_components(pool: Groups, best: Integers, component: Integers, stop: In
     return np.concatenate(kept)
 
 
-def choose(pool: Groups, which: Integers, start: Integers, stop: Integers) -> tuple[Integers, float]:
-    """Solve the set-partitioning model over some groups of a pool; return groups no worse than `start`, and a bound."""
+def choose(
+    pool: Groups, which: Integers, start: Integers, stop: Integers, seconds: float | None = None
+) -> tuple[Integers, float]:
+    """Solve the set-partitioning model over some groups of a pool; return groups no worse than `start`, and a bound.
+
+    It is given up when ``stop[1]`` is set or, if that is a number, after so many seconds.
+    """
     groups = pool.take(which)
     listed = groups.members >= 0
     records, renamed = np.unique(groups.members[listed], return_inverse=True)
     members = groups.members.copy()
     members[listed] = renamed
-    cover = Cover(len(records), stop)
+    cover = Cover(len(records), stop, seconds)
     cover.add(Groups(members, groups.costs))
     chosen, bound = cover.solve(np.flatnonzero(np.isin(which, start)))
     covered = np.bincount(members[chosen][listed[chosen]], minlength=len(records))

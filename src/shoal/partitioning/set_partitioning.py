@@ -89,8 +89,11 @@ def stopping(seconds: float, watch: Integers | None) -> Iterator[Integers]:
         thread.join()
 
 
-def solver(stop: Integers) -> Any:
-    """Return a silent HiGHS, which gives up when ``stop[1]`` is set."""
+def solver(stop: Integers, seconds: float | None = None) -> Any:
+    """Return a silent HiGHS, which gives up after so many seconds or, if there is no limit, when ``stop[1]`` is set.
+
+    Being asked whether to stop takes longer than a small model.
+    """
     try:
         import highspy
     except ImportError:
@@ -99,6 +102,9 @@ def solver(stop: Integers) -> Any:
     highs.setOptionValue("output_flag", False)
     # One thread: the course of several is not the same from run to run, and the other cores have searches of their own.
     highs.setOptionValue("threads", 1)
+    if seconds is not None:
+        highs.setOptionValue("time_limit", seconds)
+        return highs
 
     def interrupt(event: Any) -> None:
         if stop[1] != 0:
@@ -112,8 +118,8 @@ def solver(stop: Integers) -> Any:
 class Cover:
     """The set-partitioning model of n records, to which groups are added as they are found."""
 
-    def __init__(self, n: int, stop: Integers) -> None:
-        self._highs = solver(stop)
+    def __init__(self, n: int, stop: Integers, seconds: float | None = None) -> None:
+        self._highs = solver(stop, seconds)
         self._groups = 0
         none = np.zeros(0)
         self._highs.addRows(n, np.ones(n), np.ones(n), 0, np.zeros(n, np.int32), none.astype(np.int32), none)

@@ -1,6 +1,7 @@
 """Step 1 for records that may share groups: a partition by the plan's method, whatever is missing or sensitive."""
 
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 from typing import Literal
 
@@ -138,12 +139,17 @@ def _within_limits(
     hurried: Callable[[], None],
 ) -> Labels:
     """Search for groups within limits, or by weights, from those of the plan's method without a search."""
-    from shoal.partitioning.best import best_within_limits
+    from shoal.partitioning.best import best_within_limits, cells, within_time
 
     method = "mdav" if plan.method == "best" else plan.method
     begun, alike = monotonic(), space._replace(weights=NO_WEIGHTS)
     alone = plan.model_copy(update={"method": method, "refine": False})
-    start = _partitioned(alike, alone, effort, known, watch, hurried, limits.units)
+    end = inf if effort.seconds is None else begun + effort.seconds
+
+    def find(flag: Watch) -> Labels:
+        return _partitioned(alike, alone, effort, known, flag, hurried, limits.units)
+
+    start = within_time(end, len(space.values), find, lambda: cells(alike, plan.k), watch, hurried)
     if (start < 0).any():
         return start
 
@@ -151,8 +157,10 @@ def _within_limits(
         return _partitioned(alike, plan, own, None, watch, hurried)
 
     if effort.seconds is not None:
-        effort = Effort(None, max(effort.seconds - (monotonic() - begun), 1e-3))
-    return best_within_limits(space, plan.k, start, search, limits, effort=effort, seed=plan.seed or 0, watch=watch)
+        effort = Effort(None, max(end - monotonic(), 1e-3))
+    return best_within_limits(
+        space, plan.k, start, search, limits, effort=effort, seed=plan.seed or 0, watch=watch, hurried=hurried
+    )
 
 
 def _filled(

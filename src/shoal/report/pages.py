@@ -12,7 +12,7 @@ from shoal.pipeline.notes import MUCH
 from shoal.plan.commands import plan_text, protect_command, sweep_command
 from shoal.report import text as wording
 from shoal.report.attention import is_heavy, vanished
-from shoal.report.charts import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
+from shoal.report.charts import correlations_chart, distribution_chart, loss_chart, map_chart, sizes_chart, svg
 from shoal.report.external import external_figures
 from shoal.report.figures import (
     Masked,
@@ -138,6 +138,16 @@ def sweep_report(sweep: "Sweep") -> str:
         "versions": software(),
     }
     return _rendered("sweep.html", page)
+
+
+def external_sweep_report(sweep: "Sweep") -> str:
+    """Write what every k would cost users of the data, and nothing of risks, limits or the choice that follows them."""
+    page = {
+        "rows": [{"method": row["method"], "k": row["k"], "loss": _percent(row["IL"], 1)} for row in sweep.rows],
+        "chart": _drawn(loss_chart(sweep)) if _can_be_drawn(sweep) else None,
+        "words": {"IL": wording.LOSS_WORDS["IL"]},
+    }
+    return _rendered("sweep_external.html", page)
 
 
 def release_html(release: "Release") -> str:

@@ -1,0 +1,206 @@
+"""Large neighbourhood search: parts of a partition are solved again, over all groups that look promising.
+
+Potentials give every record a dual value, and so every group a reduced cost: its SSE less the dual values of its
+members. The SSE of a partition is the sum of all dual values and of the reduced costs of its groups, so that a better
+partition consists of groups of low reduced cost. These are listed. Then some groups that lie together are dissolved,
+more often those of a high reduced cost, and the best groups of the list that cover their records again are chosen by
+set partitioning (HiGHS). Such a part is solved in hundredths of a second; parts grow while they gain nothing.
+
+References
+----------
+.. [1] P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems", CP 98,
+   Lecture Notes in Computer Science 1520 (1998) 417-431.
+.. [2] E. Rothberg, "An evolutionary algorithm for polishing mixed integer programming solutions", INFORMS Journal on
+   Computing 19 (2007) 534-541.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic, sleep
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.kernels.potentials import raise_potentials
+from shoal.kernels.types import Floats, Integers
+from shoal.partitioning.column_generation import nearest_sums, reduced, search, unit
+from shoal.partitioning.neighbours import neighbours
+from shoal.partitioning.potentials import matched_shares
+from shoal.partitioning.recombination import choose, labelled
+from shoal.partitioning.set_partitioning import Groups, groups_of, joined, pooled, stopping
+
+# Potentials: steps and their lengths, at first and after every pricing; neighbours listed, and groups looked at for
+# each record in a step; parts of groups that a search of pricing looks at. That no group of a known partition costs
+# less than its dual values makes short searches good enough.
+FIRST, AGAIN = (60, 0.5, 0.02), (20, 0.1, 0.01)
+LISTED, LOOKED_AT, PRICED, ROUNDS = 24, 40, 500, 2
+# Of reduced costs and dual values, where the mean SSE of a record is about one.
+NEGATIVE, NEGLIGIBLE = -1e-6, 1e-12
+# Groups are listed whose reduced cost is below this share of their dual values, or below a half, a quarter, ... of it
+# if there would be more than can be chosen from. A share, as records of one file may be dense and sparse.
+RELATIVE, HALVINGS = 0.4, 10
+ROOM = 20_000
+NODES = 20_000  # parts of groups that the search from a record looks at
+# Parts: groups at first, growth after so many without a gain, and the seconds after which one is given up.
+GROUPS, GROWTH, FUTILE, SECONDS = 10, 1.3, 30, 1.0
+IDLE = 0.01  # seconds between two looks for a part
+SHRINK = 0.85  # of the groups, after a part that took too long
+BY_COST = 0.7  # of the parts begin with a group of high reduced cost, the others anywhere
+COLUMNS, PER_RECORD = 800, 6  # groups that a part chooses from: the larger of the two
+
+
+@dataclass(frozen=True)
+class Promising:
+    """Groups of low reduced cost, and the dual values by which it is measured, in data of unit scale (`unit`)."""
+
+    X: Floats
+    duals: Floats
+    groups: Groups
+
+
+def promising(X: Floats, k: int, partitions: list[Integers], seconds: float, watch: Integers) -> Promising | None:
+    """List groups from which a better partition than those known could be made; None if there is no time; n >= 2k."""
+    with stopping(seconds, watch) as stop:
+        rows, _ = unit(X, k, partitions[0])
+        known, _ = pooled([groups_of(rows, k, labels) for labels in partitions])
+        duals, met = _dual_values(rows, k, known, stop)
+        listed = _listed(rows, k, duals, stop)
+        return None if stop[1] != 0 else Promising(rows, duals, joined([met, listed]))
+
+
+def solve_parts(
+    k: int, partitions: list[Integers], groups: Promising, seconds: float, seed: int, watch: Integers, threads: int
+) -> Integers:
+    """Improve the best of several partitions part by part, for so many seconds at most.
+
+    Groups of all partitions are among those to choose from. The result is never worse than the best of the partitions.
+    """
+    X = groups.X
+    with stopping(seconds, watch) as stop:
+        pool, where = pooled([*(groups_of(X, k, labels) for labels in partitions), groups.groups])
+        best = min(where[:-1], key=lambda which: float(pool.costs[which].sum()))
+        parts = _Parts(len(X), pool, best, groups.duals, monotonic() + seconds, seed, stop)
+        with ThreadPoolExecutor(threads) as workers:
+            list(workers.map(lambda _: parts.solve_all(), range(threads)))
+        return labelled(len(X), pool.take(parts.chosen))
+
+
+def _dual_values(X: Floats, k: int, known: Groups, stop: Integers) -> tuple[Floats, Groups]:
+    """Return dual values that no known group falls below, and the groups met on the way, the known ones first."""
+    shares = matched_shares(X, k, stop)
+    if shares is None:
+        return np.zeros(len(X)), known
+    near = nearest_sums(X, 2 * k - 2, stop)
+    lists = neighbours(X, max(LISTED, k - 1), stop)
+    if stop[1] != 0:
+        return shares, known
+    scale = (shares + shares[lists].mean(axis=1)) / 2
+    met, potentials, steps = known, shares.copy(), FIRST
+    for last in (*[False] * (ROUNDS - 1), True):
+        duals, _ = raise_potentials(
+            X, k, near, lists, met.members, met.costs, scale, potentials, *steps, LOOKED_AT, stop
+        )
+        if last or stop[1] != 0:
+            break
+        found, _ = search(X, k, duals, near, NEGATIVE, PRICED, stop)
+        met, potentials, steps = joined([met, found]), duals.copy(), AGAIN
+    return duals, met
+
+
+def _listed(X: Floats, k: int, duals: Floats, stop: Integers) -> Groups:
+    """List groups of low reduced cost relative to their dual values, as many as there is room for."""
+    near = nearest_sums(X, 2 * k - 2, stop)
+    share = RELATIVE
+    for _ in range(HALVINGS):
+        found, _ = search(X, k, duals + share * np.abs(duals), near, 0.0, NODES, stop, False, ROOM // 8)
+        if stop[1] != 0 or len(found) < ROOM:
+            return found
+        share /= 2
+    return found
+
+
+class _Parts:
+    """A partition of groups of a pool, of which threads improve parts that have no record in common."""
+
+    def __init__(
+        self, n: int, pool: Groups, chosen: Integers, duals: Floats, end: float, seed: int, stop: Integers
+    ) -> None:
+        self.pool, self.chosen, self.end, self.stop = pool, chosen, end, stop
+        self.costs = np.maximum(reduced(pool, duals), 0.0)
+        size = np.where(pool.members >= 0, np.abs(duals)[pool.members], 0.0).sum(axis=1)
+        self.relative = self.costs / np.maximum(size, NEGLIGIBLE)
+        self.usual = float(np.median(self.relative)) + NEGLIGIBLE
+        # A row that is shorter than the longest is filled up with its first member.
+        self.members = np.where(pool.members >= 0, pool.members, pool.members[:, :1])
+        self.label = np.empty(n, np.int64)
+        self.busy = np.zeros(n, np.bool_)
+        self.random = np.random.default_rng(seed)
+        self.groups, self.futile, self.exhausted = float(GROUPS), 0, False
+        self.lock = Lock()
+        self._number()
+
+    def _number(self) -> None:
+        members = self.pool.members[self.chosen]
+        listed = members >= 0
+        self.label[members[listed]] = np.nonzero(listed)[0]
+        self.touched = self.label[self.members]
+
+    def solve_all(self) -> None:
+        """Solve one part after the other, until there is no time or all groups are one part that is solved."""
+        while self.stop[1] == 0 and not self.exhausted:
+            with self.lock:
+                columns, start = self._part()
+                records = self.members[start]
+                self.busy[records] = True
+            if not len(start):  # the part of another thread has left nothing
+                sleep(IDLE)
+                continue
+            began = monotonic()
+            found, _ = choose(self.pool, columns, start, self.stop, max(min(SECONDS, self.end - began), 1e-3))
+            with self.lock:
+                self.busy[records] = False
+                self._put(start, found, monotonic() - began)
+
+    def _put(self, start: Integers, found: Integers, seconds: float) -> None:
+        """Replace the groups of a part, and adapt the size of the next ones."""
+        gained = not np.array_equal(np.sort(start), np.sort(found))
+        if gained:
+            self.chosen = np.concatenate([self.chosen[~np.isin(self.chosen, start)], found])
+            self._number()
+        self.futile = 0 if gained else self.futile + 1
+        if seconds > 0.8 * SECONDS:
+            self.groups = max(self.groups * SHRINK, GROUPS)
+        elif len(start) == len(self.chosen):
+            self.exhausted = not gained
+        if self.futile > FUTILE:
+            self.groups, self.futile = self.groups * GROWTH + 1, 0
+
+    def _part(self) -> tuple[Integers, Integers]:
+        """Choose groups that lie together, and those of the pool whose records are all in them."""
+        touched = self.touched
+        free = ~self.busy[self.members[self.chosen, 0]]
+        usable = True if free.all() else free[touched].all(axis=1)
+        inside = np.zeros(len(free), np.bool_)
+        while inside.sum() < min(self.groups, free.sum()):
+            within = inside[touched]
+            crossing = np.flatnonzero(within.any(axis=1) & ~within.all(axis=1) & usable)
+            if not len(crossing):  # nothing is inside, or nothing is left that has to do with it
+                inside[self._one_of(free & ~inside)] = True
+                continue
+            cost = self.relative[crossing] + self.random.exponential(self.usual, len(crossing))
+            few = min(max(3, int(self.groups) // 10), len(crossing))
+            inside[touched[crossing[np.argpartition(cost, few - 1)[:few]]]] = True
+        columns = np.flatnonzero(inside[touched].all(axis=1))
+        most = max(COLUMNS, PER_RECORD * int(inside[self.label].sum()))
+        start = self.chosen[inside]
+        if len(columns) > most:
+            columns = np.union1d(columns[np.argpartition(self.relative[columns], most)[:most]], start)
+        return columns, start
+
+    def _one_of(self, groups: npt.NDArray[np.bool_]) -> int:
+        """Choose a group for a part to begin with."""
+        cost = self.costs[self.chosen] * groups
+        even = groups / groups.sum()
+        chance = BY_COST * cost / cost.sum() + (1 - BY_COST) * even if cost.sum() > 0 else even
+        return int(self.random.choice(len(groups), p=chance))
