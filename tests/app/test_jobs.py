@@ -120,7 +120,7 @@ def test_work_that_takes_too_long_is_ended_in_a_sentence(table):
         await until(lambda: ended)
         os.kill(process.pid, signal.SIGCONT)
         assert job.state == "failed"
-        assert job.problems[0].startswith("the work took longer than 1 s, which is all that is allowed here; use a")
+        assert job.problems[0].startswith("The work took longer than 1 s, the limit here. Use a")
         await until(lambda: process.returncode is not None)
         await line.close()
 

@@ -44,7 +44,7 @@ def test_one_part_of_all_groups_is_the_optimum(monkeypatch, threads):
 
 
 def test_a_poor_partition_of_many_records_is_improved_in_parts(monkeypatch):
-    monkeypatch.setattr(neighbourhoods, "GROUPS", 4)
+    monkeypatch.setattr(neighbourhoods, "RECORDS", 12)
     X = np.random.default_rng(4).normal(size=(45, 2))
     start = mdav(X, 3)
     labels = solved(X, 3, [start])

@@ -385,11 +385,12 @@ def _recombined(X: Floats, k: int, labels: Integers, end: float, seed: int, watc
             break
         found = _refine(X, k, labels, Effort(None, ANNEALED * left() / passes), seed + number, watch)
         labels, met = found.labels, [*met, *found.optima]
-        begun, seconds = monotonic(), left() * (1 - ANNEALED) / (passes - ANNEALED)
-        groups = groups or promising(X, k, [labels, *met], seconds, watch)
-        if watch[1] != 0 or groups is None:
+        groups = groups or promising(X, k, [labels, *met], left() / 2, watch)
+        if watch[1] != 0:
             break
-        seconds -= monotonic() - begun
+        if groups is None:
+            return _refine(X, k, labels, Effort(None, left()), seed + PASSES, watch).labels
+        seconds = left() * (1 - ANNEALED) / (passes - ANNEALED)
         labels = solve_parts(k, [labels, *met], groups, seconds, seed + number, watch, SEARCHES)
     return labels
 

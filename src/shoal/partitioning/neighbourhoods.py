@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from shoal.kernels.potentials import raise_potentials
 from shoal.kernels.types import Floats, Integers
-from shoal.partitioning.column_generation import nearest_sums, reduced, search, unit
+from shoal.partitioning.column_generation import SHARES, nearest_sums, reduced, search, unit
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.potentials import matched_shares
 from shoal.partitioning.recombination import choose, labelled
@@ -37,17 +37,18 @@ FIRST, AGAIN = (60, 0.5, 0.02), (20, 0.1, 0.01)
 LISTED, LOOKED_AT, PRICED, ROUNDS = 24, 40, 500, 2
 # Of reduced costs and dual values, where the mean SSE of a record is about one.
 NEGATIVE, NEGLIGIBLE = -1e-6, 1e-12
-# Groups are listed whose reduced cost is below this share of their dual values, or below a half, a quarter, ... of it
-# if there would be more than can be chosen from. A share, as records of one file may be dense and sparse.
-RELATIVE, HALVINGS = 0.4, 10
-ROOM = 20_000
+# Groups are listed whose reduced cost is below this share of their dual values, divided by the square of k, or below
+# 0.7, 0.49, ... of it if there would be more than so many, or so many a record. A share, as records of one file may be
+# dense and sparse.
+RELATIVE, FALL, FALLS = 3.6, 0.7, 20
+ROOM, ROOM_EACH = 20_000, 12
 NODES = 20_000  # parts of groups that the search from a record looks at
-# Parts: groups at first, growth after so many without a gain, and the seconds after which one is given up.
-GROUPS, GROWTH, FUTILE, SECONDS = 10, 1.3, 30, 1.0
+# Parts: records at first, growth after so many without a gain, and the seconds after which one is given up.
+RECORDS, GROWTH, FUTILE, SECONDS = 80, 1.4, 20, 1.0
 IDLE = 0.01  # seconds between two looks for a part
-SHRINK = 0.85  # of the groups, after a part that took too long
+SHRINK = 0.8  # of the groups, after a part that took too long
 BY_COST = 0.7  # of the parts begin with a group of high reduced cost, the others anywhere
-COLUMNS, PER_RECORD = 800, 6  # groups that a part chooses from: the larger of the two
+COLUMNS = 6  # groups a record that a part chooses from at most, those of the lowest relative cost
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,12 @@ def _dual_values(X: Floats, k: int, known: Groups, stop: Integers) -> tuple[Floa
 def _listed(X: Floats, k: int, duals: Floats, stop: Integers) -> Groups:
     """List groups of low reduced cost relative to their dual values, as many as there is room for."""
     near = nearest_sums(X, 2 * k - 2, stop)
-    share = RELATIVE
-    for _ in range(HALVINGS):
-        found, _ = search(X, k, duals + share * np.abs(duals), near, 0.0, NODES, stop, False, ROOM // 8)
-        if stop[1] != 0 or len(found) < ROOM:
+    share, room = RELATIVE / k**2, max(ROOM, ROOM_EACH * len(X))
+    for _ in range(FALLS):
+        found, _ = search(X, k, duals + share * np.abs(duals), near, 0.0, NODES, stop, False, room // SHARES)
+        if stop[1] != 0 or len(found) < room // SHARES * SHARES:
             return found
-        share /= 2
+        share *= FALL
     return found
 
 
@@ -136,7 +137,8 @@ class _Parts:
         self.label = np.empty(n, np.int64)
         self.busy = np.zeros(n, np.bool_)
         self.random = np.random.default_rng(seed)
-        self.groups, self.futile, self.exhausted = float(GROUPS), 0, False
+        self.groups = self.least = RECORDS * len(chosen) / n
+        self.futile, self.exhausted = 0, False
         self.lock = Lock()
         self._number()
 
@@ -170,11 +172,11 @@ class _Parts:
             self._number()
         self.futile = 0 if gained else self.futile + 1
         if seconds > 0.8 * SECONDS:
-            self.groups = max(self.groups * SHRINK, GROUPS)
+            self.groups = max(self.groups * SHRINK, self.least)
         elif len(start) == len(self.chosen):
             self.exhausted = not gained
         if self.futile > FUTILE:
-            self.groups, self.futile = self.groups * GROWTH + 1, 0
+            self.groups, self.futile = self.groups * GROWTH, 0
 
     def _part(self) -> tuple[Integers, Integers]:
         """Choose groups that lie together, and those of the pool whose records are all in them."""
@@ -192,7 +194,7 @@ class _Parts:
             few = min(max(3, int(self.groups) // 10), len(crossing))
             inside[touched[crossing[np.argpartition(cost, few - 1)[:few]]]] = True
         columns = np.flatnonzero(inside[touched].all(axis=1))
-        most = max(COLUMNS, PER_RECORD * int(inside[self.label].sum()))
+        most = COLUMNS * int(inside[self.label].sum())
         start = self.chosen[inside]
         if len(columns) > most:
             columns = np.union1d(columns[np.argpartition(self.relative[columns], most)[:most]], start)
