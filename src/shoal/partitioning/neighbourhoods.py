@@ -92,7 +92,8 @@ def _dual_values(X: Floats, k: int, known: Groups, stop: Integers) -> tuple[Floa
     matched = matched_shares(X, k, stop)
     if matched is None:
         return np.zeros(len(X)), known
-    shares, near = matched.values, nearest_sums(X, 2 * k - 2, stop)
+    shares = matched.values
+    near = nearest_sums(X, 2 * k - 2, stop)
     lists = neighbours(X, max(LISTED, k - 1), stop)
     if stop[1] != 0:
         return shares, known
