@@ -131,7 +131,7 @@ def test_integers_become_floats_whatever_their_means_where_decimals_are_asked_fo
     table = pa.table({"a": [1, 2, 3, 11, 12, 14], "b": [1, 2, 3, 11, 12, 13]})
     release = shoal.protect(table, k=3, round=False)
     assert release.table["a"].type == release.table["b"].type == pa.float64()
-    assert "now of type double (integers have decimals: --no-round): a, b" in release.notes
+    assert "Now of type double (integers have decimals: --no-round): a, b." in release.notes
 
 
 @pytest.mark.parametrize(
@@ -148,14 +148,14 @@ def test_integers_have_decimals_where_exact_values_are_promised_and_the_release_
     asked = {"quasi": ["a"], **options}
     release = shoal.protect(table, k=3, publish=[] if "weights" in asked or "w" in asked["quasi"] else ["w"], **asked)
     assert release.table["a"].type == pa.float64()
-    assert f"now of type double (integers have decimals: {why}): a" in release.notes
+    assert f"Now of type double (integers have decimals: {why}): a." in release.notes
 
 
 @pytest.mark.parametrize("whole", [None, True])
 def test_rounding_keeps_integers_without_breaking_groups(whole):
     table = pa.table({"a": pa.array([1, 2, 4, 11, 12, 14], pa.int16()), "b": [0.5, 1, 1.5, 9, 9.5, 10]})
     release = shoal.protect(table, k=3, round=whole)
-    text = "preserved up to rounding (whole numbers by 0.5 at most): the mean of every masked attribute"
+    text = "Preserved up to rounding (whole numbers by 0.5 at most): the mean of every masked attribute"
     assert any(note.startswith(text) for note in release.notes)
     assert release.table["a"].type == pa.int16()
     assert release.table["a"].to_pylist() == [2, 2, 2, 12, 12, 12]
@@ -204,7 +204,7 @@ def test_midnights_that_a_rule_ties_to_other_moments_get_a_time_of_day_and_the_r
     days = np.datetime64("2001-01-01") + np.arange(12)
     table = pa.table({"a": pa.array(days.astype("M8[s]")), "b": pa.array(days.astype("M8[s]") + 7)})
     release = shoal.protect(table, k=4, quasi=["a", "b"], edits=["order: a <= b"])
-    assert "whole days have a time of day (rule 'order' may break if they are rounded): a" in release.notes
+    assert "Whole days have a time of day (rule 'order' may break if they are rounded): a." in release.notes
 
 
 def test_rounding_without_an_integer_attribute_is_an_error():
@@ -247,7 +247,7 @@ def test_mic1d_tells_what_it_published_as_it_was():
     release = shoal.protect(table, k=10, quasi=["x0", "x1", "x2"], method="mic1d", publish="rest")
     assert any("% of the values unchanged" in note for note in release.notes)
     asked = {"k": 2, "quasi": ["x0", "x1", "x2"], "method": "mic1d", "publish": "rest"}
-    with pytest.raises(shoal.DataError, match=r"of the values as they are. Use a larger -k, or add --allow-unchanged"):
+    with pytest.raises(shoal.DataError, match=r"of the values unchanged. Use a larger -k, or add --allow-unchanged"):
         shoal.protect(table, **asked)
     literal = shoal.protect(table, **asked, allow_unchanged=True)
     assert any("% of the values unchanged" in note for note in literal.notes)
@@ -311,7 +311,9 @@ def test_strata_are_never_mixed():
 
 
 def test_a_stratum_below_k_is_an_error_that_names_it():
-    with pytest.raises(shoal.DataError, match=r"k = 3 records in the stratum of record \d+: .*'merge'.*'suppress'"):
+    with pytest.raises(
+        shoal.DataError, match=r"k = 3 records in the stratum of record \d+. Use --small-strata merge or suppress"
+    ):
         shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"])
 
 
@@ -325,7 +327,7 @@ def test_a_small_stratum_can_be_left_out():
     release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="suppress")
     assert release.suppressed == 1
     assert release.table["y"].to_pylist() == STRATA["y"].to_pylist()[:6]
-    assert "1 record left out, being in 1 stratum" in release.notes[-1]
+    assert "1 record in 1 stratum" in release.notes[-1]
     assert release.notes[0] == "1 of 7 records was left out (14.3 %), which the loss does not count."
     assert release.notes[0].severity == "warning"
     assert release.risk()["before"]["uniques"] == 7
@@ -333,7 +335,7 @@ def test_a_small_stratum_can_be_left_out():
 
 def test_small_strata_are_named_by_records_never_by_values():
     table = pa.table({"x": np.arange(100.0), "id": [f"person {i}" for i in range(100)]})
-    with pytest.raises(shoal.DataError, match="the strata of records 1, 2, 3, 4, 5, and in 95 strata more:"):
+    with pytest.raises(shoal.DataError, match="the strata of records 1, 2, 3, 4, 5, and in 95 strata more"):
         shoal.protect(table, k=2, quasi=["x"], strata=["id"])
     release = shoal.protect(table, k=2, quasi=["x"], strata=["id"], small_strata="merge")
     assert "person" not in str(release.summary())
@@ -383,7 +385,7 @@ def test_a_plan_for_one_table_serves_another(tmp_path):
 
 
 def test_a_plan_must_be_a_plan():
-    with pytest.raises(shoal.PlanError, match="by name, as k=3"):
+    with pytest.raises(shoal.PlanError, match="by name, for example k=3"):
         shoal.protect(pa.table({"a": [1.0, 2]}), 2)
 
 
@@ -409,11 +411,11 @@ def test_a_variance_that_cannot_be_restored_is_an_error():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        ({"a": []}, {}, "holds no records"),
+        ({"a": []}, {}, "no records"),
         ({"a": [1.0]}, {}, "1 record"),
         ({"a": [1.0, 2]}, {"k": 3}, "2 records"),
         ({"a": [1.0, 2]}, {"quasi": ["b"]}, "quasi: 'b' is not a column"),
-        ({"age": [1.0, 2]}, {"quasi": ["agee"]}, "did you mean 'age'"),
+        ({"age": [1.0, 2]}, {"quasi": ["agee"]}, "Did you mean 'age'"),
         ({"a": [1.0, 2]}, {"identifiers": ["b"], "strata": ["c"]}, "identifiers: 'b'.*\nstrata: 'c'"),
         ({"a": [1.0, None, 3]}, {}, "'a'.*record 2"),
         ({"a": [1.0, 2, float("inf")]}, {}, "'a'.*record 3"),
@@ -443,7 +445,7 @@ def test_numbers_in_disguise_do_not_slip_through_unmasked(ages):
 
 def test_a_seed_that_is_not_used_is_told():
     release = shoal.protect(pa.table({"a": [1.0, 2]}), k=2, seed=7)
-    assert any("seed was not used" in note for note in release.notes)
+    assert any("--seed had no effect" in note for note in release.notes)
 
 
 def test_the_public_face_takes_its_arguments():
@@ -469,5 +471,5 @@ def test_warnings_come_before_notes_and_are_told_apart_in_json():
     release = shoal.protect(pa.table(COLUMNS), k=3, quasi=["age"], publish="rest")
     severities = [note.severity for note in release.notes]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
-    assert release.notes[0].startswith("released unchanged and unprotected: ")
+    assert release.notes[0].startswith("Released unchanged and unprotected: ")
     assert release.summary()["notes"][0] == {"severity": "warning", "text": str(release.notes[0])}

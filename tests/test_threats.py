@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from shoal.release import protect_file
 from shoal.tables import open_table, write_table
 from shoal.tables.stream_reading import readable_kind
 
+ROOT = Path(__file__).parents[1]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="devices and pipes of Linux")
 
 
@@ -55,9 +57,9 @@ def test_pipes_and_devices_are_refused(ending, tmp_path):
     os.mkfifo(pipe)
     endless.symlink_to("/dev/zero")
     for path in (pipe, endless):
-        with pytest.raises(FileError, match="is a pipe or a device; save what it gives in a file first"):
+        with pytest.raises(FileError, match=r"is a pipe or a device. Save its content to a file first."):
             open_table(path)
-        with pytest.raises(FileError, match="pipe or a device" if ending != "sav" else "read as a whole|pipe or"):
+        with pytest.raises(FileError, match="pipe or a device" if ending != "sav" else "be read in pieces|pipe or"):
             readable_kind(path)
 
 
@@ -184,3 +186,15 @@ def test_a_run_in_pieces_leaves_its_folder_to_nobody(tmp_path):
     assert {"codes", "records"} <= {*seen}
     assert {*seen.values()} == {0o600}
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("page", ["threats.md", "trust.md"])
+def test_the_tests_that_claims_name_are_there(page):
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / page).read_text(encoding="utf-8")))
+    there = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert named
+    assert named <= there

@@ -1,9 +1,12 @@
-"""Take the pictures of the page anew: `python docs/pictures/page.py`, on a machine with chromium and the extra 'app'.
+"""Take the pictures of the page again: `python docs/pictures/page.py`, on a machine with chromium and the extra 'app'.
 
-Every step is taken wide and narrow; and the top of the demonstration's report, as a browser without scripts shows it.
+A raw household survey in an Excel file, with names, weights, households and codes for missing values, becomes a release
+that passes a policy: on the page alone, wide and narrow. Then the pages of commands. Last, the top of the
+demonstration's report, as a browser without scripts shows it.
 """
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,29 +14,61 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
+import numpy as np
+import pyarrow as pa
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from shoal.cli.demo import run
 from shoal.parallel import quiet
+from shoal.tables import open_table, write_table
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
 WIDTHS = {"wide": 1100, "narrow": 400}
+ROLES = {
+    "birth_date": "identifier (dropped)",
+    "interview_date": "identifier (dropped)",
+    "household_no": "household number",
+    "weight": "quasi-identifier (masked)",
+    "income": "sensitive",
+    "rent": "sensitive",
+}
+POLICY = """name = "Office of examples"
+k = 5
+loss = 30
+unique_columns = 0
+not_measured = "allow"
+"""
 
 
 def main() -> None:
-    """Walk through the page at each width, with the survey of the demonstration."""
-    with sync_playwright() as playwright, TemporaryDirectory() as folder:
+    """Walk through the page at each width."""
+    with sync_playwright() as playwright, TemporaryDirectory() as name:
+        folder = Path(name)
+        raw_survey(folder / "survey.xlsx")
+        (folder / "policy.toml").write_text(POLICY)
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         command = [sys.executable, "-m", "shoal", "app", "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
-            for name, width in WIDTHS.items():
-                walk(browser, link_of(served.stdout), name, width)
+            for width, pixels in WIDTHS.items():
+                walk(browser, link_of(served.stdout), folder, width, pixels)
             served.terminate()
-        run(Path(folder) / "demo", 5, quiet)
-        take_report(browser, Path(folder) / "demo" / "report.html")
+        run(folder / "demo", 5, quiet)
+        take_report(browser, folder / "demo" / "report.html")
         browser.close()
+
+
+def raw_survey(path: Path, records: int = 1500) -> None:
+    """Write the household survey as an Excel file; of some incomes there is a code for missing instead."""
+    from tests.household_survey import survey
+
+    table = survey(records)
+    income = table["income"].to_numpy().copy()
+    income[np.random.default_rng(3).choice(records, records // 25, replace=False)] = -9
+    table = table.set_column(table.column_names.index("income"), "income", pa.array(income))
+    write_table(open_table(table), path, "xlsx")
 
 
 def link_of(lines: IO[str]) -> str:
@@ -44,34 +79,92 @@ def link_of(lines: IO[str]) -> str:
     raise RuntimeError("the page did not start")
 
 
-def walk(browser: Browser, link: str, name: str, width: int) -> None:
-    """Go from the survey to its release, and take a picture of each step."""
-    context = browser.new_context(viewport={"width": width, "height": 760})
+def walk(browser: Browser, link: str, folder: Path, name: str, width: int) -> None:
+    """Go from the raw survey to its release and to the pages of commands, and take a picture of each."""
+    context = browser.new_context(viewport={"width": width, "height": 760}, accept_downloads=True)
     page = context.new_page()
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(600_000)
     page.goto(link)
     page.get_by_role("button", name="Choose a file").wait_for()
     take(page, f"page-1-file-{name}")
-    page.get_by_role("button", name="Try it on a real survey").click()
-    page.get_by_role("button", name="Next: protection").wait_for()
+    choose_file(page, "Choose a file", folder / "survey.xlsx")
+    page.get_by_role("heading", name="What are the attributes?").wait_for()
+    for column, role in ROLES.items():
+        page.get_by_label(f"Role of {column}", exact=True).click()
+        page.get_by_role("option", name=role, exact=True).click()
+        page.get_by_role("option").first.wait_for(state="hidden")
     take(page, f"page-2-attributes-{name}")
-    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_role("button", name="Next: protection").first.click()
+    page.get_by_text("Policy of your office").click()
+    choose_file(page, "Load a policy", folder / "policy.toml")
+    page.get_by_text("policy.toml: 3 limits").wait_for()
     page.get_by_role("button", name="Draw the risk-utility map").click()
     page.get_by_role("slider").wait_for()
     page.wait_for_timeout(500)
+    page.get_by_role("heading", name="How much protection?").scroll_into_view_if_needed()
     take(page, f"page-3-protection-{name}")
     page.get_by_role("button", name="Protect", exact=True).click()
-    page.get_by_role("heading", name="Before and after").wait_for()
+    page.get_by_role("heading", name="The release").wait_for()
     take(page, f"page-4-release-{name}")
+    page.get_by_role("heading", name="Before and after").evaluate("each => each.scrollIntoView()")
+    take(page, f"page-4-before-and-after-{name}")
+    same_bytes(page, folder / name, folder / "survey.xlsx")
+    commands(page, name)
     context.close()
 
 
+def commands(page: Page, name: str) -> None:
+    """Measure the risk of the survey, and assess the release: both are at hand."""
+    page.get_by_role("link", name="Risk before masking").click()
+    page.get_by_role("button", name="Use survey.xlsx").click()
+    page.get_by_role("button", name="Measure the risk").click()
+    page.get_by_role("heading", name="Result").wait_for()
+    take(page, f"page-risk-{name}")
+    page.get_by_role("link", name="Assess a masked file").click()
+    original, masked = (page.get_by_role("group", name=f"{kind} file") for kind in ("Original", "Masked"))
+    original.get_by_role("button", name="Use survey.xlsx").click()
+    page.get_by_role("button", name="Assess", exact=True).wait_for()
+    masked.get_by_role("button", name="Use survey-masked.xlsx").click()
+    masked.get_by_role("button", name=re.compile("Choose another")).wait_for()
+    page.get_by_role("button", name="Assess", exact=True).click()
+    page.get_by_role("heading", name="Result").evaluate("each => each.scrollIntoView()")
+    take(page, f"page-assess-{name}")
+
+
+def same_bytes(page: Page, folder: Path, original: Path) -> None:
+    """Run the command line that the page shows, and compare what it writes with what the page gives."""
+    folder.mkdir()
+    shutil.copy(original, folder)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Masked file", exact=True).click()
+    given = download.value.path().read_bytes()
+    name = download.value.suggested_filename
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Plan", exact=True).click()
+    download.value.save_as(folder / download.value.suggested_filename)
+    page.get_by_text("Do the same on the command line or in Python").click()
+    line = page.locator("code").first.inner_text().strip()
+    subprocess.run([sys.executable, "-m", *shlex.split(line)], cwd=folder, check=True)
+    written = folder / (name if (folder / name).exists() else f"again{Path(name).suffix}")
+    if written.read_bytes() != given:
+        raise RuntimeError(f"the command line gives other bytes: {line}")
+
+
+def choose_file(page: Page, button: str, path: Path) -> None:
+    """Choose a file as a person does."""
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name=button).click()
+    chooser.value.set_files(path)
+
+
 def take_report(browser: Browser, report: Path) -> None:
-    """Take the top of a report."""
-    plain = browser.new_context(viewport={"width": 1100, "height": 760}, java_script_enabled=False).new_page()
-    plain.goto(report.as_uri())
-    take(plain, "report-wide")
-    plain.context.close()
+    """Take page one of a report, wide and narrow."""
+    for name, width in WIDTHS.items():
+        size = {"width": width, "height": 1150}
+        plain = browser.new_context(viewport=size, java_script_enabled=False).new_page()
+        plain.goto(report.as_uri())
+        take(plain, f"report-{name}")
+        plain.context.close()
 
 
 def take(page: Page, name: str) -> None:

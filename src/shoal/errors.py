@@ -81,4 +81,4 @@ class MissingExtra(ShoalError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra that is not installed: pip install 'shoal-sdc[{extra}]'")
+        super().__init__(f"{feature} needs an extra that is not installed. Run pip install 'shoal-sdc[{extra}]'.")

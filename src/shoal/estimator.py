@@ -76,12 +76,12 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
         self.tour = tour
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Put the rows into groups."""
+        """Compute the groups of the rows."""
         self._fit(X)
         return self
 
     def fit_transform(self, X: Any, y: None = None) -> NDArray[np.float64]:
-        """Put the rows into groups and return each row's representative."""
+        """Compute the groups of the rows and return each row's representative."""
         X = self._fit(X)
         how = cast("Aggregate", self.aggregate)
         return np.column_stack([aggregate(column, self.labels_, how) for column in X.T])

@@ -42,7 +42,7 @@ from shoal.plan.asking import AnyPath, asked
 from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
 from shoal.plan.signature import with_plan_fields
-from shoal.text import Message, by_severity, warning
+from shoal.text import Message, by_severity, sentence, warning
 
 if TYPE_CHECKING:
     from shoal.report.charts import StaticChart
@@ -105,7 +105,7 @@ def protect(
     [32, 71, 32, 71]
     """
     if on_interrupt not in ("stop", "keep"):
-        raise PlanError([("on_interrupt", "must be 'stop' or 'keep'")])
+        raise PlanError([("on_interrupt", "must be 'stop' or 'keep'.")])
     wanted = asked(table, plan, options)
     limits = as_policy(policy)
     with open_records(table, wanted, progress, keep=on_interrupt == "keep", resume=resume) as records:
@@ -193,11 +193,12 @@ def protect_to_file(
     page: Path | None = None,
     progress: Progress = quiet,
     policy: Policy | None = None,
-    external: bool = False,
+    **of_report: Any,
 ) -> "Release":
     """Protect the plan's input, write the release to `target` and its report to `page`: what every front end runs.
 
-    Of a release that fails the policy there is an internal report, and no file.
+    Of a release that fails the policy there is an internal report, and no file. `of_report` are options of
+    `Release.report`.
     """
     if resume:  # before hours of work
         refuse_output(plan.input, target, overwrite or was_placing(target))
@@ -209,13 +210,13 @@ def protect_to_file(
         if release.may_go_out:
             progress("write", 0, 1)
             release.save(target, overwrite)
-        if page is not None and (release.may_go_out or not external):
+        if page is not None and (release.may_go_out or not of_report.get("external")):
             try:
                 progress("report", 0, 1)
-                release.report(page, overwrite, external=external)
+                release.report(page, overwrite, **of_report)
             except FileError as error:
-                written = f"; the masked file is complete, '{target}'" if release.may_go_out else ""
-                raise FileError(f"{error}{written}") from None
+                written = f" The masked file '{target}' is complete." if release.may_go_out else ""
+                raise FileError(f"{sentence(str(error))}{written}") from None
     finally:
         release.published.close()
     return release
@@ -392,15 +393,21 @@ class Release:
         """
         path = path if path is not None else self.plan.output
         if path is None:
-            raise PlanError([("output", "is missing; name the file to write")])
+            raise PlanError([("output", "is missing. Name the file to write, for example -o masked.csv.")])
         if self.verdict is not None:
             self.verdict.refuse()
         unkept = self.published.save(str(path), overwrite, self.verified)
-        self.notes.extend(Message(note) for note in unkept if note not in self.notes)
+        self.notes.extend(note for note in map(Message, unkept) if note not in self.notes)
         self._saved.append(Path(path))
 
     def report(
-        self, path: AnyPath, overwrite: bool = False, records_at_risk: bool = False, external: bool = False
+        self,
+        path: AnyPath,
+        overwrite: bool = False,
+        records_at_risk: bool = False,
+        external: bool = False,
+        against: Any = None,
+        key: str | None = None,
     ) -> None:
         """Write a report of the release: one HTML file that needs nothing else, for the screen and for paper.
 
@@ -419,12 +426,21 @@ class Release:
             Whether the records at most risk are named, by their positions in the published file.
         external : bool
             Whether the report is for users of the data.
+        against : dataframe, path or list of these, optional
+            Earlier releases of the same data, to count what they reveal together with this one.
+        key : str, optional
+            With `against`, a column of all releases that tells records apart; rows are paired by position without.
         """
+        from shoal.evidence.check import compared
         from shoal.report import external_report, release_report, write_report
         from shoal.report.pages import refuse_report
 
-        if external and records_at_risk:
-            raise PlanError([("records_at_risk", "does not apply to an external report, which names no records.")])
+        internal = {"records_at_risk": records_at_risk, "against": against is not None, "key": key is not None}
+        if external and any(internal.values()):
+            why = "does not apply to an external report, which tells nothing of risks."
+            raise PlanError([(name, why) for name, given in internal.items() if given])
+        if key is not None and against is None:
+            raise PlanError([("key", "does not apply without earlier releases. Add --against.")])
         refuse_report(Path(path), overwrite)
         saved, made = self._saved[-1] if self._saved else None, datetime.now(UTC).date()
         if external:
@@ -432,7 +448,8 @@ class Release:
                 self.verdict.refuse()
             text = external_report(self, saved=saved, made=made)
         else:
-            text = release_report(self, records_at_risk=records_at_risk, saved=saved, made=made)
+            earlier = None if against is None else compared(self, against, key)
+            text = release_report(self, records_at_risk=records_at_risk, saved=saved, made=made, earlier=earlier)
         write_report(text, path, overwrite)
 
     def plot_sizes(self, block: int = 1) -> "StaticChart":

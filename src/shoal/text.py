@@ -1,5 +1,6 @@
 """Small pieces of the sentences that users read."""
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Self, get_args
@@ -8,17 +9,17 @@ Severity = Literal["error", "warning", "note"]
 
 # The figures of `shoal.measures.exposure`, in the order in which they are shown.
 RISKS = {
-    "uniques": "records unlike any other",
+    "uniques": "unique records",
     "smallest": "records in the smallest group",
     "real_k": "records in a group on average, k'",
-    "reidentification": "records an intruder links right, on average",
+    "reidentification": "records linked correctly by an intruder, on average",
 }
 # The same where k counts units: people or firms, of which one may have several records.
 UNIT_RISKS = {
-    "uniques": "groups of one unit alone",
+    "uniques": "groups of a single unit",
     "smallest": "units in the smallest group",
     "real_k": "units in a group on average, k'",
-    "reidentification": "units an intruder links right, on average",
+    "reidentification": "units linked correctly by an intruder, on average",
 }
 
 
@@ -29,7 +30,7 @@ class Message(str):
 
     def __new__(cls, text: str, severity: Severity = "note") -> Self:
         """Give a text its severity."""
-        message = super().__new__(cls, visible(text))
+        message = super().__new__(cls, sentence(visible(text)))
         message.severity = severity
         return message
 
@@ -49,9 +50,29 @@ def by_severity(texts: Iterable[str]) -> list[Message]:
     return sorted(messages, key=lambda each: get_args(Severity).index(each.severity))
 
 
+def sentence(text: str) -> str:
+    """Return a text with a capital letter and a final period; names of options and fields keep their letters."""
+    first = text.split(" ", 1)[0]
+    capital = first == "a" or re.fullmatch("[a-z]{2,}[a-z-]*:?", first)  # not k, l-diversity, --seed or mic1d
+    start = f"{text[0].upper()}{text[1:]}" if capital else text
+    return start if not text or text[-1] in ".?!:" else f"{start}."
+
+
+def unexpected(what: str) -> str:
+    """Return the sentence for a fault of the program itself, which shows nothing of the data."""
+    return f"Unexpected {what}. Set SHOAL_DEBUG=1 to see where it happened."
+
+
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Format a count: 1 record, 2,000 records."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Format a time: 12 s, 5 min, 1.5 h."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
 
 
 def listed(names: Sequence[str]) -> str:

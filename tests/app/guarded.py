@@ -80,17 +80,22 @@ class Browser:
         self.guard = guard
         self.host = f"127.0.0.1:{guard.address.port}"
         self.cookies = httpx.Cookies()
+        self.at = guard.address.root  # the address of the session, once there is one
+        self.sender = ("127.0.0.1", 12345)
 
     def request(self, method, path, **options):
         async def ask():
-            way = httpx.ASGITransport(self.guard)
+            way = httpx.ASGITransport(self.guard, client=self.sender)
             url = f"{self.guard.address.scheme}://{self.host}"
             async with httpx.AsyncClient(transport=way, base_url=url, cookies=self.cookies) as client:
-                answer = await client.request(method, path, **options)
+                answer = await client.request(method, f"{self.at}{path}", **options)
                 self.cookies = client.cookies
                 return answer
 
-        return asyncio.run(ask())
+        answer = asyncio.run(ask())
+        if answer.status_code == 303:
+            self.at = answer.headers["location"].rstrip("/")
+        return answer
 
     def get(self, path, **options):
         return self.request("GET", path, **options)
@@ -100,20 +105,28 @@ class Browser:
 
     @property
     def session(self):
+        """The name of the session, which stands in its address."""
+        return self.at.rpartition("/session/")[2]
+
+    @property
+    def key(self):
+        """What the cookie holds."""
         return self.cookies.get(self.guard.cookie)
 
-    @session.setter
-    def session(self, value):
+    @key.setter
+    def key(self, value):
+        self.cookies.clear()
         self.cookies.set(self.guard.cookie, value)
 
-    def connect(self, *steps, **headers):
+    def connect(self, *steps, query=b"", **headers):
         """Open a socket, send texts and do other things in between; gives what was answered."""
-        headers = {"host": self.host, "cookie": f"{self.guard.cookie}={self.session}", **headers}
+        headers = {"host": self.host, "cookie": f"{self.guard.cookie}={self.key}", **headers}
         scope = {
             "type": "websocket",
             "scheme": "ws",
-            "path": "/_nicegui_ws/socket.io/",
-            "query_string": b"",
+            "path": f"{self.at}/_nicegui_ws/socket.io/",
+            "query_string": query,
+            "client": self.sender,
             "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         }
 
@@ -138,11 +151,11 @@ class Browser:
 class Site:
     """A guarded page, its tokens, and what they have said."""
 
-    def __init__(self, address):
+    def __init__(self, address, proxy=None):
         self.clock, self.announced, self.forgotten = Clock(), [], []
         self.tokens = Tokens(self.announced.append, self.forgotten.append, self.clock)
         self.address = address
-        self.guard = Guard(PAGE, self.tokens, address, LIMIT)
+        self.guard = Guard(PAGE, self.tokens, address, LIMIT, proxy)
 
     def browser(self):
         return Browser(self.guard)

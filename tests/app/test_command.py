@@ -70,20 +70,20 @@ def certificate(tmp_path_factory):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"host": "0.0.0.0"}, "host: '0.0.0.0' can be reached from other machines; give --tls-cert and --tls-key, or"),
+        ({"host": "0.0.0.0"}, "host: '0.0.0.0' can be reached from other machines. Add --tls-cert and --tls-key, or"),
         ({"host": "stat.example.org"}, "host: 'stat.example.org' can be reached from other machines"),
         ({"insecure": True}, "insecure: does not apply: '127.0.0.1' can be reached from this machine only"),
         ({"insecure": True, "host": "localhost"}, "insecure: does not apply"),
         ({"insecure": True, "host": "::1"}, "insecure: does not apply"),
-        ({"tls_cert": Path("a")}, "tls_cert: is of no use without --tls-key"),
-        ({"tls_key": Path("a")}, "tls_key: is of no use without --tls-cert"),
+        ({"tls_cert": Path("a")}, "tls_cert: does not apply without --tls-key."),
+        ({"tls_key": Path("a")}, "tls_key: does not apply without --tls-cert."),
         (
             {"host": "0.0.0.0", "insecure": True, "tls_cert": Path("a"), "tls_key": Path("b")},
-            "insecure: does not apply together with --tls-cert",
+            "insecure: does not go with --tls-cert. Leave out one of them.",
         ),
-        ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB"),
+        ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB."),
         ({"upload_limit": "0GB"}, "upload_limit: must be a size"),
-        ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is no name or address of this machine"),
+        ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is not a name or address of this machine"),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_one_sentence(place, options, sentence):
@@ -174,16 +174,18 @@ def test_the_page_is_served_to_whoever_has_the_token_and_leaves_nothing(place, m
         assert folder.stat().st_mode & 0o777 == 0o700
         with httpx.Client(base_url=link[1], timeout=300) as browser:
             assert browser.get("/").status_code == 401
-            assert browser.get("/", params={"token": link[2]}).status_code == 303
+            entered = browser.get("/", params={"token": link[2]})
+            assert entered.status_code == 303
+            session = entered.headers["location"].strip("/")
             assert process.stdout.readline().startswith(f"The token was used; the next browser needs: {link[1]}?token=")
-            page = browser.get("/")
+            page = browser.get(f"/{session}/")
             assert page.status_code == 200
             assert page.headers.keys().isdisjoint({"server", "set-cookie"})
             assert page.text.count("<script") == page.text.count("<script nonce=") > 0
             for path in ("/docs", "/redoc", "/openapi.json"):
-                assert browser.get(path).status_code == 404
+                assert browser.get(f"/{session}{path}").status_code == 404
             cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-        line = f"{link[1].replace('http', 'ws')}_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+        line = f"{link[1].replace('http', 'ws')}{session}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
         with pytest.raises(InvalidStatus, match="403"):
             connect(line)
         with connect(line, additional_headers={"cookie": cookie}) as talk:
@@ -204,7 +206,8 @@ def test_with_a_certificate_it_is_served_encrypted_until_the_terminal_is_closed(
         with httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=trusted, timeout=300) as browser:
             entered = browser.get("/", params={"token": token})
             assert "Secure" in entered.headers["set-cookie"]
-            assert browser.get("/").headers["strict-transport-security"] == "max-age=31536000"
+            page = browser.get(entered.headers["location"])
+            assert (page.status_code, page.headers["strict-transport-security"]) == (200, "max-age=31536000")
         process.send_signal(signal.SIGHUP)
         assert process.wait(timeout=300) == 0
     assert list(place.glob("*/*")) == []
@@ -227,6 +230,6 @@ def test_failures_are_logged_by_their_kind_alone():
     environment = {name: value for name, value in os.environ.items() if name != "SHOAL_DEBUG"}
     ended = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, env=environment, check=True)
     assert ended.stderr.splitlines() == [
-        "error: an unexpected error of nicegui; set SHOAL_DEBUG=1 to see where it happened",
-        "error: an unexpected KeyError; set SHOAL_DEBUG=1 to see where it happened",
+        "error: Unexpected error of nicegui. Set SHOAL_DEBUG=1 to see where it happened.",
+        "error: Unexpected KeyError. Set SHOAL_DEBUG=1 to see where it happened.",
     ]

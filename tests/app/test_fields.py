@@ -1,5 +1,10 @@
 """The fields of a plan as the page shows them: none is left out, and each has an input that suits it."""
 
+import os
+import re
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
@@ -39,6 +44,21 @@ def test_every_field_of_the_plan_has_an_input_with_its_label_and_help(window, na
     assert field.help in shown
     assert field.group in GROUPS
     assert field.label[0] != "_"
+
+
+@pytest.fixture(scope="module")
+def help_text():
+    """What `shoal protect --help` prints, without the lines around it."""
+    command = [sys.executable, "-m", "shoal", "protect", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "COLUMNS": "300"}, check=True)
+    return re.split(r"[\s,│]+", done.stdout)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_field_of_the_plan_has_an_option_in_the_help(help_text, name):
+    spellings = [each.spelling for each in options_of(Plan) if ".".join(each.path) == name]
+    assert spellings
+    assert {*spellings} <= {*help_text}
 
 
 class Longer(Plan):

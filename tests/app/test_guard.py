@@ -4,9 +4,11 @@ import pytest
 
 pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
-from tests.app.guarded import ASSET, UPLOAD, plain, with_tls
+from tests.app.guarded import ASSET, UPLOAD, Site, plain, with_tls
 
-from shoal.app.security.address import Address
+from shoal.app.security.address import Address, public_address
+from shoal.app.security.limits import HEADERS, SESSIONS
+from shoal.app.security.proxy import Proxy, networks
 from shoal.app.security.tokens import IDLE, TRIES
 
 
@@ -26,7 +28,7 @@ def encrypted():
 def test_the_link_opens_a_session_and_leaves_the_address_bar(site):
     browser = site.browser()
     answer = browser.get("/", params={"token": site.tokens.current})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/session/{browser.session}/")
     assert f"<p>{browser.session}</p>" in browser.get("/").text
 
 
@@ -48,13 +50,6 @@ def test_a_token_opens_one_session_and_the_next_is_announced(site):
     assert site.browser().get("/", params={"token": site.announced[0]}).status_code == 303
 
 
-def test_a_browser_that_is_in_uses_no_second_token(site):
-    browser = site.inside()
-    token, session = site.tokens.current, browser.session
-    assert browser.get("/", params={"token": token}).status_code == 303
-    assert (site.tokens.current, browser.session) == (token, session)
-
-
 def test_two_browsers_have_two_sessions(site):
     assert site.inside().get("/").text != site.inside().get("/").text
 
@@ -71,20 +66,22 @@ def test_the_cookie_is_for_this_page_alone(site, encrypted):
         answer = where.browser().get("/", params={"token": where.tokens.current})
         cookie, *given = answer.headers["set-cookie"].lower().split("; ")
         assert cookie.startswith(f"shoal_session_{port}=")
-        assert set(given) == {"httponly", "path=/", "samesite=strict"} | flags
+        path = answer.headers["location"].lower()
+        assert set(given) == {"httponly", f"path={path}", "samesite=strict"} | flags
 
 
-def test_guessing_is_slowed_even_for_the_right_token(site):
+def test_whoever_guesses_is_told_to_wait_and_the_owner_never(site):
     browser = site.browser()
-    for _ in range(TRIES):
+    for _ in range(TRIES - 1):
         assert browser.get("/?token=guess").status_code == 403
         site.clock.now += 1
-    answer = browser.get("/", params={"token": site.tokens.current})
+    answer = browser.get("/?token=guess")
     assert answer.status_code == 429
-    assert answer.headers["retry-after"] == "50"
-    assert "wait 50 seconds" in answer.text
-    site.clock.now += 50
+    assert answer.headers["retry-after"] == "51"
+    assert "wait 51 seconds" in answer.text
     assert browser.get("/", params={"token": site.tokens.current}).status_code == 303
+    site.clock.now += 60
+    assert site.browser().get("/?token=guess").status_code == 403
 
 
 def test_without_a_session_there_is_a_form_and_nothing_else(site):
@@ -92,10 +89,9 @@ def test_without_a_session_there_is_a_form_and_nothing_else(site):
     asked = browser.get("/")
     assert asked.status_code == 401
     assert 'action="/token"' in asked.text
-    assert "<script" not in asked.text
     for method, path in (("GET", ASSET), ("GET", "/fail"), ("POST", UPLOAD), ("POST", "/"), ("POST", "/end")):
         assert browser.request(method, path).status_code == 401, path
-    browser.session = "made-up"
+    browser.key = "made-up"
     assert browser.get(ASSET).status_code == 401
 
 
@@ -105,16 +101,20 @@ def test_whoever_follows_a_link_from_another_site_gets_in_at_the_second_knock(si
     navigation = {"sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site"}
     assert browser.get("/", headers=navigation).headers["refresh"] == "0; url=/"
     assert "refresh" not in browser.get("/", headers={**navigation, "sec-fetch-site": "same-origin"}).headers
+    browser.at = "/session/a%0d%0aset-cookie:%20b=c"
+    assert browser.get("/assess", headers=navigation).headers["refresh"] == (
+        "0; url=/session/a%0D%0Aset-cookie%3A%20b%3Dc/assess"
+    )
 
 
 def test_a_session_ends_when_asked_to(site):
     browser = site.inside()
-    session = browser.session
+    session, key = browser.session, browser.key
     answer = browser.post("/end")
     assert answer.status_code == 200
     assert "The session has ended" in answer.text
     assert site.forgotten == [session]
-    browser.session = session
+    browser.key = key
     assert browser.get("/").status_code == 401
 
 
@@ -206,3 +206,120 @@ def test_a_picture_on_another_site_cannot_use_up_the_tries(site):
         headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
         assert browser.get("/?token=guess", headers=headers).status_code == 403
     assert browser.get("/", params={"token": site.tokens.current}).status_code == 303
+
+
+def test_twelve_hidden_frames_of_another_site_neither_count_nor_open_anything(site):
+    browser, token = site.browser(), site.tokens.current
+    for dest in ("iframe", "frame", "embed", "object"):
+        frame = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": dest}
+        for guess in ["guess"] * 12 + [token]:
+            assert browser.get("/", params={"token": guess}, headers=frame).status_code == 403
+    assert site.tokens.wait() == 0
+    window = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert browser.get("/", params={"token": token}, headers=window).status_code == 303
+
+
+def test_a_socket_that_goes_on_as_another_is_refused(site):
+    browser = site.inside()
+    assert browser.connect(query=b"EIO=4&sid=another") == [4403]
+    assert browser.connect(query=b"EIO=4") == ["websocket.accept"]
+
+
+def test_only_so_many_sessions_and_the_token_is_kept_for_later(site):
+    for _ in range(SESSIONS):
+        last = site.inside()
+    token = site.tokens.current
+    refused = site.browser().get("/", params={"token": token})
+    assert (refused.status_code, site.tokens.current) == (503, token)
+    last.post("/end")
+    assert site.browser().get("/", params={"token": token}).status_code == 303
+
+
+def test_headers_are_bounded(site):
+    answer = site.browser().get("/", headers={f"x{each}": "x" * 1000 for each in range(HEADERS // 1000 + 1)})
+    assert answer.status_code == 431
+
+
+# Behind a proxy
+
+SECRET = "s" * 32
+ADDRESS = public_address("https://stat.example.org/shoal")
+
+
+def proxied(networks_="10.0.0.2", header="x-remote-user", secret=SECRET):
+    """A page behind a proxy at 10.0.0.2, which names the users."""
+    return Site(ADDRESS, Proxy(networks(networks_), header, secret))
+
+
+def through(site, sender="10.0.0.2", host="stat.example.org"):
+    browser = site.browser()
+    browser.sender, browser.host = (sender, 1), host
+    return browser
+
+
+def told(user="ann", secret=SECRET):
+    return {"x-remote-user": user, "x-shoal-proxy": secret}
+
+
+def test_the_user_whom_the_proxy_names_has_one_session_and_no_token():
+    site = proxied()
+    ann, again, bob = (through(site) for _ in range(3))
+    entered = ann.get("/", headers=told())
+    assert entered.status_code == 303
+    assert entered.headers["location"] == f"/shoal/session/{ann.session}/"
+    assert {"Secure", f"Path=/shoal/session/{ann.session}/"} <= set(entered.headers["set-cookie"].split("; "))
+    assert ann.get("/", headers=told()).text.endswith(f"<p>{ann.session}</p>")
+    assert again.get("/", headers=told()).status_code == bob.get("/", headers=told("bob")).status_code == 303
+    assert again.session == ann.session != bob.session
+    assert site.announced == []
+    assert through(site).get("/", params={"token": site.tokens.current}, headers=told("eve")).status_code == 303
+    assert site.announced == []  # tokens open nothing here
+
+
+def test_nobody_takes_another_users_session_even_with_its_secrets():
+    site = proxied()
+    ann = through(site)
+    ann.get("/", headers=told())
+    assert ann.get("/", headers=told("eve")).status_code == 401
+    assert ann.connect(**told("eve")) == [4401]
+    assert ann.connect(**told()) == ["websocket.accept"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "headers"),
+    [
+        ("10.0.0.3", told()),  # not the proxy
+        ("127.0.0.1", told()),
+        ("10.0.0.2", told(secret="guess")),  # another program on the machine of the proxy
+        ("10.0.0.2", {"x-remote-user": "ann"}),
+        ("10.0.0.2", {"x-shoal-proxy": SECRET}),  # nobody is named
+        ("10.0.0.2", told(user="")),
+        ("10.0.0.2", told(user="x" * 300)),
+        ("10.0.0.2", [*told().items(), ("x-remote-user", "eve")]),  # two are
+        ("10.0.0.2", [*told().items(), ("x-shoal-proxy", "guess")]),
+    ],
+)
+def test_headers_are_believed_of_the_proxy_alone(sender, headers):
+    site = proxied()
+    browser = through(site, sender)
+    assert browser.get("/", headers=headers).status_code == 403
+    assert "set-cookie" not in browser.get("/", headers=headers).headers
+
+
+def test_a_proxy_that_names_nobody_passes_tokens_on():
+    site = proxied(header="", secret="")
+    browser = through(site, "::ffff:10.0.0.2")
+    assert browser.get("/", headers={"x-remote-user": "ann"}).status_code == 401
+    assert 'action="/shoal/token"' in browser.get("/").text
+    assert browser.post("/token", data={"token": site.tokens.current}).status_code == 303
+    assert browser.get("/").status_code == 200
+    assert through(site, "10.0.0.3").get("/", params={"token": site.tokens.current}).status_code == 403
+
+
+def test_behind_a_proxy_the_public_name_and_path_are_asked_for():
+    site = proxied(networks_="10.0.0.0/24, 127.0.0.1")
+    assert through(site, host="127.0.0.1:8080").get("/", headers=told()).status_code == 421
+    browser = through(site, "10.0.0.77")
+    browser.at = ""
+    assert browser.get("/", headers=told()).status_code == 401  # it is below /shoal
+    assert browser.get("/health", headers={"host": "127.0.0.1"}).text == "ok\n"

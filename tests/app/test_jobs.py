@@ -4,10 +4,15 @@ import asyncio
 import os
 import signal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
+from pyarrow.csv import write_csv
 
-from shoal.app import jobs
+from shoal.app import jobs, worker
 from shoal.app.jobs import Job, Line
+from shoal.errors import FileError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="workers are stopped by signals")
 
@@ -103,6 +108,35 @@ def test_a_worker_that_hangs_is_killed_when_its_job_is_cancelled(table, monkeypa
         assert (await line._spare).returncode is not None
 
     asyncio.run(talk())
+
+
+def test_work_that_takes_too_long_is_ended_in_a_sentence(table):
+    async def talk():
+        ended = []
+        line = Line(at_once=1, seconds=0.5)
+        job = Job("inspect", {"path": table}, ended.append)
+        line.submit(job)
+        process = await at_work(job)  # which stands still
+        await until(lambda: ended)
+        os.kill(process.pid, signal.SIGCONT)
+        assert job.state == "failed"
+        assert job.problems[0].startswith("The work took longer than 1 s, the limit here. Use a")
+        await until(lambda: process.returncode is not None)
+        await line.close()
+
+    asyncio.run(talk())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_a_table_that_is_too_wide_is_refused_before_it_is_read(tmp_path, ending, monkeypatch):
+    monkeypatch.setattr("shoal.evidence.roles.roles", None)  # which would take minutes
+    wide = pa.table({f"c{each}": [1, 2] for each in range(2001)})
+    writers = {"csv": write_csv, "parquet": pq.write_table, "arrow": feather.write_feather}
+    writers[ending](wide, tmp_path / f"wide.{ending}")
+    with pytest.raises(
+        FileError, match="the file has 2,001 columns, and the page takes 2,000 at most; use the command"
+    ):
+        worker.inspect(str(tmp_path / f"wide.{ending}"), lambda *_: None)
 
 
 def test_no_worker_no_job_but_a_sentence(table, monkeypatch):

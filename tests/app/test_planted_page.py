@@ -21,7 +21,7 @@ def test_nothing_planted_comes_to_light(chromium, tmp_path):
         page.goto(served.link)
         upload(page, tmp_path / "people.csv")
         for name in CONFIDENTIAL:
-            choose(page, f"Role of {name}", "confidential")
+            choose(page, f"Role of {name}", "sensitive")
         received.append(page.content())
         page.get_by_role("button", name="Next: protection").click()
         page.get_by_role("button", name="Draw the risk-utility map").click()

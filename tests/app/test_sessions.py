@@ -2,12 +2,15 @@
 
 import asyncio
 import errno
+import tomllib
 
 import pytest
 
 from shoal.app.jobs import Line
 from shoal.app.sessions import Work
-from shoal.errors import FileError
+from shoal.errors import FileError, ShoalError
+from shoal.pipeline.roles import Proposal
+from shoal.plan import Plan
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def saving(content):
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/..", "x" * 300, "ü" * 100, "a\nb.csv", "a\0b.csv"])
 def test_names_that_cannot_be_used_are_refused(work, name):
-    with pytest.raises(FileError, match="the file's name cannot be used"):
+    with pytest.raises(FileError, match="The name of the file is too long"):
         work.place(name)
 
 
@@ -56,7 +59,7 @@ def test_what_arrives_after_everything_was_erased_is_erased_too(work, tmp_path):
         work.start_over()
         await saving(b"data")(path)
 
-    with pytest.raises(FileError, match="everything was erased"):
+    with pytest.raises(FileError, match="The session was erased"):
         asyncio.run(work.receive("a.csv", erased))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -64,7 +67,7 @@ def test_what_arrives_after_everything_was_erased_is_erased_too(work, tmp_path):
 def test_rules_do_not_take_the_place_of_the_table_and_go_when_they_are_replaced(work):
     work.file = asyncio.run(work.receive("survey.xml", saving(b"table")))
     same, other = (asyncio.run(work.receive(name, saving(b"rules"))) for name in ("survey.xml", "rules.sch"))
-    with pytest.raises(FileError, match="the rules have the name of the table"):
+    with pytest.raises(FileError, match="The file of rules has the same name as the table"):
         work.take_rules(same)
     assert (work.file.read_bytes(), same.exists()) == (b"table", False)
     work.take_rules(other)
@@ -72,3 +75,47 @@ def test_rules_do_not_take_the_place_of_the_table_and_go_when_they_are_replaced(
     work.take_rules(None)
     assert "edits" not in work.choices.options()
     assert not other.exists()
+
+
+def test_a_plan_waits_for_its_file_and_is_forgotten_when_everything_is_erased(work):
+    path = asyncio.run(work.receive("old.plan.toml", saving(b'k = 4\nquasi = ["age"]\ninput = "people.csv"')))
+    work.load_plan(path)
+    assert (work.loaded.k, work.loaded_name, work.loaded_for) == (4, "old.plan.toml", "people.csv")
+    assert not path.exists()
+    work.start_over()
+    assert work.loaded is None
+
+
+@pytest.mark.parametrize("text", [b"k = 1", b"no toml", b"colour = 3\nk = 5"])
+def test_what_is_no_plan_is_refused_and_not_kept(work, text):
+    path = asyncio.run(work.receive("plan.toml", saving(text)))
+    with pytest.raises(ShoalError):
+        work.load_plan(path)
+    assert work.loaded is None
+    assert list(work.folder.iterdir()) == []
+
+
+def test_a_policy_is_checked_when_it_arrives_and_stays_for_the_next_file(work):
+    wrong, right = (asyncio.run(work.receive("p.toml", saving(text))) for text in (b"k = 1", b"k = 5\nloss = 30"))
+    with pytest.raises(ShoalError):
+        work.take_policy(wrong)
+    assert work.choices.policy_file is None
+    work.take_policy(right)
+    assert work.choices.policy_file == right
+    work.take_policy(None)
+    assert list(work.folder.iterdir()) == []
+
+
+def test_a_file_of_a_plan_begins_as_the_plan_says_and_is_saved_as_such(work):
+    columns = [Proposal(name, "quasi", "continuous", numeric=True)._asdict() for name in ("age", "wage", "id")]
+    work.file = work.place("people.csv")
+    work.loaded = Plan(k=4, quasi=["wage", "age"], identifiers=["id"], method="vmdav", gain=0.3)
+    work._opened({"records": 9, "columns": columns, "csv": {}})
+    saved = work.plan_file()
+    assert Plan(**tomllib.loads(saved)) == work.loaded.updated(input="people.csv", output="masked.csv")
+    assert "budget" not in saved
+    work.loaded = Plan(k=4, quasi=["height"])
+    work._opened({"records": 9, "columns": columns, "csv": {}})
+    [problem] = work.problems
+    assert problem.startswith("Quasi-identifiers: 'height' is not a column of this file.")
+    assert work.choices.having("quasi") == ["age", "wage", "id"]

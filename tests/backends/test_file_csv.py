@@ -106,8 +106,8 @@ def test_a_number_late_in_the_file_makes_floats(tmp_path, monkeypatch):
             DataError,
             "column 'age' has missing values in 1 record .first: record 351",
         ),
-        (350, "x;3;3,0;Köln;2015-01-01;", {"csv": {"encoding": "ascii"}}, DataError, "not written in ascii"),
-        (350, "x;3;3,0;\0;2015-01-01;", {}, DataError, "holds NUL bytes"),
+        (350, "x;3;3,0;Köln;2015-01-01;", {"csv": {"encoding": "ascii"}}, DataError, "not encoded in ascii"),
+        (350, "x;3;3,0;\0;2015-01-01;", {}, DataError, "has NUL bytes"),
     ],
 )
 def test_bad_rows_are_named(tmp_path, at, row, options, error, words):

@@ -48,7 +48,7 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
         ({"quasi": ["x7"]}, PlanError, "'x7' is not a column of the table"),
         ({"aggregate": "geometric_mean"}, DataError, "column 'x0' is zero or negative in record"),
         ({"quasi": ["x0"], "types": {"x0": "date"}}, DataError, "'x0' is of type double, which does not hold dates"),
-        ({"k": 301, "scale": {"block_size": 900}}, DataError, "k = 301 asks for groups larger than the table"),
+        ({"k": 301, "scale": {"block_size": 900}}, DataError, "k = 301 is more than the table has"),
         ({"output": None}, PlanError, "output: is missing"),
         ({"csv": {"delimiter": ";"}}, PlanError, "csv: does not apply"),
     ],
@@ -86,27 +86,27 @@ def test_damaged_files(tmp_path):
     pq.write_table(numbers(3000), source, write_page_checksum=True)
     whole = source.read_bytes()
     source.write_bytes(whole[: len(whole) // 2])
-    refused(plan_for(tmp_path, source), FileError, "not a whole Parquet file", tmp_path)
+    refused(plan_for(tmp_path, source), FileError, "not a complete Parquet file", tmp_path)
     source.write_bytes(whole[:5000] + b"\xff" * 400 + whole[5400:])
-    refused(plan_for(tmp_path, source), FileError, "not a whole Parquet file", tmp_path)
+    refused(plan_for(tmp_path, source), FileError, "not a complete Parquet file", tmp_path)
 
 
 def test_folders(tmp_path):
     (folder := tmp_path / "parts").mkdir()
-    refused(plan_for(tmp_path, folder), FileError, "holds no Parquet file", tmp_path)
+    refused(plan_for(tmp_path, folder), FileError, "has no Parquet file.", tmp_path)
     saved(numbers(300), folder / "a.parquet")
-    refused(plan_for(tmp_path, folder, output=str(folder / "out.parquet")), FileError, "lies in the folder", tmp_path)
+    refused(plan_for(tmp_path, folder, output=str(folder / "out.parquet")), FileError, "is in the folder", tmp_path)
     saved(numbers(300, d=2), folder / "b.parquet")
     refused(plan_for(tmp_path, folder), DataError, "b.parquet' and .*a.parquet' have different columns", tmp_path)
 
 
 def test_kinds_and_paths(tmp_path):
     source = saved(numbers(300), tmp_path / "in.parquet")
-    refused(plan_for(tmp_path, tmp_path / "no.parquet"), FileError, "there is no file", tmp_path)
-    refused(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")), FileError, "written as a whole", tmp_path)
+    refused(plan_for(tmp_path, tmp_path / "no.parquet"), FileError, "There is no file", tmp_path)
+    refused(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")), FileError, "written in pieces", tmp_path)
     refused(plan_for(tmp_path, source, output=str(source)), FileError, "already exists|being protected", tmp_path)
     (tmp_path / "in.xlsx").write_bytes(b"")
-    refused(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "read as a whole", tmp_path)
+    refused(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "be read in pieces", tmp_path)
     (tmp_path / "out.parquet").write_bytes(b"")
     refused(plan_for(tmp_path, source), FileError, "already exists", tmp_path)
 

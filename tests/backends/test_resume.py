@@ -107,10 +107,10 @@ def test_killed_at_seams(plan):
 def test_only_the_same_is_resumed(plan):
     assert start(plan, "", "block").wait() == -signal.SIGKILL
     folder = plan.with_name(".out.parquet.shoal")
-    with pytest.raises(FileError, match="had another plan or another input"):
+    with pytest.raises(FileError, match="had another plan, input or rules"):
         protect_file(Plan.load(plan).updated(k=4), resume=True)
     saved(people(6000, seed=1), plan.with_name("in.parquet"))
-    with pytest.raises(FileError, match="had another plan or another input"):
+    with pytest.raises(FileError, match="had another plan, input or rules"):
         protect_file(Plan.load(plan), resume=True)
     assert folder.exists()
     assert not plan.with_name("out.parquet").exists()

@@ -132,7 +132,7 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
     for bad, sentence in (
         (good.withColumn("c1", F.when(seven, -9.0).otherwise(F.col("c1"))), "occur fewer than 3"),
         (good.withColumn("c1", F.col("c1") + 9.0), "outside the range of the records that share it"),
-        (good.filter(~seven), "there are 59 records where 60 were expected"),
+        (good.filter(~seven), "there are 59 records instead of 60"),
         (good.withColumn("c0", F.when(seven, 8).otherwise(F.col("c0"))), "have changed"),
         (good.withColumn("c1", F.col("c1").cast("float")), "promised types"),
     ):
@@ -166,7 +166,7 @@ def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
 
 def test_what_is_refused_on_a_worker_is_refused_in_the_same_words(spark):
     table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, None, None, None]})
-    with pytest.raises(DataError, match=r"^only 1 records miss nothing where k = 2 are needed"):
+    with pytest.raises(DataError, match=r"^Only 1 records have no missing value, fewer than k = 2"):
         shoal.spark.protect(spark.createDataFrame(table), k=2, quasi=["a", "b"], missing="impute")
 
 
@@ -236,7 +236,7 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     ):  # found after masking, when it is written
         protect_files(plan)
     (tmp_path / "bad.parquet").write_bytes((tmp_path / "in.parquet").read_bytes()[:-50])
-    for name, sentence in (("bad.parquet", "cannot be read to its end"), ("none.parquet", "no such file")):
+    for name, sentence in (("bad.parquet", "cannot be read completely"), ("none.parquet", "no such file")):
         with pytest.raises(FileError, match=sentence):
             protect_files(plan.updated(input=tmp_path / name))
     mixed = tmp_path / "mixed.parquet"
@@ -264,7 +264,7 @@ def test_java_that_is_missing_gets_one_sentence(tmp_path, monkeypatch):
 def test_spark_that_is_missing_names_the_extra(module):
     code = f"import sys; sys.modules['{module}'] = None; import shoal.spark"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    said = "shoal.spark needs an extra that is not installed: pip install 'shoal-sdc[spark]'"
+    said = "shoal.spark needs an extra that is not installed. Run pip install 'shoal-sdc[spark]'."
     assert f"{MissingExtra.__name__}: {said}" in found.stderr
 
 

@@ -66,5 +66,5 @@ def test_a_release_that_breaks_a_rule_is_noticed(spark):
 def test_what_rules_part_off_is_refused(spark):
     df = spark.createDataFrame(firms(300))
     rule = "few: if size == 's' and region == 'east' and wages < 300 then cap >= 0"
-    with pytest.raises(DataError, match=r"^rule 'few' parts off .* of fewer than k = 9: leave such records out"):
+    with pytest.raises(DataError, match=r"^rule 'few' separates .* of fewer than k = 9. Use --small-strata"):
         shoal.spark.protect(df, PLAN, k=9, edits=[rule])

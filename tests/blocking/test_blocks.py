@@ -205,7 +205,7 @@ def test_each_block_is_partitioned_as_if_it_were_alone():
 
 
 def test_a_block_with_fewer_than_k_records_is_refused():
-    with pytest.raises(DataError, match="smallest record block, of 2 records"):
+    with pytest.raises(DataError, match="smallest record block has, 2 records"):
         partition_blocks(np.zeros((7, 1)), 3, mdav, np.array([0, 0, 0, 0, 0, 1, 1]))
 
 

@@ -55,3 +55,5 @@ def test_a_bound_is_of_groups_within_the_strata_and_a_gap_of_nothing_is_the_lowe
     assert certified(certificate, {"k": 3}) == said.format("", above)
     assert certified(certificate, {"k": 3, "strata": ["region"]}) == said.format(" within the strata", above)
     assert certified({**certificate, "at_most_above_optimum": 1e-7}, {"k": 3}) == said.format("", "")
+    limits = {"k": 3, "l": 2, "t": 0.2, "unit": "firm"}
+    assert certified(certificate, limits) == said.format(", with or without l, t and units,", above)

@@ -63,7 +63,7 @@ def test_a_word_among_numbers_is_refused_alike_by_every_engine_with_advice_that_
     command = ["protect", "late.csv", "-k", 3, "--quasi", "age,inc", "-o", "masked.csv"]
     said = {run(*command, *options, "--engine", engine)[2] for engine in ("memory", "file")}
     assert said == {
-        "error: column 'age' is not a number in record 301. Correct it, add --missing-word if the word means missing, "
+        "error: Column 'age' is not a number in record 301. Correct it, add --missing-word if the word means missing, "
         "or --type age=nominal if the column holds categories.\n"
     }
     assert run(*command, "--type", "age=nominal", "--engine", "memory")[0] == 0
@@ -163,7 +163,7 @@ def test_a_sweep_that_fails_in_between_names_the_files_that_are_complete(run, pe
     monkeypatch.setattr(Release, "save", save)
     code, _, err = run("sweep", people, "-k", "3-5", *SWEEP, "-o", "masked-{k}.csv")
     assert code == 2
-    assert err.splitlines() == ["Complete: masked-3.csv", "error: the disk is full"]
+    assert err.splitlines() == ["Complete: masked-3.csv", "error: The disk is full."]
 
 
 def test_a_sweep_without_a_k_that_meets_the_limits_fails_and_names_the_k_that_links_fewest(run, people):
@@ -220,8 +220,8 @@ def test_a_sweep_names_the_options_that_it_has(run, people, more, sentence):
 
 def test_help_does_not_take_a_word_to_choose_for_an_option(run):
     out = " ".join(run("protect", "--help")[1].replace("│", " ").split())
-    assert "With method tour: the tour of the savings heuristic" in out
-    assert "the others in threes (edits)" in out
+    assert "With method tour: the tour of the savings" in out
+    assert "the others in blocks of three (edits)" in out
 
 
 def test_blocks_of_few_attributes_are_assessed_without_saying_how_many_are_known(run, people):

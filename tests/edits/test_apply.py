@@ -188,7 +188,7 @@ def test_parts_below_k_are_refused_left_out_or_joined():
     age = np.array([3, 4, 5, *range(20, 60)])
     table = pa.table({"age": age, "income": np.where(age < 16, 0, age * 10)})
     rule = ["minors: if age < 16 then income == 0"]
-    with pytest.raises(shoal.DataError, match="rule 'minors' parts off 3 records in 1 part of fewer than k = 5: leave"):
+    with pytest.raises(shoal.DataError, match=r"rule 'minors' separates 3 records in 1 part of fewer than k = 5. Use"):
         shoal.protect(table, k=5, edits=rule)
     assert shoal.protect(table, k=5, edits=rule, small_strata="suppress").suppressed == 3
     with pytest.raises(shoal.CheckFailed, match="rule 'minors' is broken"):
@@ -246,7 +246,7 @@ def test_original_records_that_break_a_rule_are_refused_kept_or_left_out():
         shoal.protect(table, k=3, edits=rule)
     left = shoal.protect(table, k=3, edits=rule, edits_original="exclude")
     assert left.suppressed == 2
-    assert any("2 records left out, breaking a rule" in note for note in left.notes)
+    assert any("2 records left out for breaking a rule" in note for note in left.notes)
     kept = shoal.protect(table, k=3, edits=rule, edits_original="keep")
     v, groups = numbers(kept.table), kept.groups
     broken = v["wages"] + v["other"] != v["costs"]
@@ -381,7 +381,7 @@ def test_hybrid_data_keep_sums_exactly_and_refuse_other_rules():
     v = numbers(release.table)
     assert (v["wages"] + v["other"] == v["costs"]).all()
     assert not np.allclose(v["wages"], table["wages"].to_numpy())
-    with pytest.raises(shoal.PlanError, match=r"rule 'rule 1' .EC-PV. is none that method 'hybrid' keeps"):
+    with pytest.raises(shoal.PlanError, match=r"rule 'rule 1' .EC-PV. cannot be kept by method 'hybrid'"):
         shoal.protect(table, edits=["wages >= 0"], **options)
 
 

@@ -52,7 +52,7 @@ def test_schematron_is_known_by_its_beginning_or_its_name(file, name, encoding):
 
 
 def test_what_is_called_schematron_and_is_not(file):
-    with pytest.raises(FileError, match="is not whole XML"):
+    with pytest.raises(FileError, match="is not a complete XML"):
         read_rules(file("a == 1", "rules.sch"))
 
 
@@ -75,8 +75,8 @@ def test_a_data_file_in_place_of_rules_is_not_shown(file):
     with pytest.raises(PlanError) as of_list:
         read_rules(data.splitlines())
     assert not any(word in str(of_file.value) for word in ("Smith", "48211", "Jones", "51", "77", "income"))
-    assert "line 2, position 6: a rule has no such character" in str(of_file.value)
-    assert "rule 2, position 6, at ';48211': a rule has no such character" in str(of_list.value)
+    assert "line 2, position 6: unexpected character" in str(of_file.value)
+    assert "rule 2, position 6, at ';48211': unexpected character" in str(of_list.value)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# a == 1", "\ufeff"])
@@ -87,7 +87,7 @@ def test_a_file_without_rules(file, content):
 
 @pytest.mark.parametrize("source", [[], (), ["# nothing"]])
 def test_a_list_without_rules(source):
-    with pytest.raises(PlanError, match="there is no rule in the list"):
+    with pytest.raises(PlanError, match="There is no rule in the list"):
         read_rules(source)
 
 
@@ -98,7 +98,7 @@ def test_what_is_neither_a_path_nor_a_list(source):
 
 
 def test_a_rule_in_place_of_a_path():
-    with pytest.raises(FileError, match="rules as texts are given in a list"):
+    with pytest.raises(FileError, match="Pass rules as a list of texts"):
         read_rules("V9 + V10 == V14")
 
 

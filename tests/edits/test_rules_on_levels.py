@@ -20,7 +20,7 @@ NAMES = ["a", "b", "c"]
 SIGNS = ["<", "<=", ">", ">=", "=="]
 QUASI = [*NAMES, "x"]
 FOLDER = tempfile.TemporaryDirectory()  # until the tests end
-NOTHING_LEFT = ("would be left", "every part that the rules")  # of records that obey, too few for groups
+NOTHING_LEFT = ("would be left", "Every part that the rules")  # of records that obey, too few for groups
 
 attributes = st.sampled_from(NAMES).map(lambda name: ("attribute", name))
 constants = st.sampled_from(LEVELS).map(lambda level: ("level", level))

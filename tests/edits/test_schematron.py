@@ -70,7 +70,7 @@ def test_bare_patterns_in_other_encodings(encoding):
 
 @pytest.mark.parametrize("text", [BARE, f"<?xml version='1.0' encoding='iso-8859-1'?>{BARE}"])
 def test_bare_patterns_whose_encoding_would_be_a_guess_are_refused(text):
-    with pytest.raises(FileError, match="put one <schema> around its patterns"):
+    with pytest.raises(FileError, match="Put one <schema> around its patterns"):
         read(text.encode("iso-8859-1"))
 
 
@@ -178,9 +178,9 @@ def test_variables_at_all_levels():
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        ("<pattern/>", "there is no rule in 'rules.sch'"),
-        ("<schema/>", "there is no rule"),
-        (patterns('<rule context="Record"/>'), "there is no rule"),
+        ("<pattern/>", "There is no rule in 'rules.sch'"),
+        ("<schema/>", "There is no rule"),
+        (patterns('<rule context="Record"/>'), "There is no rule"),
         (patterns('<rule><assert test="V1 = 1"/></rule>'), "<rule> needs the attribute 'context'"),
         (patterns('<rule context="Record"><assert/></rule>'), "<assert> needs the attribute 'test'"),
         (patterns('<rule context="Record"><assert test=" "/></rule>'), "<assert> needs the attribute 'test'"),

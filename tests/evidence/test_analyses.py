@@ -269,7 +269,7 @@ def test_missing_values_are_in_no_published_count(people, tmp_path):
         ("mean,age,,3,-1", "has a tolerance that is neither"),
         ("mean,age,age >,3,", "line 2 of"),
         ("mean,agee,,3,", "'agee' is not a column of the original; did you mean 'age'"),
-        ("mean,educ,,3,", "asks for a mean of 'educ', which is no number"),
+        ("mean,educ,,3,", "asks for a mean of 'educ', which is not a number"),
     ],
 )
 def test_published_figures_that_cannot_be_read_are_named_by_line(people, tmp_path, row, why):

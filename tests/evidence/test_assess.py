@@ -41,7 +41,7 @@ def test_masked_rows_in_another_order_are_told_by_a_key(tables):
 
 def test_a_key_must_tell_records_apart(tables):
     original, masked = tables
-    with pytest.raises(shoal.DataError, match="'cost' does not tell the records"):
+    with pytest.raises(shoal.DataError, match="'cost' does not identify the records"):
         shoal.assess(original, masked, ["a", "b"], key="cost")
     with pytest.raises(shoal.PlanError, match="key: 'nothing' is not a column of the original"):
         shoal.assess(original, masked, ["a", "b"], key="nothing")
@@ -77,7 +77,7 @@ def test_records_left_out_are_told_on_the_screen_and_in_json(tables, run, tmp_pa
     assert json.loads(run(*files, "--key", "id", "--json")[1])["suppressed"] == 7
     code, out, error = run(*files)
     assert (code, out) == (2, "")
-    assert "has 60 records and the masked table 53. Name the column that tells records apart with --key." in error
+    assert "has 60 records and the masked table 53. Name the column that identifies records with --key." in error
 
 
 def test_a_masked_key_that_occurs_twice_is_refused(tables):

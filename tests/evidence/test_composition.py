@@ -124,9 +124,9 @@ def test_an_attribute_that_was_published_as_it_is_counts_in_the_earlier_release(
 
 def test_what_cannot_be_paired_is_refused_with_the_way_out():
     new, old = pa.table({"x": NEW}), pa.table({"x": OLD[:-1]})
-    with pytest.raises(shoal.DataError, match=r"has 8 records and earlier release 1 7, .* name it with key"):
+    with pytest.raises(shoal.DataError, match=r"has 8 records and earlier release 1 7, .* with --key"):
         shoal.check(new, 2, against=old)
-    with pytest.raises(shoal.DataError, match="'x' does not tell the records of the masked table apart"):
+    with pytest.raises(shoal.DataError, match="'x' does not identify the records of the masked table"):
         shoal.check(new, 2, against=old, key="x")
     with pytest.raises(shoal.PlanError, match="'who' is not a column of the masked table"):
         shoal.check(new, 2, against=old, key="who")
@@ -174,7 +174,7 @@ def test_the_command_warns_with_counts_and_no_values(tmp_path, capsys, monkeypat
     code, out, err = run("--against", "new.csv", "--against", "old.csv", "--json")
     assert code == 1
     assert [each["below"] for each in json.loads(out)["against"]] == [0, 4, 4]
-    assert "together with 'old.csv', groups of 'x' leave 4 records among fewer than 2" in " ".join(err.split())
+    assert "Together with 'old.csv', groups of 'x' leave 4 records among fewer than 2" in " ".join(err.split())
     assert "70001" not in out + err
     code, out, _ = run("--against", "new.csv")
     assert not code
@@ -211,5 +211,5 @@ def test_units_that_are_not_known_are_refused(tmp_path):
     release = shoal.protect(pa.table({"x": NEW, "who": [*range(4)] * 2}), k=2, quasi=["x"], unit="who")
     release.save(tmp_path / "masked.csv")
     manifest = tmp_path / "masked.csv.manifest.json"
-    with pytest.raises(shoal.PlanError, match="which were dropped; give k and quasi in its place"):
+    with pytest.raises(shoal.PlanError, match=r"which were dropped from the release. Use -k and --quasi"):
         shoal.check(tmp_path / "masked.csv", manifest=manifest, against=pa.table({"x": OLD}))

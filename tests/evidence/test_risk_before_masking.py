@@ -187,7 +187,7 @@ REFUSED = {
         {"keys": [f"k{j}" for j in range(17)]},
         "names more than 16 attributes, too many for SUDA2",
     ),
-    "no records": (PEOPLE.slice(0, 0), {}, "the table holds no records"),
+    "no records": (PEOPLE.slice(0, 0), {}, "The table has no records."),
 }
 
 
@@ -267,7 +267,7 @@ def test_the_screen_shows_figures_and_json_has_them_all(run, tmp_path):
         ([], "error: Missing option '--keys'"),
         (["--keys", "age", "--no-suda", "--by-level"], "does not apply without SUDA2"),
         (["--keys", "age", "--fraction", "2"], "--fraction: must be above 0 and at most 1"),
-        (["--keys", "age", "--population", "none.csv"], "there is no file 'none.csv'"),
+        (["--keys", "age", "--population", "none.csv"], "There is no file 'none.csv'"),
         (["--keys", "age", "--household", "age"], "--household: names 'age', which has another role."),
     ],
 )

@@ -163,7 +163,7 @@ def test_what_cannot_be_is_said(people, options, sentence):
 
 
 def test_a_k_beyond_the_table_is_said(people):
-    with pytest.raises(shoal.DataError, match="k = 91 asks for groups larger than the table"):
+    with pytest.raises(shoal.DataError, match="k = 91 is more than the table has"):
         shoal.sweep(people, k=[3, 91], quasi=["age", "income"], publish=["town"])
 
 

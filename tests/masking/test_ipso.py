@@ -264,7 +264,7 @@ def test_data_simulated_from_the_same_seed_do_no_harm():
 
 def test_random_numbers_that_are_a_combination_of_the_data_are_refused():
     Y = np.random.default_rng(4).spawn(1)[0].standard_normal((30, 1))
-    with pytest.raises(ValueError, match="take another seed"):
+    with pytest.raises(ValueError, match="Use another --seed"):
         ipso(records(30, 1, 0)[0], Y, 4)
 
 

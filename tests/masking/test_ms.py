@@ -101,7 +101,7 @@ def strongly_related():
 @pytest.mark.parametrize("alpha", [[0.1, 0.9, 0.5], [[0.1, 0, 0], [0.8, 0.9, 0], [0, 0, 0.5]]])
 def test_an_impossible_alpha_is_refused_and_the_one_offered_works(alpha):
     X, Y = strongly_related()
-    with pytest.raises(ValueError, match=r"positive semidefinite.*one that can be used is \["):
+    with pytest.raises(ValueError, match=r"positive semidefinite.*One that can be used is \["):
         muralidhar_sarathy(X, Y, alpha, 0)
     offered = admissible_near(alpha, of_residuals(X, Y))
     assert offered.shape == np.shape(alpha)
@@ -219,7 +219,7 @@ def test_data_simulated_from_the_same_seed_do_no_harm():
     X = np.random.default_rng(4).standard_normal((100, 3))
     assert_kept(X, muralidhar_sarathy(X, X[:, :0], 0.2, 4), X[:, :0])
     X = np.random.default_rng(4).spawn(1)[0].standard_normal((100, 3))
-    with pytest.raises(ValueError, match="take another seed"):
+    with pytest.raises(ValueError, match="Use another --seed"):
         muralidhar_sarathy(X, X[:, :0], 0.2, 4)
 
 

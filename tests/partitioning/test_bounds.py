@@ -15,9 +15,10 @@ import naive
 from samples import diagonal, loss, matrices
 from shoal.kernels.pricing import price
 from shoal.kernels.standardize import standardize
-from shoal.partitioning.certificate import lower_bound, nearest_neighbour_bound
-from shoal.partitioning.column_generation import column_generation, nearest_sums
+from shoal.partitioning.certificate import lower_bound, nearest_neighbour_bound, quick_bound
+from shoal.partitioning.column_generation import column_generation, nearest_sums, search
 from shoal.partitioning.mdav import mdav
+from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.potentials import matched_shares, raised
 from shoal.plan import Effort
 
@@ -85,19 +86,22 @@ def test_bounds_are_below_the_best_of_all_partitions(kind, size):
 @given(matrices(most=9).filter(lambda X: len(X) >= 4), st.integers(2, 4))
 def test_no_group_has_more_than_its_squared_error_in_shares(X, k):
     k = min(k, len(X) // 2)
-    shares = matched_shares(X, k, STILL.copy())
+    matched = matched_shares(X, k, STILL.copy())
+    shares = matched.values
     for size in range(k, min(2 * k, len(X) + 1)):
         for group in combinations(range(len(X)), size):
-            assert sum(Fraction(share) for share in shares[list(group)]) <= naive.exact_sse(X[list(group)]) * Fraction(
-                1 + 1e-9
-            ) + Fraction(1e-9 * np.abs(shares).sum())
+            error = naive.exact_sse(X[list(group)])
+            spare = Fraction(1e-9 * np.abs(shares).sum())
+            assert sum(Fraction(share) for share in shares[list(group)]) <= error * Fraction(1 + 1e-9) + spare
+            pairs = 2 * size * float(error)  # the squared distances of all pairs, counted from both sides
+            assert matched.sums[list(group), size - 1].sum() <= pairs + 1e-9 * np.abs(matched.sums).sum()
 
 
 def test_potentials_are_above_shares_and_these_above_nearest_neighbours():
     X = distributed("clustered", 100, 4)
     for k in (3, 7):
         shares = matched_shares(X, k, STILL.copy())
-        assert nearest_neighbour_bound(X, k) < shares.sum() < raised(X, k, shares, STILL.copy(), 1e6).bound
+        assert nearest_neighbour_bound(X, k) < shares.values.sum() < raised(X, k, shares, STILL.copy(), 1e6).bound
 
 
 @pytest.mark.filterwarnings("error")
@@ -106,12 +110,45 @@ def test_potentials_are_finite_for_k_above_the_number_of_neighbours_that_are_usu
     shares = matched_shares(X, 30, STILL.copy())
     found = raised(X, 30, shares, STILL.copy(), 1)
     assert np.isfinite(found.values).all()
-    assert shares.sum() * (1 - 1e-8) <= found.bound <= loss(X, mdav(X, 30))
+    assert shares.values.sum() * (1 - 1e-8) <= found.bound <= loss(X, mdav(X, 30))
 
 
 def test_the_bound_of_groups_of_equal_records_is_exactly_zero():
     for one, other in np.random.default_rng(0).random((100, 2)):  # the mean of three is often a rounding error away
         assert lower_bound(np.array([[one], [other], [other], [other], [one]]), 2, Effort(600)).value == 0
+
+
+def least(X: np.ndarray, k: int) -> float:
+    """The least SSE of any partition into groups of at least k, in floating point: brute force over sets of records."""
+    n = len(X)
+    sets = np.arange(1 << n)
+    inside = (sets[:, None] >> np.arange(n)) & 1
+    apart = ((X[:, None] - X) ** 2).sum(axis=2)
+    sizes = inside.sum(axis=1)
+    errors = np.einsum("si,ij,sj->s", inside, apart, inside, optimize=True) / (2 * np.maximum(sizes, 1))
+    best = np.where(sizes >= k, errors, np.inf)
+    for mask in sets[sizes >= 2 * k]:  # a smaller number is done before: every part of a set is
+        first = mask & -mask
+        rest = mask ^ first
+        parts = sets[: rest + 1][(sets[: rest + 1] & ~rest) == 0] | first
+        parts = parts[parts != mask]
+        best[mask] = min(best[mask], (np.where(sizes[parts] >= k, errors[parts], np.inf) + best[mask ^ parts]).min())
+    return float(best[-1])
+
+
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 60))])
+def test_bounds_are_below_the_best_of_all_partitions_of_fifty_tables(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        kind = rng.choice(["random", "ties", "duplicates", "constant column", "outliers"])
+        k = int(rng.choice([2, 3, 4, 5, 7]))
+        n = int(rng.integers(2 * k, max(10, 2 * k + 1)))
+        X = small(kind, n, int(rng.integers(2, 4)), int(rng.integers(1 << 30)))
+        best = least(X, k) if n < 3 * k or n <= 9 else None
+        if best is not None:
+            steps = Effort(int(rng.choice([1, 10**5, 10**7])))
+            assert lower_bound(X, k, steps).value <= best * (1 + 1e-12)
+            assert quick_bound(X, k).value <= best * (1 + 1e-12)
 
 
 @settings(max_examples=30)
@@ -135,20 +172,23 @@ def test_a_search_that_had_no_time_leaves_a_valid_bound():
     assert 0 < Fraction(bound.value) <= optimum(X, 3)
 
 
-@pytest.mark.parametrize(("limit", "seed"), diagonal([0, 1, 5, 50], range(5)))
-def test_pricing_that_is_given_up_bounds_what_it_has_not_seen(limit, seed):
-    X, duals, near, rank = problem(10, 3, seed)
-    _, lowest = price(X, 3, duals, near, rank, np.arange(10), 0.0, True, limit, 1000, STILL)
+@pytest.mark.parametrize(("limit", "seed", "listed"), diagonal([0, 1, 5, 50], range(5), [0, 4, 9]))
+def test_pricing_that_is_given_up_bounds_what_it_has_not_seen(limit, seed, listed):
+    X, duals, near, lists, rank = problem(10, 3, seed, listed=listed)
+    _, lowest = price(X, 3, duals, near, lists, rank, np.arange(10), 0.0, True, limit, 1000, STILL)
     for reduced, group in every_group(X, 3, duals):
         assert reduced >= lowest[min(group, key=lambda i: rank[i])] - 1e-9
 
 
 @pytest.mark.parametrize(
-    ("k", "kind", "threshold"), diagonal([2, 3, 4], ["random", "ties", "duplicates", "outliers"], [0.0, 0.7, -0.5])
+    ("k", "kind", "threshold", "listed"),
+    diagonal([2, 3, 4], ["random", "ties", "duplicates", "outliers"], [0.0, 0.7, -0.5], [0, 3, 5, 10]),
 )
-def test_pricing_finds_every_group_below_the_threshold_once(k, kind, threshold):
-    X, duals, near, rank = problem(11, k, 3, kind)
-    found, lowest = price(X, k, duals, near, rank, np.arange(11), threshold, False, 10**9, 10**9, STILL)
+@pytest.mark.parametrize("matched", [False, True])
+def test_pricing_finds_every_group_below_the_threshold_once(k, kind, threshold, listed, matched):
+    X, duals, near, lists, rank = problem(11, k, 3, kind, listed)
+    near = matched_shares(X, k, STILL.copy()).sums if matched else near
+    found, lowest = price(X, k, duals, near, lists, rank, np.arange(11), threshold, False, 10**9, 10**9, STILL)
     expected = [group for reduced, group in every_group(X, k, duals) if reduced < threshold]
     assert sorted(tuple(sorted(row[row >= 0].tolist())) for row in found) == sorted(expected)
     assert (lowest == threshold).all()
@@ -156,8 +196,8 @@ def test_pricing_finds_every_group_below_the_threshold_once(k, kind, threshold):
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_pricing_finds_the_best_group_of_every_anchor(k):
-    X, duals, near, rank = problem(11, k, 5)
-    _, lowest = price(X, k, duals, near, rank, np.arange(11), 0.0, True, 10**9, 10**9, STILL)
+    X, duals, near, lists, rank = problem(11, k, 5)
+    _, lowest = price(X, k, duals, near, lists, rank, np.arange(11), 0.0, True, 10**9, 10**9, STILL)
     best = np.zeros(11)
     for reduced, group in every_group(X, k, duals):
         anchor = min(group, key=lambda i: rank[i])
@@ -166,12 +206,23 @@ def test_pricing_finds_the_best_group_of_every_anchor(k):
     assert np.allclose(lowest, best, atol=1e-12)
 
 
-def problem(n: int, k: int, seed: int, kind: str = "random"):
-    """Records, duals of both signs that leave some groups with a negative reduced cost, and ranks."""
+@pytest.mark.parametrize(("kind", "k"), diagonal(["uniform", "clustered", "skewed"], [3, 4, 5]))
+def test_pricing_from_lists_of_neighbours_finds_as_much_as_from_all_records(kind, k):
+    X = standardize(distributed(kind, 200, 2))
+    shares = matched_shares(X, k, STILL.copy())
+    duals = 1.15 * shares.values
+    groups, lowest = search(X, k, duals, shares.sums, -1e-9, 10**6, STILL)
+    _, again = search(X, k, duals, shares.sums, -1e-9, 10**6, STILL, lists=neighbours(X, 30))
+    assert len(groups) > 0
+    assert np.allclose(lowest, again, rtol=1e-9, atol=1e-12)
+
+
+def problem(n: int, k: int, seed: int, kind: str = "random", listed: int = 0):
+    """Records, duals of both signs that leave some groups with a negative reduced cost, neighbours and ranks."""
     X = small(kind, n, 2, seed)
     rng = np.random.default_rng(seed)
     duals = rng.normal(0.5, 0.5, n) * loss(X, np.zeros(n, np.int64)) / n
-    return X, duals, nearest_sums(X, 2 * k - 2), rng.permutation(n)
+    return X, duals, nearest_sums(X, 2 * k - 2), neighbours(X, listed), rng.permutation(n)
 
 
 def every_group(X: np.ndarray, k: int, duals: np.ndarray):

@@ -434,7 +434,7 @@ def test_a_missing_value_is_no_value():
 
 def test_a_stratum_unlike_the_file_is_refused():
     secret = Secret("cost", np.array([0, 0, 1, 1]), True)
-    with pytest.raises(DataError, match=r"'cost' is distributed so differently in a stratum .* t = 0\.1"):
+    with pytest.raises(DataError, match=r"'cost' has such a different distribution in a stratum .* t = 0\.1"):
         diverse(plain(np.ones((4, 1))), 2, np.array([0, 0, 1, 1]), [secret], None, 0.1, [np.array([2, 2, 50])])
 
 

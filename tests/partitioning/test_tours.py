@@ -71,7 +71,7 @@ def test_the_savings_tour_of_many_records_is_whole_and_not_shorter_than_the_refi
 @pytest.mark.parametrize(
     ("method", "how", "sentence"),
     [
-        ("mdav", "savings", "tour: does not apply to method 'mdav'; it goes with 'tour'"),
+        ("mdav", "savings", "tour: does not apply to method 'mdav'. Use method='tour'"),
         ("tour", "longest", "tour: must be 'refined' or 'savings'"),
     ],
 )

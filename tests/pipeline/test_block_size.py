@@ -117,7 +117,7 @@ def test_fused_leaves_and_blocks_are_counted_in_the_release():
     found = release.summary()["blocking"]
     assert found["fused"] == 1
     assert found["smallest"] >= 3
-    assert "1 leaf of the 2^d-tree of fewer than k records fused with the nearest" in " ".join(release.notes)
+    assert "1 leaf of the 2^d-tree of fewer than k records merged with the nearest" in " ".join(release.notes)
 
 
 def test_a_sweep_over_k_divides_anew():

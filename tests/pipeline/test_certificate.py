@@ -132,6 +132,31 @@ def test_a_closer_bound_is_there_for_every_type_and_for_record_blocks(options):
     assert closer.how == "potentials"
 
 
+@pytest.mark.parametrize("options", [{}, {"strata": ["region"]}], ids=["all", "strata"])
+def test_progress_shows_what_is_proved_so_far_and_the_seconds_that_pass(options):
+    steps = []
+    options = {"k": 3, "quasi": ["age", "income"], "publish": "rest", "method": "mdav", **options}
+    table = people(400).append_column("region", [np.arange(400) % 2])
+    release = shoal.protect(table, **options, bound=True, budget="1s", progress=lambda *step: steps.append(step))
+    shares = [done / total for step, done, total in steps if step == "bound so far"]
+    assert shares == sorted(shares)
+    assert 0 < shares[-1] <= release.certificate.bound / release.certificate.sse + 1e-5
+    assert {total for step, _, total in steps if step == "bound"} == {10}
+    assert all(0 <= done <= 10 for step, done, _ in steps if step == "bound")
+
+
+@pytest.mark.parametrize(
+    "limits", [{"l": 2}, {"t": 0.4}, {"unit": "firm"}, {"scale": {"block_size": 40}}, {"edits": ["age >= 0"]}], ids=str
+)
+def test_limits_on_groups_leave_the_bound_as_it_is_and_only_raise_the_loss(limits):
+    table = people(60).append_column("firm", [np.arange(60) // 2])
+    options = {"k": 3, "quasi": ["age", "income"], "confidential": ["job"], "publish": "rest", "method": "mdav"}
+    options |= {"bound": True, "budget": 100_000}
+    proof = shoal.protect(table, **options, **limits).certificate
+    assert proof.bound == pytest.approx(shoal.protect(table, **options).certificate.bound, rel=1e-6)
+    assert proof.bound <= proof.sse
+
+
 def test_a_closer_bound_does_not_apply_with_weights():
     with pytest.raises(shoal.PlanError, match="bound: does not apply with --weights"):
         shoal.protect(people(), k=3, quasi=["age"], publish="rest", weights="w", bound=True)

@@ -49,7 +49,7 @@ def test_codes_of_masked_and_sensitive_columns_are_published_as_missing(kind):
     assert gaps(found) == {"salary": 3, "group": 5, "born": 4, "age": 0}
     assert found.column("income").null_count >= 9
     assert max(filter(None, found.column("income").to_pylist())) < 5000
-    assert "codes declared to be missing count as missing, and are published as such: " in " ".join(release.notes)
+    assert "Missing-value codes were read and published as missing: " in " ".join(release.notes)
 
 
 def test_a_categorical_column_forgets_its_code():
@@ -79,7 +79,7 @@ def test_a_code_is_refused_where_values_stay_as_they_are():
 
 
 def test_a_code_of_a_column_that_is_not_there_is_refused():
-    with pytest.raises(PlanError, match=r"'incomes' is not a column of the table; did you mean 'income'"):
+    with pytest.raises(PlanError, match=r"'incomes' is not a column of the table. Did you mean 'income'"):
         shoal.protect(people(), k=3, publish="rest", missing_codes={"incomes": [9]})
 
 

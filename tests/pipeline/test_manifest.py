@@ -180,8 +180,8 @@ def test_every_change_of_the_file_is_found(published, change, said):
     ("steps", "to", "said"),
     [
         (("published", "sha256"), "0" * 64, "SHA-256"),
-        (("published", "bytes"), 7, "bytes, where the manifest says 7"),
-        (("published", "records"), 61, "60 records, where the manifest says 61"),
+        (("published", "bytes"), 7, "bytes instead of 7"),
+        (("published", "records"), 61, "60 records instead of 61"),
         (("published", "columns"), ["id", "x", "y"], "not in the manifest: 'z'"),
         (("verified", "k"), 3, "another k"),
         (("plan", "k"), 3, "another k"),
@@ -208,7 +208,7 @@ def test_another_file_is_not_the_one_and_a_renamed_one_is(published):
 
 BROKEN = {
     "nothing": b"",
-    "no JSON": b"hello",
+    "not JSON": b"hello",
     "a list": b"[1, 2]",
     "deep": b"[" * 100_000,
     "no text": b"\xff\xfe\x00",
@@ -252,10 +252,10 @@ def test_a_manifest_of_another_version_or_none_is_said_to_be(published):
     edited(manifest, "version", to=2)
     with pytest.raises(shoal.FileError, match="of another version"):
         shoal.check(path, manifest=manifest)
-    with pytest.raises(shoal.FileError, match="there is no manifest"):
+    with pytest.raises(shoal.FileError, match="There is no manifest"):
         shoal.check(path, manifest=path.with_name("nowhere.json"))
     edited(manifest, "version", to=1)
-    with pytest.raises(shoal.FileError, match="there is no file"):
+    with pytest.raises(shoal.FileError, match="There is no file"):
         shoal.check(path.with_name("nowhere.csv"), manifest=manifest)
 
 
@@ -291,7 +291,7 @@ def test_of_levels_it_is_said_that_their_order_is_not_known(tmp_path):
     options = {"k": 4, "quasi": ["age"], "confidential": ["size"], "levels": levels, "t": 0.9}
     shoal.protect(people(), publish="rest", **options).save(tmp_path / "masked.csv")
     found = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
-    assert any("'size': its levels are in no manifest" in each for each in found["unverified"])
+    assert any("'size': a manifest does not hold its levels" in each for each in found["unverified"])
 
 
 def test_what_only_the_original_could_tell_is_named(tmp_path):
@@ -304,7 +304,7 @@ def test_what_only_the_original_could_tell_is_named(tmp_path):
     assert "1 rule" in said
     assert "rule" not in " ".join(shoal.check(path, manifest=manifest, edits=["z >= 0"])["unverified"])
     assert failures(path, manifest=manifest, edits=["z >= 0", "z < 9"]) == [
-        "2 rules given, where the manifest speaks of 1"
+        "2 rules given instead of the 1 in the manifest"
     ]
     assert any("is broken by" in each for each in failures(path, manifest=manifest, edits=["z > 2"]))
 

@@ -52,7 +52,7 @@ def people(n: int = 207, **more: object) -> pa.Table:
         ({"method": "ms", "confidential": ["age"]}, "method: must be 'insensitive' with --epsilon"),
         (
             {"bounds": {"age": [0, 120]}},
-            "epsilon: 'income' would be published as it is.*; mask it with --bounds income=LOW,HIGH, or drop it with",
+            "epsilon: 'income' would be released unchanged.* Mask it with --bounds income=LOW,HIGH, or drop it with",
         ),
         (
             {"bounds": {"age": [0, 120]}, "quasi": ["age", "income"]},
@@ -72,9 +72,9 @@ def people(n: int = 207, **more: object) -> pa.Table:
         ({"missing_codes": {"age": [99]}}, "missing_codes: does not apply with --epsilon. Empty these cells"),
         (
             {"identifiers": []},
-            "epsilon: 'name' would be published as it is, which breaks differential privacy; mask it",
+            "epsilon: 'name' would be released unchanged, which breaks differential privacy. Mask it",
         ),
-        ({"quasi": ["age"], "bounds": {"age": [0, 1]}}, "epsilon: 'income' would be published as it is"),
+        ({"quasi": ["age"], "bounds": {"age": [0, 1]}}, "epsilon: 'income' would be released unchanged"),
         ({"confidential": ["income"]}, "confidential: would be released without noise"),
         ({"strata": ["age"]}, "strata: would be released without noise"),
         ({"weights": "age"}, "weights: would be released without noise"),
@@ -95,9 +95,9 @@ def people(n: int = 207, **more: object) -> pa.Table:
             {"scale": {"block_size": 100}},
             "scale.block_size: does not apply with --epsilon: record blocks would depend on the data",
         ),
-        ({"types": {"age": "ordinal"}}, "epsilon: cannot protect 'age', which is ordinal: only continuous"),
-        ({"levels": {"age": [1, 2]}}, "epsilon: cannot protect 'age', which is ordinal"),
-        ({"k": 300}, "k = 300 asks for groups larger than the table"),
+        ({"types": {"age": "ordinal"}}, "epsilon: 'age' is ordinal and cannot be protected"),
+        ({"levels": {"age": [1, 2]}}, "epsilon: 'age' is ordinal and cannot be protected"),
+        ({"k": 300}, "k = 300 is more than the table has"),
     ],
 )
 def test_what_breaks_differential_privacy_is_one_clear_sentence(options, message):
@@ -109,10 +109,11 @@ def test_declared_dates_and_an_index_are_refused():
     born = pa.array(range(207), pa.int32()).cast(pa.date32())
     asked = {**ASKED, "bounds": {**BOUNDS, "born": [0, 1]}}
     with pytest.raises(
-        shoal.PlanError, match=r"epsilon: cannot protect 'born', which is of type date32\[day\]: only numbers"
+        shoal.PlanError,
+        match=r"epsilon: 'born' is of type date32\[day\] and cannot be protected",
     ):
         shoal.protect(people(born=born), **asked, quasi=["age", "income", "born"])
-    with pytest.raises(shoal.PlanError, match="epsilon: cannot protect the table's index; drop it with reset_index"):
+    with pytest.raises(shoal.PlanError, match=r"epsilon: The index of the table cannot be protected"):
         shoal.protect(people().to_pandas().set_index("name"), **{**ASKED, "identifiers": []})
 
 
@@ -191,14 +192,14 @@ def test_notes_say_what_is_promised_and_how_many_values_were_clamped_they_do_not
     release = shoal.protect(people(), **{**ASKED, "bounds": bounds})
     text = "\n".join(release.notes)
     for said in (
-        "epsilon-differential privacy holds with epsilon = 1: whatever is published would be at most 2.72 times",
+        "Epsilon-differential privacy holds with epsilon = 1: with any other values in one record, what is",
         "10 groups",
-        "rows are in the order of groups and not in that of the original",
-        "values outside the bounds were moved to them",
+        "Rows are in the order of groups, because the original order would disclose",
+        "Values outside the bounds were moved to them",
         "the same plan gives other values each time",
-        "what was missing or no number counts as their middle",
-        "loss is measured on the original without noise, so it is shown to nobody but the keeper",
-        "preserved: no moment exactly",
+        "missing values count as their middle",
+        "loss is measured without noise, so only release.loss() returns it",
+        "Preserved: no moment exactly",
     ):
         assert said in text
     wide = shoal.protect(people(), **{**ASKED, "bounds": {"age": [0, 1e3], "income": [0, 1e9]}})

@@ -81,7 +81,7 @@ def test_the_written_file_keeps_the_totals_of_domains_and_k(more, tmp_path):
     assert masked[["sales", "staff"]].min().min() >= 0
     changes = release.summary()["totals"]["largest_change"]
     assert set(changes) == set(QUASI)
-    assert any("totals kept in" in note and "standard deviations" in note for note in release.notes)
+    assert any("Totals kept in" in note and "standard deviations" in note for note in release.notes)
     assert not any("in each group" in note for note in release.notes)
 
 
@@ -167,7 +167,7 @@ def test_too_many_combinations_are_refused():
     ("options", "words"),
     [
         ({"keep_totals": ["sales"]}, "'sales', which is masked"),
-        ({"keep_totals": ["nacee"]}, "did you mean 'nace'"),
+        ({"keep_totals": ["nacee"]}, "Did you mean 'nace'"),
         ({"keep_totals": ["region"], "identifiers": ["region"]}, "'region', which is dropped"),
         ({"keep_totals": ["nace", "nace"]}, "more than once"),
         ({"keep_totals": []}, "names no attribute"),
@@ -230,8 +230,8 @@ def test_few_units_across_a_border_are_refused():
 )
 def test_groups_inside_domains_publish_their_means_and_the_note_says_so(small, more):
     release = shoal.protect(crossed(small), **{**CROSSED, **more})
-    [note] = [note for note in release.notes if "totals kept in" in note]
-    assert note == "totals kept in 2 combinations of 'size', by groups that publish their means"
+    [note] = [note for note in release.notes if "Totals kept in" in note]
+    assert note == "Totals kept in 2 combinations of 'size', by groups that publish their means."
     assert set(release.summary()["totals"]["largest_change"].values()) == {0.0}
 
 

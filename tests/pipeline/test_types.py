@@ -206,7 +206,7 @@ def test_records_that_miss_are_left_out_and_counted():
     release = shoal.protect(GAPPY, k=2, missing="suppress")
     assert release.suppressed == 2
     assert len(release.table) == 4
-    assert any("2 records left out, missing a value" in note for note in release.notes)
+    assert any("2 records left out because of missing values" in note for note in release.notes)
 
 
 def test_nan_and_null_are_both_missing():
@@ -301,8 +301,8 @@ def test_more_diversity_than_there_is_is_refused():
         ({"quasi": ["town"], "types": {"town": "continuous"}}, "'town' holds text and no numbers"),
         ({"quasi": ["town"], "types": {"town": "ordinal"}}, "List its levels in order"),
         ({"quasi": ["town"], "levels": {"town": TOWNS[:4]}}, r"holds a level in record \d+ .*not in its list"),
-        ({"quasi": ["income"], "levels": {"income": ["low"]}}, "levels of 'income' are not of the column's type"),
-        ({"quasi": ["town", "income"], "blocks": "correlated"}, "numbers without gaps only"),
+        ({"quasi": ["income"], "levels": {"income": ["low"]}}, "levels of 'income' are not of the type of the column"),
+        ({"quasi": ["town", "income"], "blocks": "correlated"}, "numbers without missing values"),
         ({"quasi": ["income"], "attribute_weights": {"income": 2}}, "do not apply"),
         ({"quasi": ["income"], "weights": "nobody"}, "'nobody' is not a column"),
         ({"quasi": ["town"], "restore_variance": True}, "no quasi-identifier is a number"),

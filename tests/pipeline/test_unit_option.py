@@ -180,7 +180,7 @@ WRONG = {
         "table": table.set_column(4, "ward", pa.array(["new" if i < 4 else "old" for i in range(len(table))])),
         "strata": ["ward"], "k": 5,
     },
-    "a unit must be text, a number or a date": lambda table: {
+    "A unit must be text, a number or a date": lambda table: {
         "table": table.set_column(0, "patient", pa.array([[1]] * len(table)))
     },
 }  # fmt: skip
@@ -204,7 +204,7 @@ def test_units_that_cannot_be_protected_are_refused_without_a_value(message):
         ({"method": "mic1d", "confidential": []}, "does not apply to method 'mic1d'"),
         ({"method": "hybrid", "k": 12}, "does not apply to method 'hybrid'"),
         ({"scale": {"seams": True}}, "with --unit"),
-        ({"unit": "patent"}, "did you mean 'patient'"),
+        ({"unit": "patent"}, "Did you mean 'patient'"),
     ],
 )
 def test_what_does_not_go_with_units_is_refused(options, message):
@@ -275,5 +275,5 @@ def test_too_few_complete_records_are_refused_in_words(complete):
     gaps = {"x": [1.0] * complete + [None, 1.0] * 3, "y": [1.0] * complete + [1.0, None] * 3}
     table = pa.table({"who": [*range(6 + complete)], **gaps})
     options = {"k": 2, "quasi": ["x", "y"], "missing": "suppress"}
-    with pytest.raises(DataError, match=f"only {complete} records? would be left of those that miss nothing"):
+    with pytest.raises(DataError, match=f"Only {complete} records? would be left without missing values"):
         shoal.protect(table, unit="who", **options)

@@ -88,7 +88,7 @@ def test_other_commands_spell_and_describe_fields_alike(command):
     own = {"k", "plan", "output", "report", "overwrite", "as_json", "data", "seed"}
     if command in ("check", "assess"):  # which look at a masked file
         own |= {"quasi", "confidential", "weights", "edits", "block"}
-        own |= {"unit", "p_percent", "dominance", "magnitudes"}
+        own |= {"unit", "p_percent", "dominance", "magnitudes", "key"}
     assert len(shared) > 5
     assert not [each.name for each in shared if each.name not in own and each.help != mine[each.name]]
 

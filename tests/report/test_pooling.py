@@ -161,3 +161,13 @@ def test_every_group_is_in_one_range_of_sizes(sizes):
     labels, found = size_ranges(np.array(sizes))
     assert sum(found) == len(sizes)
     assert len(labels) == len(found) == len(set(labels)) <= 24
+
+
+def test_many_records_of_one_unit_are_not_many():
+    values = pa.array([1.0] * 40 + [2.0] * 40 + [9.0] * 40)
+    attribute = encode(Table(pa.table({"a": values})), "a", "continuous")
+    one_each = np.zeros(120, dtype=bool)
+    one_each[:80] = True  # the last 40 are of one unit, which is counted elsewhere
+    by_record, by_unit = (distribution(attribute, attribute.codes, 10, counted) for counted in (None, one_each))
+    assert by_record.before == [33.3, 33.3, 33.3]
+    assert by_unit.before == [33.3, 66.7]

@@ -43,7 +43,7 @@ def file(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    assert "there is no file" in refusal(tmp_path / "none.csv", error=FileError)
+    assert "There is no file" in refusal(tmp_path / "none.csv", error=FileError)
 
 
 def test_a_folder(tmp_path):
@@ -94,7 +94,7 @@ def test_an_empty_file(file, content):
 
 @pytest.mark.parametrize("content", ["a,b\n", "a,b", "a", "a\n"])
 def test_a_header_without_records(file, content):
-    assert "holds no records" in refusal(file(content), error=DataError)
+    assert "no records" in refusal(file(content), error=DataError)
 
 
 def test_a_name_twice(file):
@@ -157,21 +157,21 @@ def test_a_name_like_a_number_is_not_written_where_it_could_not_be_read(tmp_path
 
 def test_nul_is_refused_before_anything_is_written(tmp_path):
     for column in (["x", f"{SECRET}\0"], pa.array(["x", f"{SECRET}\0"]).dictionary_encode()):
-        with pytest.raises(DataError, match="column 'text' holds a NUL character in record 2, which no CSV") as caught:
+        with pytest.raises(DataError, match="column 'text' has a NUL character in record 2, which CSV") as caught:
             write_table(open_table(pa.table({"text": column})), tmp_path / "out.csv", "csv")
         assert SECRET not in str(caught.value)
         assert not (tmp_path / "out.csv").exists()
-    with pytest.raises(DataError, match="the name of a column holds a NUL"):
+    with pytest.raises(DataError, match="The name of a column has a NUL"):
         write_table(open_table(pa.table({"a\0": [1]})), tmp_path / "out.csv", "csv")
 
 
 @pytest.mark.parametrize(
     ("content", "where"),
     [
-        (f"a,b\n1,2\n{SECRET}\n3,4\n", "record 2 has 1 cell, the header has 2"),
-        (f"a,b\n1,2,{SECRET}\n3,4,5\n6,7,8\n", "record 1 has 3 cells, the header has 2"),
-        (f'a,b\n"x\ny",2\n\n3,4\n5,6,{SECRET}\n', "record 3 has 3 cells, the header has 2"),
-        ("a,b\n" + "1,2\n" * 5_000_000 + f"1,2,{SECRET}\n", "record 5000001 has 3 cells, the header has 2"),
+        (f"a,b\n1,2\n{SECRET}\n3,4\n", "record 2 has 1 cell, and the header has 2"),
+        (f"a,b\n1,2,{SECRET}\n3,4,5\n6,7,8\n", "record 1 has 3 cells, and the header has 2"),
+        (f'a,b\n"x\ny",2\n\n3,4\n5,6,{SECRET}\n', "record 3 has 3 cells, and the header has 2"),
+        ("a,b\n" + "1,2\n" * 5_000_000 + f"1,2,{SECRET}\n", "record 5000001 has 3 cells, and the header has 2"),
     ],
     ids=["short", "long", "after line ends in quotes", "far down"],
 )
@@ -196,8 +196,8 @@ def test_a_quote_that_does_not_close(file, content, where):
 
 def test_a_wrong_encoding(file):
     path = file("a,b\nGöteborg,1\n".encode("latin-1"))
-    assert "is not written in utf-8 (at byte 6)" in refusal(path, Csv(encoding="utf-8"), error=DataError)
-    assert "is not written in utf-16" in refusal(file(b"a,b\n1,2"), Csv(encoding="utf-16"), error=DataError)
+    assert "is not encoded in utf-8 (at byte 6)" in refusal(path, Csv(encoding="utf-8"), error=DataError)
+    assert "is not encoded in utf-16" in refusal(file(b"a,b\n1,2"), Csv(encoding="utf-16"), error=DataError)
     refusal(file(b"\xff\xfea\x00,"), error=DataError)
 
 
@@ -226,15 +226,15 @@ def test_a_file_that_is_damaged_or_another_kind(tmp_path, name):
         whole[:half] + b"\0" * 64 + whole[half + 64 :],
     ):
         path.write_bytes(content)
-        assert "is not a whole" in refusal(path, error=FileError)
+        assert "is not a complete" in refusal(path, error=FileError)
 
 
 def test_each_kind_under_the_other_name(tmp_path):
     table = open_table(pa.table({"a": [1]}))
     write_table(table, tmp_path / "a.arrow", "parquet")
     write_table(table, tmp_path / "a.parquet", "arrow")
-    assert "is not a whole Arrow file" in refusal(tmp_path / "a.arrow", error=FileError)
-    assert "is not a whole Parquet file" in refusal(tmp_path / "a.parquet", error=FileError)
+    assert "is not a complete Arrow file" in refusal(tmp_path / "a.arrow", error=FileError)
+    assert "is not a complete Parquet file" in refusal(tmp_path / "a.parquet", error=FileError)
 
 
 def test_names_of_pandas_columns_that_are_no_text():
@@ -246,16 +246,16 @@ def test_names_of_pandas_columns_that_are_no_text():
     "source", [5, None, [1, 2], {"a": [1]}, np.zeros((2, 2)), b"abc", pd.Series([1], name="a"), pl.Series("a", [1])]
 )
 def test_what_is_no_table(source):
-    assert "is not a table; give" in refusal(source, error=DataError)
+    assert "is not a table. Use" in refusal(source, error=DataError)
 
 
 def test_a_lazy_frame():
-    assert "call .collect() first" in refusal(pl.LazyFrame({"a": [1]}), error=DataError)
+    assert "Call .collect() first" in refusal(pl.LazyFrame({"a": [1]}), error=DataError)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_dataframe_without_records_or_columns(make):
-    assert "holds no records" in refusal(make({"a": []}), error=DataError)
+    assert "no records" in refusal(make({"a": []}), error=DataError)
     assert "has no columns" in refusal(make({}), error=DataError)
 
 
@@ -292,7 +292,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
         ([None, float("nan"), 2.0], "column 'x' has missing values in 2 records (first: record 1). Fill them"),
         ([1.0, 2.0, float("-inf")], "column 'x' is infinite in record 3. Replace it by a number or leave"),
         ([True, False, True], "column 'x' is boolean and holds no numbers"),
-        ([dt.date(2020, 1, 1)] * 3, "column 'x' holds dates or moments and no numbers"),
+        ([dt.date(2020, 1, 1)] * 3, "column 'x' holds dates or times and no numbers"),
         ([[1], [2], [3]], "column 'x' is nested, with several values in a record"),
         ([None, None, None], "column 'x' is empty: no record has a value"),
         (pa.array(["a", "b", "a"]).dictionary_encode(), "column 'x' is categorical and holds no numbers"),
@@ -321,7 +321,7 @@ def test_pandas_objects_that_cannot_be_averaged():
         open_table(frame).matrix(["a", "b", "c"])
     first, second, third = str(caught.value).splitlines()
     assert first.startswith("column 'a' is not a number in record 2")
-    assert second.startswith("column 'b' holds values of different kinds")
+    assert second.startswith("column 'b' has values of different types")
     assert third.startswith("column 'c' is of type")
     assert SECRET not in str(caught.value)
 
@@ -329,7 +329,7 @@ def test_pandas_objects_that_cannot_be_averaged():
 def test_pandas_text_that_turns_into_something_else_far_down(tmp_path):
     frame = pd.DataFrame({"a": pd.Series([SECRET] * 500 + [5], dtype=object)})
     for use in (lambda table: table.matrix(["a"]), lambda table: write_table(table, tmp_path / "a", "parquet")):
-        with pytest.raises(DataError, match="column 'a' holds values of different kinds") as caught:
+        with pytest.raises(DataError, match="column 'a' has values of different types") as caught:
             use(open_table(frame))
         assert SECRET not in str(caught.value)
 
@@ -343,7 +343,10 @@ def test_polars_objects_are_not_written(tmp_path, kind):
 
 def test_a_type_that_parquet_cannot_hold_is_refused(tmp_path):
     table = pa.table({"a": pa.array([pa.MonthDayNano([1, 2, 3])])})
-    with pytest.raises(DataError, match="column 'a' is of type month_day_nano_interval, which Parquet cannot hold"):
+    with pytest.raises(
+        DataError,
+        match=r"column 'a' is of type month_day_nano_interval, which Parquet cannot hold",
+    ):
         write_table(open_table(table), tmp_path / "a", "parquet")
 
 

@@ -212,14 +212,14 @@ def test_more_columns_than_letters():
         (pa.array(["x", "😀" * 16_384]), "holds a text of more than 32767 characters in record 2"),
         (pa.array([0, 1], pa.timestamp("us")), "holds a time finer than a millisecond in record 2"),
         (pa.array([0, 1], pa.time64("ns")), "holds a time finer than a millisecond in record 2"),
-        (pa.array([0, 1], pa.timestamp("s", "UTC")), "holds moments with a time zone"),
+        (pa.array([0, 1], pa.timestamp("s", "UTC")), "has times with a time zone"),
         (
             pa.array([dt.date(1900, 1, 1), dt.date(1899, 12, 31)]),
             "holds a date that is not between 1900 and 9999 in record 2",
         ),
         (pa.array([0, 10**14], pa.duration("ms")), "holds a duration of more than 100000 days in record 2"),
-        (pa.array([b"x", b"y"]), "is of type binary; Excel cannot hold it, Parquet can"),
-        (pa.array([[1], [2]]), "is of type list<item: int64>; Excel cannot hold it, Parquet can"),
+        (pa.array([b"x", b"y"]), "is of type binary, which Excel cannot hold. Write Parquet"),
+        (pa.array([[1], [2]]), "is of type list<item: int64>, which Excel cannot hold. Write Parquet"),
     ],
 )
 def test_what_excel_cannot_hold_is_refused(tmp_path, column, sentence):
@@ -233,10 +233,10 @@ def test_what_excel_cannot_hold_is_refused(tmp_path, column, sentence):
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        (pa.table({"a": pa.nulls(MOST_ROWS, pa.int8())}), "1048576 records and 1 columns; Excel holds 1048575"),
+        (pa.table({"a": pa.nulls(MOST_ROWS, pa.int8())}), "1048576 records and 1 columns, more than the 1048575"),
         (pa.table({f"{i}": [1] for i in range(MOST_COLUMNS + 1)}), "1 records and 16385 columns"),
         (pa.table({"a" * 32_768: [1]}), "a name of more than 32767 characters"),
-        (pa.table({"a": [1, None], "b": ["x", None]}), "the last record has no value at all"),
+        (pa.table({"a": [1, None], "b": ["x", None]}), "The last record has no value at all"),
     ],
 )
 def test_tables_that_no_sheet_can_show_are_refused(tmp_path, table, sentence):
@@ -289,7 +289,7 @@ def test_a_formula_that_gave_an_empty_text_is_missing(patched):
 
 def test_a_formula_whose_value_was_not_saved_is_refused(saved):
     said = refusal(saved([["a", "b"], [1, 2], [3, "=A2+1"]]))
-    assert "column 'b' has a formula in record 2 whose value was not saved; open the file in Excel and save" in said
+    assert "column 'b' has a formula in record 2 whose value was not saved. Open the file in Excel and save" in said
 
 
 @pytest.mark.parametrize("error", ["#N/A", "#REF!", "#DIV/0!"])
@@ -313,10 +313,10 @@ def test_the_text_of_an_error_is_a_text_where_it_is_typed_as_one(shared):
         ([["a", None, "c"], [1, 2, 3]], "column 2 has no name"),
         ([["a", "b"], [1, 2, 3]], "column 3 has no name"),
         ([["a", "a"], [1, 2]], "more than one column named 'a'"),
-        ([["a", 2019], [1, 2]], "the name of column 2 is of type int; name columns with text"),
-        ([[None, None], ["a", "b"], [1, 2]], "the first row is empty; it must name the columns"),
-        ([["a", "b"]], "holds no records, only a header"),
-        ([], "is empty: no sheet holds data"),
+        ([["a", 2019], [1, 2]], "the name of column 2 is of type int. Use text as column names"),
+        ([[None, None], ["a", "b"], [1, 2]], "the first row is empty. It must name the columns"),
+        ([["a", "b"]], "has a header and no records"),
+        ([], "is empty: no sheet has data."),
     ],
 )
 def test_sheets_that_are_no_tables_are_refused(saved, rows, sentence):
@@ -339,14 +339,14 @@ def test_what_the_file_says_of_its_size_is_not_believed(patched):
 def test_merged_cells_are_refused(saved):
     for area in ("A1:B1", "A2:A3"):
         path = saved([["a", "b"], [1, 2], [3, 4]], lambda book, area=area: book.active.merge_cells(area))
-        assert "has merged cells in sheet 'Sheet'; unmerge them" in refusal(path)
+        assert "has merged cells in sheet 'Sheet'. Unmerge them" in refusal(path)
 
 
 def test_a_second_sheet_with_data_is_refused_and_an_empty_one_is_not(saved):
     path = saved([["a"], [1]], lambda book: book.create_sheet("empty", 0))
     assert read_excel(path).to_pydict() == {"a": [1]}
     path = saved([["a"], [1]], lambda book: book.create_sheet("more").append([1]))
-    assert "more than one sheet with data ('Sheet', 'more', hidden ones included); keep one" in refusal(path)
+    assert "more than one sheet with data ('Sheet', 'more', hidden ones included). Keep one" in refusal(path)
 
 
 def test_texts_keep_their_characters(shared):
@@ -394,9 +394,9 @@ def test_the_ending_of_the_name_does_not_matter(saved):
         (b"", "is not an Excel file"),
         (b"a,b\n1,2\n", "is not an Excel file"),
         (b"<html>secret</html>", "is not an Excel file"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"secret", "of the old kind (.xls); save it as .xlsx"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"secret", "in the old format (.xls). Save it as .xlsx"),
         (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "is protected with a password"),
-        (b"PK\3\4secret", "is not a whole Excel file"),
+        (b"PK\3\4secret", "is not a complete Excel file"),
     ],
 )
 def test_files_of_other_kinds_are_refused(tmp_path, content, sentence):
@@ -409,7 +409,7 @@ def test_zip_files_of_other_kinds_are_refused(tmp_path):
     path = tmp_path / "in.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-    assert "is not a whole Excel file" in refusal(path, FileError)
+    assert "is not a complete Excel file" in refusal(path, FileError)
 
 
 def test_a_file_that_is_cut_off_is_refused_wherever_that_is(saved):
@@ -463,7 +463,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(saved):
 
 def test_more_rows_than_a_sheet_has_are_refused(patched):
     path = patched([["a"], [1]], SHEET, '<row r="2"', '<row r="99999999999"')
-    assert "is not a whole Excel file" in refusal(path, FileError)
+    assert "is not a complete Excel file" in refusal(path, FileError)
 
 
 def test_a_folder_or_a_missing_file_is_an_error_of_the_disk(tmp_path):

@@ -86,10 +86,10 @@ def test_rows_out_of_order_fail_verification(survey):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("survey.csv", "being protected"),
+        ("survey.csv", "is the input"),
         ("taken.csv", "already exists"),
         ("nowhere/masked.csv", "does not exist"),
-        ("masked.doc", "ending"),
+        ("masked.doc", "extension"),
         ("folder.csv", "is a folder"),
     ],
 )
@@ -108,7 +108,7 @@ def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
     monkeypatch.chdir(survey)
     release = shoal.protect("survey.csv", publish=["zip"], **ROLES)
     monkeypatch.chdir("/")
-    with pytest.raises(shoal.FileError, match="being protected"):
+    with pytest.raises(shoal.FileError, match="is the input"):
         release.save(survey / "survey.csv", overwrite=True)
 
 

@@ -52,7 +52,7 @@ def test_a_field_without_labels_has_empty_ones():
 @pytest.mark.parametrize("text", ["", "[]", "7", '{"values": 3}', '{"other": 1}', '{"missing": [["a"]]}', "\xff"])
 def test_labels_of_somebody_else_are_refused_in_one_sentence(text):
     field = pa.field("income", pa.int64(), metadata={"shoal.labels": text.encode("latin-1")})
-    with pytest.raises(DataError, match="labels in the metadata of column 'income' cannot be understood"):
+    with pytest.raises(DataError, match="labels in the metadata of column 'income' cannot be read"):
         labels_of(field)
 
 

@@ -98,7 +98,7 @@ def test_a_masked_column_has_empty_cells_where_no_word_was_given(opened):
 
 def test_a_masked_value_that_reads_like_a_word_is_refused(opened, tmp_path):
     table = opened("a,b\n1,x\n-9,y\n", "-9").publish({"a": pa.array([-9, None])})
-    with pytest.raises(DataError, match=r"column 'a' holds in record 1 what csv\.missing takes for a missing value"):
+    with pytest.raises(DataError, match=r"column 'a' has a value in record 1 that --missing-word reads as missing"):
         write_table(table, tmp_path / "out.csv", "csv")
     assert not (tmp_path / "out.csv").exists()
 
@@ -131,10 +131,10 @@ def test_what_is_written_is_read_alike(rows, words):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([""], "csv.missing: holds an empty word; an empty cell is missing anyway"),
+        ([""], "csv.missing: has an empty word. Leave it out"),
         (["NA", "NA"], "csv.missing: names 'NA' more than once"),
-        ([" NA"], "csv.missing: holds a word with blanks around it"),
-        (["N\nA"], "csv.missing: holds a word with characters that cannot be printed"),
+        ([" NA"], "csv.missing: has a word with spaces around it"),
+        (["N\nA"], "csv.missing: has a word with characters that cannot be printed"),
     ],
 )
 def test_words_that_cannot_be_are_refused(opened, words, sentence):

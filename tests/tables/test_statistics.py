@@ -258,17 +258,16 @@ def test_long_labels_are_shortened_between_characters_and_said_so(tmp_path):
     table = labelled({"X": [1.0]}, {"X": Labels("é" * 200, {1.0: "ü" * 100})})
     found = labels_of(there_and_back(table, tmp_path, "sav").field("X"))
     assert (found.label, found.values) == ("é" * 128, {1.0: "ü" * 60})
-    assert unkept(table, "sav") == ["an SPSS file cannot hold, so they are left out or shortened, labels of X"]
+    assert unkept(table, "sav") == ["labels that an SPSS file cannot hold were left out or shortened: X"]
     assert labels_of(there_and_back(table, tmp_path, "dta").field("X")).label == "é" * 40
 
 
 def test_what_a_kind_cannot_keep_is_named():
     assert unkept(survey(), "parquet") == []
-    assert unkept(survey(), "csv") == ["a CSV file holds no labels: those of AGE, INCOME, REGION, BORN are left out"]
-    assert (
-        unkept(survey(), "dta")[1]
-        == "a Stata file does not tell that they mean missing: codes of AGE, INCOME, REGION, BORN"
-    )
+    assert unkept(survey(), "csv") == [
+        "a CSV file holds no labels, so those of AGE, INCOME, REGION, BORN are left out."
+    ]
+    assert unkept(survey(), "dta")[1] == "codes that a Stata file does not mark as missing: AGE, INCOME, REGION, BORN"
     assert unkept(survey().select(["SEEN"]), "xpt") == []
 
 

@@ -28,7 +28,7 @@ from shoal.tables.table import Table
 )
 def test_what_is_not_such_a_file_is_refused(tmp_path, kind, data):
     (tmp_path / f"t.{kind}").write_bytes(data)
-    with pytest.raises(FileError, match=r"is not a whole (SPSS|SPSS portable|Stata|SAS|SAS transport) file: it is"):
+    with pytest.raises(FileError, match=r"is not a complete (SPSS|SPSS portable|Stata|SAS|SAS transport) file: it is"):
         opened(tmp_path / f"t.{kind}")
 
 
@@ -45,7 +45,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path, kind):
         if kind == "por" and b"Z" in data[len(data.rstrip(b"Z\r\n")) : cut]:  # more of the Z that ends it mean nothing
             assert opened(tmp_path / f"t.{kind}").native.equals(whole, check_metadata=True)
             continue
-        with pytest.raises(FileError, match="is not a whole"):
+        with pytest.raises(FileError, match="is not a complete"):
             opened(tmp_path / f"t.{kind}")
 
 
@@ -56,7 +56,7 @@ def test_old_transport_files_that_are_cut_off_within_a_row_are_refused(tmp_path)
     assert opened(tmp_path / "t.xpt").native.num_rows == 59
     for cut in range(0, len(data), 40):
         (tmp_path / "t.xpt").write_bytes(data[:cut])
-        with pytest.raises(ShoalError, match=r"is not a whole SAS transport file|holds no records"):
+        with pytest.raises(ShoalError, match=r"is not a complete SAS transport file|no records"):
             opened(tmp_path / "t.xpt")
 
 
@@ -64,7 +64,7 @@ def test_two_tables_in_a_transport_file_are_not_taken_for_one(tmp_path):
     pyreadstat.write_xport(pl.DataFrame({"x": [1.0, 2.0]}), tmp_path / "t.xpt", file_format_version=5)
     data = (tmp_path / "t.xpt").read_bytes()
     (tmp_path / "t.xpt").write_bytes(data + data[240:])
-    with pytest.raises(FileError, match="holds more than one table"):
+    with pytest.raises(FileError, match="has more than one table"):
         opened(tmp_path / "t.xpt")
 
 
@@ -91,7 +91,7 @@ def test_a_file_on_which_the_library_crashes_gives_one_sentence(tmp_path):
     data = (tmp_path / "t.sav").read_bytes()
     at = data.index(b"north")  # the code in the dictionary, before the records
     (tmp_path / "t.sav").write_bytes(data[:at] + b"\x8fq\xb0\xa3\xff" + data[at + 5 :])
-    with pytest.raises(FileError, match="cannot be read: it is damaged, cut off, or of another kind"):
+    with pytest.raises(FileError, match=r"cannot be read: it is damaged, truncated, or in another format."):
         open_table(tmp_path / "t.sav")
 
 
@@ -105,13 +105,13 @@ def test_a_file_on_which_the_library_crashes_gives_one_sentence(tmp_path):
     ],
 )
 def test_a_name_that_the_file_cannot_hold_is_refused(tmp_path, kind, name):
-    with pytest.raises(DataError, match="cannot be called so in a"):
+    with pytest.raises(DataError, match="is not a valid name in a"):
         write_table(Table(pa.table({name: [1.0]})), tmp_path / "t", kind)
 
 
 @pytest.mark.parametrize("kind", ["sav", "por", "xpt"])
 def test_names_that_differ_by_capitals_only_are_refused(tmp_path, kind):
-    with pytest.raises(DataError, match=r"capital letters only|cannot be called so"):
+    with pytest.raises(DataError, match=r"differ only in case|is not a valid name"):
         write_table(Table(pa.table({"AB": [1.0], "aB": [1.0]})), tmp_path / "t", kind)
 
 
@@ -156,7 +156,7 @@ def test_a_full_disk_is_not_blamed_on_the_table():
 def test_sas_files_can_be_read_but_not_written():
     assert kind_of("t.sas7bdat") == "sas7bdat"
     assert writable_kind("t.XPT") == "xpt"
-    with pytest.raises(FileError, match=r"can be read but not written; use \.xpt"):
+    with pytest.raises(FileError, match=r"can be read but not written. Use \.xpt"):
         writable_kind("t.sas7bdat")
 
 

@@ -15,6 +15,7 @@ from lxml import etree
 from shoal.errors import DataError, FileError
 from shoal.tables import xml as module
 from shoal.tables.xml import read_xml, write_xml
+from shoal.text import visible
 
 SMALL = """<?xml version="1.0"?>
 <Census>
@@ -159,8 +160,8 @@ def refusal(opened, content, error):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("<r/>", "holds no records"),
-        ("<r>  </r>", "holds no records"),
+        ("<r/>", "no records"),
+        ("<r>  </r>", "no records"),
         ("<r><p/></r>", "has no columns"),
         ("<r><p><a><secret>1</secret></a></p></r>", "record 1 has an element inside of the variable 'a'"),
         ("<r><p><a>1</a></p><p><a unit='secret'>1</a></p></r>", "record 2 has attributes on 'a'"),
@@ -207,7 +208,7 @@ def test_documents_that_declare_anything_are_refused(opened, tmp_path, content):
     [b"", b"a,b\n1,2\n", b"PK\3\4", b"<r><p><a>1</a></q></r>", b"<r>&undeclared;</r>", b"<r><p><a>\xff</a></p></r>"],
 )
 def test_what_is_not_xml_is_refused(opened, content):
-    assert "is not a whole XML file" in refusal(opened, content, FileError)
+    assert "is not a complete XML file" in refusal(opened, content, FileError)
 
 
 def test_a_file_that_is_cut_off_is_refused_wherever_that_is(opened):
@@ -232,7 +233,7 @@ def test_a_large_file_is_not_kept_as_a_tree(tmp_path):
 
 @pytest.mark.parametrize("name", ["a b", "1a", "", "a:b", "{u}a", "<a", "-a", "a\n", "a>"])
 def test_names_that_xml_does_not_have_are_refused(tmp_path, name):
-    with pytest.raises(DataError, match=re.escape(f"'{name}' cannot be the name of an element of XML")):
+    with pytest.raises(DataError, match=re.escape(f"'{visible(name)}' is not a valid element name in XML")):
         write_xml(pa.table({name: [1]}), tmp_path / "out.xml")
     assert not (tmp_path / "out.xml").exists()
 
@@ -256,12 +257,12 @@ def test_metadata_that_names_no_elements_is_refused(tmp_path, noted):
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        (["x", ""], "column 'a' holds an empty text in record 2"),
-        (["x", "secret\x01"], "column 'a' holds a control character in record 2"),
-        (["x", "secret\uffff"], "column 'a' holds a control character in record 2"),
+        (["x", ""], "column 'a' has an empty text in record 2"),
+        (["x", "secret\x01"], "column 'a' has a control character in record 2"),
+        (["x", "secret\uffff"], "column 'a' has a control character in record 2"),
         ([1.0, float("inf")], "column 'a' is infinite in record 2"),
-        ([b"x", b"y"], "column 'a' is of type binary; XML cannot hold it, Parquet can"),
-        ([[1], [2]], "column 'a' is of type list<item: int64>; XML cannot hold it, Parquet can"),
+        ([b"x", b"y"], "column 'a' is of type binary, which XML cannot hold. Write Parquet"),
+        ([[1], [2]], "column 'a' is of type list<item: int64>, which XML cannot hold. Write Parquet"),
     ],
 )
 def test_what_xml_cannot_hold_is_refused(tmp_path, values, sentence):

@@ -11,13 +11,17 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
+from shoal.app.security.limits import JOB
+from shoal.text import duration
+
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 WORKER = "shoal.app.worker"  # the module that works
 _GRACE = 5.0  # seconds that a cancelled job has for cleaning up
 _LINE = 2**26  # the most bytes of a line from a worker: pictures of many attributes
-_KILLED = "the work was ended from outside, perhaps for lack of memory; try again, or with a smaller file"
-_FAILED = "the work could not be started, for lack of memory or processes; try again later"
+_KILLED = "The work was stopped from outside, perhaps for lack of memory. Try again, or with a smaller file."
+_SHORTER = "Use a smaller file or a quicker method, or the command line: shoal protect"
+_FAILED = "The work could not be started for lack of memory or processes. Try again later."
 
 
 class Job:
@@ -69,7 +73,7 @@ class Job:
 
     def show(self, step: str, done: int, total: int) -> None:
         """Take down what the worker says of its progress."""
-        if step == "loss so far":
+        if step in ("loss so far", "bound so far"):
             return
         if step != self.step:
             self.step, self._began = step, time.monotonic()
@@ -97,13 +101,13 @@ class Job:
         else:
             self._afterwards.append(do)
 
-    async def run(self, process: Process) -> None:
-        """Hand the task to a worker and follow it to its end."""
+    async def run(self, process: Process, seconds: float) -> None:
+        """Hand the task to a worker and follow it to its end, or for as long as it may take."""
         self._process = process
         try:
             if self.state == "waiting":
                 self.state, self._began = "running", time.monotonic()
-                await self._follow(process)
+                await self._follow(process, seconds)
             await _ended(process)
         finally:
             _kill(process)
@@ -111,7 +115,15 @@ class Job:
             for do in self._afterwards:
                 do()
 
-    async def _follow(self, process: Process) -> None:
+    async def _follow(self, process: Process, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._listen(process)
+        except TimeoutError:
+            self.fail(f"The work took longer than {duration(seconds)}, the limit here. {_SHORTER}")
+            process.terminate()
+
+    async def _listen(self, process: Process) -> None:
         task, answers = cast("StreamWriter", process.stdin), cast("StreamReader", process.stdout)  # both are pipes
         task.write(json.dumps({"task": self.name, **self._task}).encode() + b"\n")
         with contextlib.suppress(ConnectionError):
@@ -149,7 +161,8 @@ def _kill(process: Process) -> None:
 class Line:
     """The line in which jobs wait: as many at a time as the machine has cores, first come, first served."""
 
-    def __init__(self, at_once: int | None = None, worker: str = WORKER) -> None:
+    def __init__(self, at_once: int | None = None, worker: str = WORKER, seconds: float = JOB) -> None:
+        self._seconds = seconds
         self._free = at_once or os.cpu_count() or 1
         self._module = worker
         self._waiting: list[Job] = []
@@ -190,7 +203,7 @@ class Line:
 
     async def _run(self, job: Job) -> None:
         try:
-            await job.run(await self._ready())
+            await job.run(await self._ready(), self._seconds)
         except (OSError, ValueError):  # no process, or an answer that is longer than any should be
             job.fail(_FAILED)
         finally:

@@ -9,6 +9,7 @@ from nicegui import app, ui
 
 from shoal.app import command_page
 from shoal.app.commands import CommandPage
+from shoal.app.security.responses import KEEP
 from shoal.app.sessions import Store, Work
 from shoal.app.steps import attributes, protection, release
 from shoal.app.steps import file as opening
@@ -81,6 +82,7 @@ def _draw(
     """Draw a page: the menu, and what is at hand, drawn again whenever there is something new."""
     ui.colors(primary="#0b6b74", secondary="#525b64", negative="#a02c1c")
     ui.add_css(STYLE)
+    ui.add_body_html(KEEP)
     view = View(work, limit, files)
     with ui.header(fixed=False).classes("items-center q-py-sm"):
         ui.html("<h1>Shoal</h1>", sanitize=False)

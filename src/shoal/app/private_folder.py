@@ -31,7 +31,7 @@ def private_folder() -> Iterator[Path]:
         if handle is not None:
             os.close(handle)
         if folder.exists():
-            raise FileError(f"'{folder}' could not be erased; erase it by hand")
+            raise FileError(f"'{folder}' could not be erased. Erase it by hand.")
 
 
 def _erase_left_over() -> None:

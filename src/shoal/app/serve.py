@@ -12,52 +12,74 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.app.jobs import WORKER
 from shoal.app.private_folder import private_folder
+from shoal.app.security.limits import JOB
 from shoal.errors import FileError, MissingExtra, PlanError
-from shoal.text import visible
+from shoal.text import unexpected, visible
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from shoal.app.commands import CommandPage
+    from shoal.app.security.address import Address
     from shoal.app.security.middleware import Guard
+    from shoal.app.security.proxy import Proxy
     from shoal.app.security.tokens import Tokens
 
 _STOPS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends that is closed
 
 
-def serve(
-    host: str,
-    port: int,
-    *,
-    limit: int,
-    say: Callable[[str], None],
-    files: Sequence[Path] = (),
-    certificate: tuple[Path, Path] | None = None,
-    commands: Sequence["CommandPage"] = (),
-    worker: str = "shoal.app.worker",
-) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """How the page is served.
+
+    Attributes
+    ----------
+    limit
+        Bytes of an uploaded file, at most.
+    files
+        Files of this machine that every session may open without an upload.
+    certificate
+        A certificate and its key, for TLS.
+    public
+        The address at which a proxy serves the page; its own if there is none.
+    proxy
+        Whom requests may come from, if there is one.
+    seconds
+        How long one piece of work may take.
+    commands
+        Commands that have a page of their own, which the worker must be able to run.
+    worker
+        The module that works on files, in processes of its own.
+    """
+
+    limit: int
+    files: Sequence[Path] = ()
+    certificate: tuple[Path, Path] | None = None
+    public: "Address | None" = None
+    proxy: "Proxy | None" = None
+    seconds: float = JOB
+    commands: Sequence["CommandPage"] = ()
+    worker: str = WORKER
+
+
+def serve(host: str, port: int, settings: Settings, say: Callable[[str], None]) -> None:
     """Serve the page until the program is asked to stop.
 
     Parameters
     ----------
     host, port
         Where; 0 stands for any free port.
-    limit
-        Bytes of an uploaded file, at most.
+    settings
+        How.
     say
         Called with each line for the person at the terminal.
-    files
-        Files of this machine that every session may open without an upload.
-    certificate
-        A certificate and its key, for TLS.
-    commands
-        Commands that have a page of their own, which the worker must be able to run.
-    worker
-        The module that works on files, in processes of its own.
 
     Raises
     ------
@@ -68,11 +90,11 @@ def serve(
     MissingExtra
         NiceGUI is not installed.
     """
-    if certificate is not None:
-        _refuse_certificate(*certificate)
+    if settings.certificate is not None:
+        _refuse_certificate(*settings.certificate)
     with _bound(host, port) as listening, _until_asked() as asked, private_folder() as folder:
         _keep_to(folder)
-        _serve(host, listening, asked, folder, limit, say, files, certificate, commands, worker)
+        _serve(host, listening, asked, folder, settings, say)
     say("Stopped; what was uploaded is erased.")
 
 
@@ -81,12 +103,8 @@ def _serve(
     listening: socket.socket,
     asked: threading.Event,
     folder: Path,
-    limit: int,
+    settings: Settings,
     say: Callable[[str], None],
-    files: Sequence[Path],
-    certificate: tuple[Path, Path] | None,
-    commands: Sequence["CommandPage"],
-    worker: str,
 ) -> None:
     try:
         import nicegui  # noqa: F401 - whatever follows needs it
@@ -97,25 +115,30 @@ def _serve(
     from shoal.app.security.address import Address
     from shoal.app.security.middleware import Guard
     from shoal.app.security.tokens import Tokens
+    from shoal.app.security.windows import Windows
     from shoal.app.sessions import Store
 
-    address = Address(host, listening.getsockname()[1], secure=certificate is not None)
+    own = Address(host, listening.getsockname()[1], secure=settings.certificate is not None)
+    address, proxy = settings.public or own, settings.proxy
     sessions = folder / "sessions"
     sessions.mkdir(mode=0o700)
-    store = Store(sessions, Line(worker=worker))
+    store = Store(sessions, Line(worker=settings.worker, seconds=settings.seconds))
     tokens = Tokens(
         announce=lambda token: say(f"The token was used; the next browser needs: {address.link(token)}"),
         forget=store.forget,
     )
-    register(store, limit=limit, files=files, commands=commands)
+    register(store, limit=settings.limit, files=settings.files, commands=settings.commands)
     keep_quiet()
-    guard = Guard(page_app(tokens, store.close), tokens, address, limit)
+    guard = Guard(Windows(page_app(tokens, store.close)), tokens, address, settings.limit, proxy)
 
     def ready() -> None:
-        say(f"Open this link in a browser: {address.link(tokens.current)}")
+        users = proxy is not None and proxy.user_header
+        say(f"Open this link in a browser: {address.url if users else address.link(tokens.current)}")
+        if settings.public is not None:
+            say(f"The proxy passes requests on to {own.url}")
         say("Stop with Ctrl-C; what was uploaded is then erased.")
 
-    run(guard, listening, asked, ready, certificate)
+    run(guard, listening, asked, ready, settings.certificate)
 
 
 def page_app(tokens: "Tokens", close: Callable[[], Awaitable[None]]) -> "FastAPI":
@@ -146,13 +169,20 @@ def run(
     """Run the server until it is asked to stop."""
     import uvicorn
 
-    from shoal.app.security.middleware import SMALL
+    from shoal.app.security.connections import Connections
+    from shoal.app.security.limits import HEADERS, PATIENCE, SMALL
 
     class Server(uvicorn.Server):
         """Announces when it is ready, and leaves signals to the code that cleans up after it."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
+            await super().startup([])
+            protocol = partial(protocols, config, self.server_state, self.lifespan.state)
+            patience = PATIENCE if config.ssl else None  # for a handshake, which uvicorn gives a minute
+            loop = asyncio.get_running_loop()
+            self.servers.append(
+                await loop.create_server(protocol, sock=listening, ssl=config.ssl, ssl_handshake_timeout=patience)
+            )
             ready()
 
         async def on_tick(self, counter: int) -> bool:
@@ -162,8 +192,11 @@ def run(
         def capture_signals(self) -> Iterator[None]:
             yield
 
+    protocols = Connections().protocol()
     config = uvicorn.Config(
         guard,
+        http=protocols,
+        h11_max_incomplete_event_size=HEADERS,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -215,7 +248,7 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
-        raise PlanError([("host", f"'{host}' is no name or address of this machine")]) from None
+        raise PlanError([("host", f"'{host}' is not a name or address of this machine.")]) from None
     with socket.socket(family, kind, protocol) as listening:
         if os.name == "posix":  # elsewhere it would let two programs share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -223,12 +256,12 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             listening.bind(where)
             listening.listen()
         except PermissionError:
-            raise PlanError([("port", f"{port} is not for every user; choose one above 1023 with --port")]) from None
+            raise PlanError([("port", f"{port} needs administrator rights. Use a --port above 1023.")]) from None
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                other = "choose another with --port, or 0 for any that is free"
-                raise PlanError([("port", f"{port} is taken by another program; {other}")]) from None
-            raise PlanError([("host", f"'{host}' is no name or address of this machine")]) from None
+                other = "Choose another with --port, or 0 for any free one."
+                raise PlanError([("port", f"{port} is used by another program. {other}")]) from None
+            raise PlanError([("host", f"'{host}' is not a name or address of this machine.")]) from None
         yield listening
 
 
@@ -237,7 +270,7 @@ def _refuse_certificate(certificate: Path, key: Path) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     for path in (certificate, key):
         if not path.is_file():
-            raise FileError(f"'{path}' does not exist, or is no file")
+            raise FileError(f"'{path}' does not exist, or is not a file.")
     try:
         context.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError):
@@ -252,7 +285,7 @@ class Discreet(logging.Handler):
         """Write one line."""
         kind = record.exc_info[0] if record.exc_info else None
         what = kind.__name__ if kind is not None else f"error of {record.name.partition('.')[0]}"
-        sys.stderr.write(f"error: an unexpected {what}; set SHOAL_DEBUG=1 to see where it happened\n")
+        sys.stderr.write(f"error: {unexpected(what)}\n")
 
 
 class Visible(logging.Formatter):

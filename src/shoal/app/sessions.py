@@ -81,9 +81,7 @@ class Work:
         plain = PurePath(name.replace("\\", "/")).name
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
-            raise FileError(
-                "the file's name cannot be used: it is too long, or has characters that no file name should; rename it"
-            )
+            raise FileError("The name of the file is too long, or has characters that are not allowed. Rename it.")
         inside = self.folder / secrets.token_hex(4)
         inside.mkdir(mode=0o700)
         return inside / plain
@@ -101,10 +99,10 @@ class Work:
             await save(path)
         except OSError:
             shutil.rmtree(path.parent, ignore_errors=True)
-            raise FileError("the file could not be stored: there is no room for it on this machine") from None
+            raise FileError("The file could not be stored: there is no room for it on this machine.") from None
         if folder != self.folder:
             shutil.rmtree(folder, ignore_errors=True)
-            raise FileError("everything was erased while the file arrived; upload it again")
+            raise FileError("The session was erased while the file arrived. Upload it again.")
         return path
 
     def open(self, path: Path, task: str = "inspect") -> None:
@@ -113,6 +111,7 @@ class Work:
         for old in (self.file, self.choices.edits_file):
             self._remove(old)  # a session holds one file
         csv, policy = {} if self.file is not None else self.choices.csv, self.choices.policy_file
+        csv = csv if self.loaded is None else self._loaded_csv()
         self._begin()
         self.file = path
         self.choices.policy_file = policy
@@ -123,8 +122,7 @@ class Work:
         self._inspect("inspect", self.choices.csv)
 
     def _inspect(self, task: str, csv: dict[str, Any]) -> None:
-        if self.loaded is not None:
-            csv = {} if self.loaded.csv is None else self.loaded.csv.model_dump(exclude_defaults=True)
+        """Look at the file; until that is done, the form has only what says how it is read."""
         self._stop_looking()
         self.choices.values |= {f"csv.{name}": value for name, value in csv.items()}
         self._start(task, {"path": str(self.file), "csv": csv or None}, self._opened)
@@ -142,8 +140,13 @@ class Work:
         finally:
             self._remove(path)
         if self.file is not None:
-            self._inspect("inspect", {})
+            self._inspect("inspect", self._loaded_csv())
         self.version += 1
+
+    def _loaded_csv(self) -> dict[str, Any]:
+        """Return how the loaded plan reads CSV files."""
+        csv = None if self.loaded is None else self.loaded.csv
+        return {} if csv is None else csv.model_dump(exclude_defaults=True)
 
     @property
     def loaded_for(self) -> str:
@@ -204,7 +207,7 @@ class Work:
         """Take a file of rules in place of the one before; or none."""
         if path is not None and self.file is not None and path.name == self.file.name:
             self._remove(path)
-            raise FileError("the rules have the name of the table; rename one of them, so that they can lie together")
+            raise FileError("The file of rules has the same name as the table. Rename one of them.")
         self._remove(self.choices.edits_file)
         self.choices.edits_file, self.choices.edits_wanted = path, ""
         self.changed()
@@ -217,11 +220,12 @@ class Work:
     def _opened(self, found: dict[str, Any]) -> None:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
         self.records, self.columns = found["records"], found["columns"]
-        ending, policy = self.file.suffix.lstrip(".").lower(), self.choices.policy_file
+        ending, policy, csv = self.file.suffix.lstrip(".").lower(), self.choices.policy_file, self.choices.csv
         self.choices = Choices.of(found["columns"], found["csv"], ending)
         if self.loaded is not None:
             try:
-                self.choices = Choices.of_plan(self.loaded, found["columns"], ending)
+                plan = self.loaded.updated(csv=None).updated(csv=csv or None)  # as the file was read
+                self.choices = Choices.of_plan(plan, found["columns"], ending)
             except PlanError as error:
                 self.problems = sentences(error)
                 self.loaded = None

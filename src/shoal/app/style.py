@@ -21,6 +21,9 @@ h2:focus, h3:focus { outline: none }
 .shoal-code > :first-child { flex: 1; min-width: 0 }
 .shoal-code pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 0.85rem }
 #q-loading-bar { display: none }  /* a second one, without a name */
+.shoal-drop { border: 2px dashed #9aa3ab; box-shadow: none; max-height: none }
+.shoal-drop .q-uploader__header { background: transparent; color: #525b64 }
+.shoal-drop .q-uploader__list { min-height: 0; padding: 0 }
 .shoal-table { width: 100%; border-collapse: collapse }
 .shoal-table th { text-align: left; font-weight: 600 }
 .shoal-table th, .shoal-table td { padding: 0.15rem 0.75rem 0.15rem 0 }
@@ -43,6 +46,8 @@ h2:focus, h3:focus { outline: none }
 .shoal-pictures svg { max-width: 100%; height: auto }
 .shoal-result { width: 100%; overflow-wrap: anywhere }
 .shoal-result p { margin: 0.4rem 0 }
+.shoal-result ul { margin: 0.5rem 0; padding-left: 1.2rem; list-style: disc }
+.shoal-result thead th, .shoal-result .n { overflow-wrap: normal }
 .shoal-result .quiet { color: #525b64; font-size: 0.85rem; max-width: 46rem }
 .shoal-result table { border-collapse: collapse; margin: 0.75rem 0 }
 .shoal-result td, .shoal-result th { padding: 0.15rem 1.1rem 0.15rem 0; text-align: left; vertical-align: top;

@@ -11,9 +11,10 @@ from shoal.app.jobs import Job
 from shoal.app.listing import Listing
 from shoal.app.sessions import Work
 from shoal.parallel import STEPS
-from shoal.text import counted
+from shoal.text import counted, duration
 
 _STEPS = STEPS | {"": "starting", "look": "drawing pictures"}
+_FOCUS = "setTimeout(() => document.getElementById('step')?.focus(), 50)"
 
 
 class View:
@@ -73,9 +74,8 @@ class View:
         if self._step != self.work.step:
             self._step = self.work.step
             ui.run_javascript(
-                "setTimeout(() => document.getElementById('step')?.focus(), 50);"
-                f"if (history.state?.shoalStep !== {self._step})"
-                f" history.pushState({{...history.state, shoalStep: {self._step}}}, '', '/')"
+                f"{_FOCUS}; if (history.state?.shoalStep !== {self._step})"
+                f" history.pushState({{...history.state, shoalStep: {self._step}}}, '', location.pathname)"
             )
 
     def follow_history(self) -> None:
@@ -84,11 +84,13 @@ class View:
         def turn(step: object) -> None:
             busy = self.work.job is not None and self.work.job.active
             if isinstance(step, int) and step != self.work.step and 0 <= step <= self.furthest() and not busy:
+                self._step = step  # the history knows it
                 self.go(step)
+                ui.run_javascript(_FOCUS)
 
         ui.on("shoal_step", lambda event: turn(event.args))
         ui.run_javascript(
-            f"history.replaceState({{...history.state, shoalStep: {self.work.step}}}, '', '/');"
+            f"history.replaceState({{...history.state, shoalStep: {self.work.step}}}, '', location.pathname);"
             "window.addEventListener('popstate', event => emitEvent('shoal_step', event.state?.shoalStep ?? 0))"
         )
 
@@ -161,12 +163,6 @@ def _sentence(job: Job, before: int) -> str:
         return f"In line, {counted(before, 'other')} before you." if before else "Next in line."
     step = _STEPS.get(job.step, job.step).capitalize()
     if job.total <= 1:
-        return f"{step} … {_duration(job.passed)} so far"
+        return f"{step} … {duration(job.passed)} so far"
     share = f"{step}: {100 * job.done / job.total:.0f} %"
-    return share if job.left is None else f"{share}, about {_duration(job.left)} left"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return share if job.left is None else f"{share}, about {duration(job.left)} left"

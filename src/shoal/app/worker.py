@@ -15,19 +15,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.dataset import dataset
 
 from shoal.app.form import sentences
-from shoal.errors import MissingExtra, PlanError, ShoalError
+from shoal.app.security.limits import COLUMNS
+from shoal.errors import FileError, MissingExtra, PlanError, ShoalError
 from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
 from shoal.plan.policy import as_policy
 from shoal.tables import open_table
-from shoal.text import quoted
+from shoal.tables.files import kind_of
+from shoal.text import quoted, sentence, unexpected
 
 if TYPE_CHECKING:
     from shoal.release import Release
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30)  # the k of the map
+_FIRST_LINE = 1 << 24  # bytes of a CSV file in which its columns are counted
 SAMPLED = 20_000  # records that the map is drawn from; of more, a sample
 
 Found = dict[str, Any]
@@ -37,9 +43,35 @@ def inspect(path: str, progress: Progress, csv: dict[str, Any] | None = None) ->
     """Look at a file: its attributes, and what they probably are."""
     from shoal.evidence.roles import roles
 
+    _refuse_wide(_columns(Path(path)))
     found = roles(path, csv=csv, progress=progress)
+    _refuse_wide(len(found))
     read = {} if found.csv is None else found.csv.model_dump(exclude_defaults=True)
     return {"records": found.records, "columns": [each._asdict() for each in found], "csv": read}
+
+
+def _columns(path: Path) -> int:
+    """Count the columns of a file where that takes no time; 0 where it does."""
+    kind = kind_of(path)
+    with contextlib.suppress(OSError, pa.ArrowException):  # what is wrong with the file is said by those who read it
+        if kind == "csv":
+            with path.open("rb") as file:
+                first = file.readline(_FIRST_LINE)
+            return 1 + max(first.count(separator) for separator in (b",", b";", b"\t", b"|"))
+        if kind == "parquet":
+            return len(pq.read_schema(path).names)
+        if kind == "arrow":
+            return len(dataset(path, format="ipc").schema.names)
+    return 0
+
+
+def _refuse_wide(columns: int) -> None:
+    """Refuse a table whose form would take minutes to draw and to fill in."""
+    if columns > COLUMNS:
+        raise FileError(
+            f"the file has {columns:,} columns, and the page takes {COLUMNS:,} at most; "
+            "use the command line: shoal roles, then shoal protect"
+        )
 
 
 def survey(path: str, progress: Progress, csv: dict[str, Any] | None = None) -> Found:
@@ -187,16 +219,16 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
     except PlanError as error:
         return {"problems": sentences(error)}
     except ShoalError as error:
-        return {"problems": list(error.sentences)}
+        return {"problems": [*map(sentence, error.sentences)]}
     except KeyboardInterrupt:
         return {"problems": []}
     except MemoryError:
-        return {"problems": ["there is not enough memory for this file on this machine; use a smaller one"]}
+        return {"problems": ["There is not enough memory for this file on this machine. Use a smaller one."]}
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         # The error's own text may carry values from the data, so only its kind is shown.
-        return {"problems": [f"an unexpected {type(error).__name__}; the file was left alone"]}
+        return {"problems": [unexpected(type(error).__name__)]}
 
 
 def _say(channel: TextIO, what: Found) -> None:

@@ -111,7 +111,7 @@ class Published(Protocol):
         """Write the release, its plan and its manifest; return what this kind of file cannot keep."""
 
     def close(self) -> None:
-        """Let go of private files or a session that were kept for this release; it can still be asked for evidence."""
+        """Remove private files or end a session kept for this release; its evidence stays available."""
 
     def fold(self, look: Callable[[Matrix, Matrix], Seen]) -> Seen:
         """Look at all records, encoded, before and after masking, and add up what is seen."""

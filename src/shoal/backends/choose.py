@@ -50,9 +50,9 @@ def open_records(
     engine, note = engine_for(plan, table)
     refuse_limits(engine, plan)
     if resume and engine != "file":
-        raise PlanError([("resume", "applies to files that are too large for memory; this one is not")])
+        raise PlanError([("resume", "applies only to files that are too large for memory. Leave it out.")])
     if keep and engine != "memory":
-        raise PlanError([("on_interrupt", f"'keep' does not apply to engine '{engine}'; it goes with 'memory'")])
+        raise PlanError([("on_interrupt", f"'keep' does not apply to engine '{engine}'. Use --engine memory.")])
     notes = [] if note is None else [note]
     if engine == "spark":
         from shoal.backends.spark.dataframe import open_spark
@@ -72,13 +72,13 @@ def open_records(
 @contextmanager
 def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], keep: bool) -> Iterator[MemoryRecords]:
     if keep and plan.grouping not in ("auto", "best") and plan.refine is False:
-        raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'; it goes with 'best'")])
+        raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'. Use --method best.")])
     refuse_memory(plan)
     with steady([] if plan.input is None else [Path(plan.input)]) as refuse_changed:
         progress("read", 0, 1)
         opened = table if isinstance(table, Table) else _opened(table, plan)
         if opened.has_index:
-            notes.append("the index of the table is not published; reset_index() turns it into a column")
+            notes.append("The index of the table is not published. reset_index() turns it into a column.")
         memory = None if plan.scale is None else plan.scale.memory_bytes
         yield MemoryRecords(table_without_codes(opened, plan.missing_codes), progress, keep, memory, notes)
         refuse_changed()
@@ -87,7 +87,7 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
 def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
-        raise PlanError([("input", "is missing; give a table or name a file")])
+        raise PlanError([("input", "is missing. Pass a table or name a file.")])
     return open_table(source, plan.csv) if plan.epsilon is None else open_bounded(source, plan)
 
 
@@ -96,11 +96,13 @@ def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, str | None]:
     scale = plan.scale or Scale()
     if is_spark(table):
         if plan.engine not in (None, "spark"):
-            raise PlanError([("engine", f"'{plan.engine}' does not apply to a Spark DataFrame; leave it out")])
+            raise PlanError([("engine", f"'{plan.engine}' does not apply to a Spark DataFrame. Leave it out.")])
         return "spark", None
     if plan.engine is not None:
         if table is not None and not isinstance(table, str | os.PathLike) and plan.engine != "memory":
-            raise PlanError([("engine", f"'{plan.engine}' does not apply to a dataframe in memory; give a file")])
+            raise PlanError(
+                [("engine", f"'{plan.engine}' does not apply to a dataframe in memory. Pass the path of a file.")]
+            )
         return plan.engine, None
     if plan.input is None:
         return "memory", None
@@ -124,7 +126,12 @@ def refuse_memory(plan: Plan) -> None:
         return
     if (needed := _needed(Path(plan.input), plan)) > limit:
         raise PlanError(
-            [("engine", f"'memory' would take about {needed / 1e9:.1f} GB, more than --memory allows; use 'file'")]
+            [
+                (
+                    "engine",
+                    f"'memory' would take about {needed / 1e9:.1f} GB, more than --memory allows. Use --engine file.",
+                )
+            ]
         )
 
 

@@ -68,7 +68,7 @@ class DuckPairs:
                 yield connection.sql(query)
         except duckdb.Error as error:
             if stopped.by is None:
-                raise FileError(f"the release cannot be verified: {type(error).__name__} in DuckDB") from None
+                raise FileError(f"The release cannot be verified: {type(error).__name__} in DuckDB.") from None
         if stopped.by is not None:
             raise stopped.by
 

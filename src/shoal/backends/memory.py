@@ -177,7 +177,7 @@ def mask_in_memory(records: MemoryRecords, masker: BlockMasker, *, keep_best: bo
 def _at_seams(
     masker: BlockMasker, rows: Matrix, places: list[Labels], records: MemoryRecords
 ) -> tuple[BlockMasker, Matrix]:
-    """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+    """Partition the records of each block, and divide the groups into blocks with other borders."""
     first = np.cumsum(masker.pieces) - masker.pieces
     tasks: list[Task[Any]] = [
         partial(_in_one, partial(masker.to_seams, number=int(first[block])), rows, place)
@@ -505,15 +505,15 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
     identifiers = promise.plan.dropped
     for name in identifiers:
         if name in published.names:
-            yield f"the identifier '{name}' is still there"
+            yield f"the identifier '{name}' was not dropped"
     if published.names != [name for name in original.names if name not in identifiers]:
-        yield "the columns are not those of the original, in their order, without the identifiers"
+        yield "the columns are not those of the original in their order, without identifiers"
     if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} where {len(original)} were expected"
+        yield f"there are {counted(len(published), 'record')} instead of {len(original)}"
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
     changed = {attribute.name for attribute in promise.attributes} | {promise.plan.pseudonym}
     for name in published.names:
         if name not in changed and not published.same_column(original, name):
-            yield f"column '{name}' was to stay as it is, and has changed"
+            yield f"column '{name}' must be unchanged, and has changed"

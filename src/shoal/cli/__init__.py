@@ -16,6 +16,7 @@ from shoal.cli.commands import Commands
 from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
 from shoal.cli.process import NO_MEMORY, declare_own, survive_lack_of_memory
 from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
+from shoal.text import unexpected
 
 app = typer.Typer(
     name="shoal",
@@ -125,8 +126,11 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, MemoryError) or _NO_MEMORY.search(f"{type(error).__name__} {error}"):
         return NO_MEMORY
     if isinstance(error, OSError) and error.errno:
-        return f"the system refused what was asked ({os.strerror(error.errno)}); files under their names are whole"
-    return f"an unexpected {type(error).__name__}; set SHOAL_DEBUG=1 to see where it happened"
+        return (
+            f"The system refused an operation ({os.strerror(error.errno)}). Files that have their final names "
+            "are complete."
+        )
+    return unexpected(type(error).__name__)
 
 
 # DuckDB's, Arrow's, and Python's, also for a thread that gets no stack.

@@ -19,7 +19,7 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     head = Text.assemble((f"{result['records']:,} records compared", "bold"), f" on {names}.")
     if gone := result["suppressed"]:
         head.append(f" {counted(gone, 'record')} of the original left out: loss and risk are of those published.")
-    left_out = [Text(f"Left out, being {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
+    left_out = [Text(f"Left out because {why}: {', '.join(each)}.") for why, each in result["left_out"].items() if each]
     parts: list[RenderableType] = [head, findings(result["risk"]["file"]), *left_out]
     parts += ["", risk(result["risk"])]
     if result["risk"]["file"]["unchanged"]:
@@ -44,7 +44,7 @@ def assessment(result: dict[str, Any]) -> RenderableType:
     il = "IL of variations" if "IL_variations" in result["loss"] else "IL"
     meanings = {
         "score": f"half loss, half risk: 0.5 {il} + 0.25 (DLD average + ID by rank); lower is better",
-        "score_PIL": "the same with PIL: (PIL + DR) / 2; a file as it is has 50",
+        "score_PIL": "the same with PIL: (PIL + DR) / 2; an unchanged file has 50",
     }
     for key, meaning in meanings.items():
         if result[key] is not None:
@@ -64,15 +64,25 @@ def _violations(rules: list[dict[str, Any]]) -> Table:
 
 def _risk(risk: dict[str, Any], attributes: int) -> Table:
     subsets, linkage, pld = risk["real_k_by_subset"], risk["DLD_average"], risk["PLD"]
-    probabilistic = "records linked right by probabilistic linkage"
+    probabilistic = "records linked correctly by probabilistic linkage"
     if len(pld["attributes"]) < attributes:
         probabilistic += f", on {len(pld['attributes'])} of the {attributes} attributes"
     rows = [
         ("k' of subsets", f"{subsets['mean']:.2f}", "records that are alike, if only some attributes are known", True),
-        ("DLD", _share(risk["DLD"]["expected"]), "records linked right to the nearest masked record", False),
+        ("DLD", _share(risk["DLD"]["expected"]), "records linked correctly to the nearest masked record", False),
         ("DLD average", _share(linkage["linked"]), "the same, averaged over what an intruder may know", False),
-        ("DLD, masking", _share(risk["DLD_masking"]["expected"]), "linked right by the distance that masked", False),
-        ("DLD, neutral", _share(risk["DLD_neutral"]["expected"]), "linked right by ranks and equal categories", False),
+        (
+            "DLD, masking",
+            _share(risk["DLD_masking"]["expected"]),
+            "linked correctly by the distance used for masking",
+            False,
+        ),
+        (
+            "DLD, neutral",
+            _share(risk["DLD_neutral"]["expected"]),
+            "linked correctly by ranks and equal categories",
+            False,
+        ),
         ("assignment", _assigned(risk["assignment"]), _found_at_once(risk["assignment"]), False),
         ("PLD", _share(pld["linked"]), probabilistic, False),
         ("ID by rank", _share(risk["ID_rank"]["percent"]), "true values within 1-10 % of the ranks around", False),
@@ -92,7 +102,7 @@ def _assigned(found: dict[str, Any]) -> str:
 
 
 def _found_at_once(found: dict[str, Any]) -> str:
-    return f"found if all are assigned at once at the least distance; blind: {found['blind']:.2g} %"
+    return f"found if all are assigned at once at the least distance; by guessing: {found['blind']:.2g} %"
 
 
 def _sampled(risk: dict[str, Any]) -> str:
@@ -105,7 +115,7 @@ def _sampled(risk: dict[str, Any]) -> str:
         if risk[name]["sampled"]
     ]
     if risk["real_k_by_subset"]["sampled"] or risk["DLD_average"]["sampled"]:
-        said.append("Averages over subsets come from a sample: --json says which.")
+        said.append("Averages over subsets come from a sample, listed by --json.")
     return " ".join(said)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, PolicyFile, own, takes_plan
+from shoal.cli.options import Against, Json, Key, PolicyFile, own, takes_plan
 from shoal.cli.output import on_screen, show, show_lines, stderr
 from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
@@ -15,8 +15,8 @@ from shoal.text import listed, visible
     *("k", "quasi", "confidential", "unit", "edits", "levels", "csv"),
     k="The minimum group size that must hold.",
     quasi="Quasi-identifiers (key variables) of the file; every numeric attribute if left out.",
-    confidential="Sensitive attributes, which strangers are presumed not to know.",
-    unit="The column that tells units apart, perhaps by pseudonyms: every combination must have k units.",
+    confidential="Sensitive attributes, which intruders are assumed not to know.",
+    unit="The column with the unit of each record (pseudonyms will do): every combination must have k units.",
     edits="Rules that the file must obey, in a file (Schematron or plain text).",
 )
 def check_command(
@@ -28,24 +28,10 @@ def check_command(
     ] = None,
     manifest: Annotated[
         str | None,
-        own("protection", "The manifest of the release, which says what to check instead of -k.", metavar="FILE"),
+        own("protection", "The manifest of the release, which lists what to check in place of -k.", metavar="FILE"),
     ] = None,
-    against: Annotated[
-        list[str] | None,
-        own(
-            "protection",
-            "An earlier release of the same data: do both together reveal more? Once for each release.",
-            metavar="FILE",
-        ),
-    ] = None,
-    key: Annotated[
-        str | None,
-        own(
-            "protection",
-            "With --against: a column that identifies records, if rows are not in the same order.",
-            metavar="A",
-        ),
-    ] = None,
+    against: Against = None,
+    key: Key = None,
     as_json: Json = False,
 ) -> None:
     """Run `shoal check`."""
@@ -81,7 +67,8 @@ def _print_notes(result: dict[str, Any]) -> None:
     quasi="The masked attributes to compare; every one that differs if left out.",
     confidential="Sensitive attributes: how diverse they are among records published alike.",
     weights="The attribute with the survey weights, by which records count in the loss.",
-    unit="The column of the original that tells units apart: groups are counted by units, which are the contributors.",
+    unit="The column of the original with the unit of each record: groups are counted by units, which are the "
+    "contributors.",
     edits="Rules whose violations are counted in both files, in a file (Schematron or plain text).",
     p_percent="p % rule: count the groups in which the largest contributor is known to within so many percent.",
     dominance="(n, k)-dominance: count the groups in which the n largest contributors hold more than k percent.",
@@ -131,12 +118,14 @@ def assess_command(
     ] = None,
     published: Annotated[
         str | None,
-        own("utility", "Figures published from the original: which still come out?", metavar="FILE"),
+        own("utility", "Figures published from the original, to be recomputed from the masked file.", metavar="FILE"),
     ] = None,
     policy: PolicyFile = None,
     control: Annotated[
         str | None,
-        own("roles", "People of the same population who are not in the file: attacks on them too.", metavar="FILE"),
+        own(
+            "roles", "People of the same population who are not in the file, as a baseline for attacks.", metavar="FILE"
+        ),
     ] = None,
     tolerance: Annotated[
         float,

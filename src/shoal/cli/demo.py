@@ -22,8 +22,8 @@ from shoal.tables.atomic import written_whole
 INTRODUCTION = (
     "In 1974 the magazine Redbook asked its readers about their marriages and affairs; 6,366 women answered. Anyone "
     "who knows a woman's age, years of marriage, children, religiousness, schooling and the couple's occupations might "
-    "find her answers. So these seven attributes are masked; how she rates her marriage, and her affairs, stay as they "
-    "are, for research."
+    "find her answers. So these seven attributes are masked; how she rates her marriage, and her affairs, are released "
+    "unchanged, for research."
 )
 
 _EXTRAS = "demo,report"
@@ -81,6 +81,6 @@ def _make(folder: Path, ours: set[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         found = {path.name for path in folder.iterdir()}
     except OSError as error:
-        raise FileError(f"the folder '{folder}' cannot be used: {error.strerror}") from None
+        raise FileError(f"Folder '{folder}' cannot be used: {error.strerror}. Choose another with --folder.") from None
     if found and found != ours:
-        raise FileError(f"the folder '{folder}' holds other files; name another with --folder")
+        raise FileError(f"Folder '{folder}' has other files. Choose another with --folder.")

@@ -13,6 +13,7 @@ from rich.text import Text
 from shoal.cli.output import record
 from shoal.cli.tables import message, number, table_of, without_lines
 from shoal.parallel import STEPS
+from shoal.pipeline.certify import bounded_groups
 from shoal.text import RISKS, UNIT_RISKS, counted
 
 _SHOWN = 6  # columns that are released unchanged
@@ -52,6 +53,11 @@ class Bar:
         if step == "loss so far":
             if self._task is not None:
                 self._progress.update(self._task, description=f"{STEPS[self._step]}, IL {100 * done / total:.3f} %")
+            return
+        if step == "bound so far":
+            if self._task is not None and done > 0:
+                above = f"at most {100 * (total / done - 1):.3g} % above the lowest possible"
+                self._progress.update(self._task, description=f"{STEPS[self._step]}: {above}")
             return
         if step != self._step:
             if self._task is not None:
@@ -115,11 +121,11 @@ _LEAST_GAP = 0.005  # percent above the lowest possible, below which a release i
 
 
 def certified(certificate: dict[str, Any], plan: dict[str, Any]) -> str:
-    """Say how far above the lowest possible loss a release is at most."""
+    """Show how far above the lowest possible loss a release is at most."""
     error, bound, gap = (certificate[each] for each in ("SSE", "lower_bound", "at_most_above_optimum"))
     if bound is None:
         return f"SSE {error:.6g}. Lower bound: {certificate['how']}."
-    groups = f"groups of at least {number(plan['k'])}{' within the strata' if 'strata' in plan else ''}"
+    groups = f"groups of at least {number(plan['k'])}{bounded_groups(plan)}"
     said = f"SSE {error:.6g}. Any {groups} lose {bound:.6g} or more ({certificate['how']})"
     if gap is None:
         return f"{said}."
@@ -242,9 +248,10 @@ def hybrid(measured: dict[str, Any]) -> Table:
         for what in ("means", "covariances")
     )
     table.caption = Text(
-        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 for "
-        "the sum of cubed deviations; it comes from the value farthest from its group, so do not publish it. Whoever "
-        f"knows the confidential numbers links {measured['linkage']['expected']:.1f} % of the records right.",
+        f"Means moved by at most {means}, covariances by {covariances}, relative. At most: the bound of Lemma 2 "
+        "for the sum of cubed deviations; it depends on the value farthest from its group, so do not publish it. "
+        f"Anyone who knows the sensitive numbers links {measured['linkage']['expected']:.1f} % of the records "
+        "correctly.",
         "dim",
         justify="left",
     )
@@ -367,7 +374,7 @@ def rules_table(rules: list[dict[str, Any]]) -> RenderableType:
         table.add_row(said, row["class"], Text(", ".join(row["attributes"])), _broken(row), _kept(row))
     wrong = sum(row["broken"] > row["rounding"] for row in rules)
     verdict = (
-        f"{counted(wrong, 'rule')} broken by original records: correct them, or choose edits_original."
+        f"{counted(wrong, 'rule')} broken by original records. Correct the records, or use --edits-original."
         if wrong
         else "No rule is broken."
     )

@@ -29,6 +29,22 @@ External = Annotated[
     bool,
     own("files", "With --report: write the report for users of the data, which tells nothing of risks.", "--external"),
 ]
+Against = Annotated[
+    list[str] | None,
+    own(
+        "protection",
+        "An earlier release of the same data: do both together reveal more? Once for each release.",
+        metavar="FILE",
+    ),
+]
+Key = Annotated[
+    str | None,
+    own(
+        "protection",
+        "With --against: a column that identifies records, if rows are not in the same order.",
+        metavar="A",
+    ),
+]
 PlanFile = Annotated[
     str | None, own("files", "A plan file; options on the command line take precedence.", metavar="FILE")
 ]

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from shoal.text import visible
+from shoal.text import sentence, visible
 
 
 @dataclass
@@ -65,9 +65,9 @@ def show_lines(text: str, console: Console | None = None) -> None:
         _print(Text(visible(line)), console or stdout(), soft_wrap=True)
 
 
-def complain(kind: str, sentence: str) -> None:
+def complain(kind: str, what: str) -> None:
     """Print what went wrong after a red word, on one line."""
-    _print(Text.assemble((f"{kind}:", "bold red"), " ", visible(sentence)), stderr(), soft_wrap=True)
+    _print(Text.assemble((f"{kind}:", "bold red"), " ", visible(sentence(what))), stderr(), soft_wrap=True)
 
 
 def _print(drawn: RenderableType, console: Console, *, soft_wrap: bool = False) -> None:
@@ -98,7 +98,7 @@ def for_machines(result: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Put null where a number overflowed: JSON knows no infinity."""
+    """Replace numbers that overflowed by null: JSON has no infinity."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,14 +1,21 @@
 """The command that serves the web page."""
 
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
+
+if TYPE_CHECKING:
+    from shoal.app.security.address import Address
+    from shoal.app.security.proxy import Proxy
+
+_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 def app_command(
@@ -30,53 +37,90 @@ def app_command(
         typer.Option("--insecure", help="Serve other machines without encryption; the network can read everything."),
     ] = False,
     upload_limit: Annotated[str, typer.Option(help="Maximum size of an uploaded file.", metavar="SIZE")] = "2GB",
+    job_limit: Annotated[str, typer.Option(help="Maximum time of one piece of work.", metavar="TIME")] = "2h",
+    public_url: Annotated[
+        str | None, typer.Option(help="The address at which a reverse proxy serves the page.", metavar="URL")
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(help="The addresses or networks of the proxy; others are refused.", metavar="ADDRESSES"),
+    ] = None,
+    user_header: Annotated[
+        str | None,
+        typer.Option(help="The header in which the proxy names the user (single sign-on).", metavar="NAME"),
+    ] = None,
+    proxy_secret: Annotated[
+        Path | None,
+        typer.Option(help="A file with the secret that the proxy sends as X-Shoal-Proxy.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Run `shoal app`."""
     certificate = _certificate(tls_cert, tls_key)
-    _refuse_open_host(host, certificate is not None, insecure)
-    limit = _bytes(upload_limit)
+    public, trusted = _proxy(public_url, proxy, user_header, proxy_secret)
+    _refuse_open_host(host, certificate is not None, insecure, trusted is not None)
+    limit, seconds = _bytes(upload_limit), _seconds(job_limit)
     for path in files or []:
         if not path.exists():
-            raise FileError(f"'{path}' does not exist")
+            raise FileError(f"'{path}' does not exist. Check its name.")
 
-    from shoal.app.serve import serve
+    from shoal.app.serve import Settings, serve
     from shoal.cli.page_commands import command_pages
 
-    serve(
-        host,
-        port,
-        limit=limit,
-        say=_say,
-        files=[path.resolve() for path in files or []],
-        certificate=certificate,
-        commands=command_pages(),
-        worker="shoal.cli.page_worker",
-    )
+    own, commands = [path.resolve() for path in files or []], command_pages()
+    settings = Settings(limit, own, certificate, public, trusted, seconds, commands, "shoal.cli.page_worker")
+    serve(host, port, settings, _say)
 
 
 def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path] | None:
     if certificate is None and key is None:
         return None
     if certificate is None:
-        raise PlanError([("tls_key", "is of no use without --tls-cert")])
+        raise PlanError([("tls_key", "does not apply without --tls-cert.")])
     if key is None:
-        raise PlanError([("tls_cert", "is of no use without --tls-key")])
+        raise PlanError([("tls_cert", "does not apply without --tls-key.")])
     return certificate, key
 
 
-def _refuse_open_host(host: str, encrypted: bool, insecure: bool) -> None:
-    """Refuse to serve others without encryption, unless somebody insists."""
+def _proxy(
+    url: str | None, addresses: str | None, header: str | None, secret: Path | None
+) -> "tuple[Address | None, Proxy | None]":
+    """Read where a proxy serves the page, and what is believed of what it says."""
+    if url is None and addresses is None and header is None and secret is None:
+        return None, None
+    if url is None:
+        raise PlanError([("proxy" if addresses is not None else "user_header", "is of no use without --public-url")])
+    if addresses is None:
+        raise PlanError([("public_url", "is of no use without --proxy, the address of the proxy that serves it")])
+    if header is not None and secret is None:
+        why = "every user of the proxy's machine could name anybody"
+        raise PlanError([("user_header", f"needs --proxy-secret: without it, {why}")])
+    if header is None and secret is not None:
+        raise PlanError([("proxy_secret", "is of no use without --user-header")])
+    if header is not None and _HEADER.fullmatch(header) is None:
+        raise PlanError([("user_header", "must be the name of a header, such as X-Remote-User")])
+    from shoal.app.security.address import public_address
+    from shoal.app.security.proxy import Proxy, networks, read_secret
+
+    user, proof = (header.lower(), read_secret(secret)) if header is not None and secret is not None else ("", "")
+    return public_address(url), Proxy(networks(addresses), user, proof)
+
+
+def _refuse_open_host(host: str, encrypted: bool, insecure: bool, behind_proxy: bool) -> None:
+    """Refuse to serve others than a proxy without encryption, unless somebody insists."""
     from shoal.app.security.address import is_loopback
 
     if is_loopback(host):
         if insecure:
-            raise PlanError([("insecure", f"does not apply: '{host}' can be reached from this machine only")])
-    elif encrypted:
+            raise PlanError(
+                [("insecure", f"does not apply: '{host}' can be reached from this machine only. Leave it out.")]
+            )
+    elif encrypted or behind_proxy:
         if insecure:
-            raise PlanError([("insecure", "does not apply together with --tls-cert")])
+            given = "--tls-cert" if encrypted else "--proxy"
+            raise PlanError([("insecure", f"does not go with {given}. Leave out one of them.")])
     elif not insecure:
-        way_out = "give --tls-cert and --tls-key, or --insecure if the network is trusted"
-        raise PlanError([("host", f"'{host}' can be reached from other machines; {way_out}")])
+        way_out = "Add --tls-cert and --tls-key, or --insecure if the network is trusted."
+        raise PlanError([("host", f"'{host}' can be reached from other machines. {way_out}")])
 
 
 def _bytes(text: str) -> int:
@@ -90,8 +134,23 @@ def _bytes(text: str) -> int:
     except ValidationError:
         size = None
     if not size:
-        raise PlanError([("upload_limit", "must be a size such as 500MB or 2GB")])
+        raise PlanError([("upload_limit", "must be a size such as 500MB or 2GB.")])
     return size
+
+
+def _seconds(text: str) -> float:
+    """Read a time as a plan does."""
+    from pydantic import ValidationError
+
+    from shoal.plan import Plan
+
+    try:
+        seconds = Plan(k=2, budget=text).effort.seconds
+    except (ValidationError, PlanError):
+        seconds = None
+    if not seconds:
+        raise PlanError([("job_limit", "must be a time such as 30min or 2h")])
+    return seconds
 
 
 def _say(line: str) -> None:

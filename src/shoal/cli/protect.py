@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from shoal.cli.options import External, Json, Overwrite, PlanFile, PolicyFile, Report, own, takes_plan
+from shoal.cli.options import Against, External, Json, Key, Overwrite, PlanFile, PolicyFile, Report, own, takes_plan
 from shoal.cli.output import print_json, show, stderr
 from shoal.cli.process import leave_pandas_out
 from shoal.errors import PlanError
@@ -18,6 +18,8 @@ def protect_command(
     plan: PlanFile = None,
     report: Report = None,
     external: External = False,
+    against: Against = None,
+    key: Key = None,
     policy: PolicyFile = None,
     overwrite: Overwrite = False,
     on_interrupt: Annotated[
@@ -33,8 +35,9 @@ def protect_command(
     """Run `shoal protect`."""
     asked = _complete(None if plan is None else Plan.load(plan), options)
     limits = as_policy(policy)
-    if external and report is None:
-        raise PlanError([("external", "does not apply without a report. Add --report.")])
+    of_report = {"external": external, "against": against or None, "key": key}
+    if report is None and (unused := [name for name, given in of_report.items() if given]):
+        raise PlanError([(name, "does not apply without a report. Add --report.") for name in unused])
     if asked.engine != "spark":  # whose functions are given records as pandas has them
         leave_pandas_out()
     from shoal.cli.display import Bar, files
@@ -55,7 +58,7 @@ def protect_command(
         refuse_report(page, overwrite)
     with Bar(stderr()) as bar:
         # `on_interrupt` is a word, as protect will see.
-        more: dict[str, Any] = {"on_interrupt": on_interrupt, "policy": limits, "external": external, "page": page}
+        more: dict[str, Any] = {"on_interrupt": on_interrupt, "policy": limits, "page": page, **of_report}
         run = partial(protect_to_file, asked, target, overwrite, resume, **more)
         release = interruptible(lambda progress: run(progress=progress), bar)
         summary = release.summary()

@@ -14,7 +14,9 @@ from shoal.plan.options import names
 from shoal.text import counted
 
 
-@takes_plan("weights", "csv", weights="The attribute with the sampling weights; without, the file is the population.")
+@takes_plan(
+    "weights", "csv", weights="The attribute with the sampling weights. Without it, the file counts as the population."
+)
 def risk_command(
     options: dict[str, Any],
     data: Annotated[str, typer.Argument(help=f"The original file, not masked yet ({FILES}).")],
@@ -38,7 +40,7 @@ def risk_command(
     ] = False,
     by_level: Annotated[
         bool,
-        own("other", "Show what levels contribute; those of fewer than 10 records together.", "--by-level"),
+        own("other", "Show the contribution of each level; levels of fewer than 10 records are pooled.", "--by-level"),
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shoal.cli.options import Json, Overwrite, PlanFile, Report, own, takes_plan
+from shoal.cli.options import External, Json, Overwrite, PlanFile, Report, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import PlanError
 from shoal.plan.commands import SWEEP_FIELDS
@@ -48,6 +48,7 @@ def sweep_command(
         ),
     ] = None,
     report: Report = None,
+    external: External = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -68,6 +69,8 @@ def sweep_command(
         refuse_report(Path(report), overwrite)
     if overwrite and output is None and report is None:
         raise PlanError([("overwrite", "does not apply without a file to write. Add -o or --report.")])
+    if external and report is None:
+        raise PlanError([("external", "does not apply without a report. Add --report.")])
     limits: dict[str, Any] = {"max_risk": max_risk, "max_loss": max_loss, "min_k": min_k}
     done: list[Sweep] = []
 
@@ -81,7 +84,7 @@ def sweep_command(
         with Bar(stderr()) as bar:
             found = interruptible(run, bar)
         if report is not None:
-            found.report(report, overwrite)
+            found.report(report, overwrite, external)
     except BaseException:
         if done and done[0].saved:
             complete = ", ".join(str(each.path) for each in done[0].saved)

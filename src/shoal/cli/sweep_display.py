@@ -41,8 +41,9 @@ def sweep_table(
         marks += ["◀"] if named else []
         table.add_row(*cells, LossBar(most, 0, row["IL"] or 0.0), " ".join(marks), style="bold" if named else "")
     said = Text(
-        "Linked: records that an intruder links rightly by distance who knows the quasi-identifiers as they were. "
-        "Unique: records unlike any other in all released columns but the sensitive ones. Risk: the higher of the two."
+        "Linked: records linked correctly by distance, by an intruder who knows the original quasi-identifiers. "
+        "Unique: records that no other equals in all released columns except the sensitive ones. Risk: the "
+        "higher of the two."
         + (" Best: the method that loses least at this k." if best else "")
         + (" k = 1 changes nothing and protects nothing." if any(row["k"] == 1 for row in rows) else ""),
         "dim",

@@ -106,7 +106,7 @@ def _cells(row: dict[str, Any]) -> Iterator[Text | str]:
 
 
 def _changed(row: dict[str, Any]) -> str:
-    """Say what became of the sign and the significance of a coefficient."""
+    """Describe whether the sign and the significance of a coefficient are kept."""
     if row["after"] is None:
         return ""
     gained = not row["significance"] and row["after"]["significant"]
@@ -123,7 +123,7 @@ def _summed(found: dict[str, Any]) -> Text:
 
 
 def _published(found: dict[str, Any]) -> RenderableType:
-    """Say how many published figures still come out, and list those that do not."""
+    """Count the published figures that still come out, and list those that do not."""
     figures, right = found["figures"], found["in_original"]
     parts: list[RenderableType] = [
         Text(f"Published figures that still come out of the masked file: {found['kept']:,} of {right:,}.", "bold")

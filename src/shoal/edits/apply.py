@@ -65,7 +65,7 @@ def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Stra
 
 
 def _without_secret_gaps(kept: Strategy, plan: Plan) -> Strategy:
-    """Let no confidential attribute part records: a group of one part would give its value away.
+    """Refuse rules that separate records by a sensitive attribute: a group of one part would disclose its value.
 
     Rules that it governs are refused. Whether it is missing parts no records either, where a rule is only verified.
     """
@@ -76,8 +76,9 @@ def _without_secret_gaps(kept: Strategy, plan: Plan) -> Strategy:
         if parting and (requirement.promised or not all(isinstance(split, Missing) for split in parting)):
             names = [name for split in parting for name in attributes_of(split) if name in secret]
             problems.append(
-                f"rule '{requirement.name}' would part records by {listed(list(dict.fromkeys(names)))}, confidential, "
-                "so that all members of a group share what governs; make it a quasi-identifier, or leave the rule out"
+                f"rule '{requirement.name}' would separate records by {listed(list(dict.fromkeys(names)))}, "
+                "sensitive, so all members of a group would share its value. Add it to --quasi, or leave the "
+                "rule out"
             )
     if problems:
         raise PlanError([("edits", problem) for problem in problems])
@@ -94,7 +95,7 @@ def _refuse_totals(kept: Strategy, plan: Plan) -> None:
     if plan.preserve is not None and moving:
         named = listed([each.name for each in moving[:_NAMED]])
         what = "rule" if len(moving) == 1 else "rules"
-        problem = f"cannot be kept with {what} {named}, which move what groups publish; leave one of them out"
+        problem = f"cannot be kept with {what} {named}, which change what groups publish. Leave one of them out"
         raise PlanError([("preserve", problem)])
 
 
@@ -138,8 +139,8 @@ def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: 
         raise DataError(f"The original data break rules: {what}. {', or '.join(ways)}.")
     many = counted(records, "record")
     if plan.edits_original == "exclude":
-        return [f"{many} left out, breaking a rule in the original ({what})"]
-    return [warning(f"{many} broke a rule in the original ({what}). Their groups may go on breaking that rule.")]
+        return [f"{many} left out for breaking a rule in the original ({what})"]
+    return [warning(f"{many} broke a rule in the original ({what}). Their groups may still break it.")]
 
 
 def no_product(name: str, kept: Strategy) -> str | None:
@@ -148,8 +149,8 @@ def no_product(name: str, kept: Strategy) -> str | None:
         if name in requirement.geometric:
             computed = requirement.recomputed[0].name if requirement.recomputed else name
             return (
-                f"and rule '{requirement.name}' is kept by geometric means, which only positive numbers have; compute "
-                f"one attribute of the rule from the others with --recompute {computed}, or leave the rule out"
+                f"and rule '{requirement.name}' is kept by geometric means, which need positive numbers. Use "
+                f"--recompute {computed} to compute one attribute from the others, or leave the rule out"
             )
     return None
 
@@ -164,14 +165,14 @@ def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -
 def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int, counts: str = "record") -> str:
     """Report that rules part off too few records, or units."""
     names = list(dict.fromkeys(rules))
-    part = f"rule {listed(names)} parts" if len(names) == 1 else f"rules {listed(names[:_NAMED])} part"
-    return f"{part} off {counted(sum(sizes), counts)} in {counted(len(sizes), 'part')} of fewer than k = {k}"
+    part = f"rule {listed(names)} separates" if len(names) == 1 else f"rules {listed(names[:_NAMED])} separate"
+    return f"{part} {counted(sum(sizes), counts)} in {counted(len(sizes), 'part')} of fewer than k = {k}"
 
 
 def ways_out(rules: Collection[str], kept: Strategy, plan: Plan) -> str:
     """Suggest what to do where rules part off too few records."""
     by_medoids = {*rules} <= kept_by_medoids(kept.rules, plan)
-    return f"take a smaller k, {_MEDOID + ', ' if by_medoids else ''}or leave the rule out"
+    return f"use a smaller -k, {_MEDOID + ', ' if by_medoids else ''}or leave the rule out"
 
 
 def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:

@@ -59,7 +59,7 @@ class Records:
     def column(self, name: str) -> Array:
         """Return a column as it is."""
         if name not in self._columns:
-            raise PlanError([("edits", f"'{name}' is not a column of {self._called}; leave the rule out")])
+            raise PlanError([("edits", f"'{name}' is not a column of {self._called}. Leave the rule out")])
         return self._columns[name]
 
     def kind(self, name: str) -> pa.DataType:

@@ -35,7 +35,7 @@ def fall_back(
     unrounded: Mapping[str, Codes],
     promised: Collection[str],
 ) -> Fallback:
-    """Let what comes out alike in all records of a group come out so in what it publishes.
+    """Publish for a group what comes out alike in all its records.
 
     `published` has one number a group. `unrounded` are attributes before they were rounded to whole numbers: they may
     be rounded down or up instead. A group without a record that obeys a rule of `promised` is refused.

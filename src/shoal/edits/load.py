@@ -34,7 +34,7 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
 
 
 def _from_file(path: str) -> list[Rule]:
-    data = read_small(Path(path), "file of rules", _LARGEST, "; rules as texts are given in a list")
+    data = read_small(Path(path), "file of rules", _LARGEST, ". Pass rules as a list of texts")
     if path.lower().endswith((".sch", ".xml")) or data.lstrip(_BEFORE_MARKUP).startswith(b"<"):
         from shoal.edits.schematron import read_schematron  # with a parser of XPath: slow to load
 
@@ -51,6 +51,6 @@ def _from_file(path: str) -> list[Rule]:
 def _from_lines(lines: Sequence[str], noun: str, where: str, *, shown: bool) -> list[Rule]:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if not _NO_TEXT.fullmatch(line)]
     if not numbered:
-        raise PlanError([("edits", f"there is no rule in {where}; write one, or leave edits out")])
+        raise PlanError([("edits", f"There is no rule in {where}. Write one, or leave out --edits")])
     readings = (partial(parse_rule, line, f"{noun} {number}", shown=shown) for number, line in numbered)
     return with_unique_names(gathered(readings))

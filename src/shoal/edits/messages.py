@@ -12,7 +12,7 @@ from shoal.errors import PlanError
 from shoal.text import counted
 
 LONGEST = 20_000  # characters of one rule
-DIVIDED_BY_ZERO = "this divides by zero, which gives no number; leave it out"
+DIVIDED_BY_ZERO = "this divides by zero. Leave it out"
 MOST_PARTS = 400  # values and conditions in one rule, so that recursion over it comes to an end
 _EXCERPT = 20  # characters of a rule that a message shows
 _LONGEST_REASON = 400  # characters
@@ -47,7 +47,7 @@ def refuse_long(where: str, text: str) -> None:
     if text != text.encode(errors="ignore").decode():
         refuse_whole(where, "has characters that UTF-8 does not have. Save it in UTF-8, or type it again.")
     if len(text) > LONGEST:
-        refuse_whole(where, f"has {len(text):,} characters; a rule may have {LONGEST:,}, so split it")
+        refuse_whole(where, f"has {len(text):,} characters, more than the {LONGEST:,} of a rule. Split it")
 
 
 def refuse_large(where: str, expression: Expression) -> None:
@@ -58,7 +58,7 @@ def refuse_large(where: str, expression: Expression) -> None:
 
 def refuse_parts(where: str) -> NoReturn:
     """Refuse a rule that has too many parts, or too many within one another."""
-    refuse_whole(where, f"has more than {MOST_PARTS} values and conditions, or too many within one another; split it")
+    refuse_whole(where, f"has more than {MOST_PARTS} values and conditions, or is nested too deeply. Split it")
 
 
 def gathered(readings: Iterable[Callable[[], Read]]) -> list[Read]:

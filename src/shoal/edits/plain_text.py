@@ -67,7 +67,7 @@ _INSTEAD = {
     "&": "write 'and'",
     "|": "write 'or'",
     "!": "write 'not', or '!=' between two values",
-    "^": "there are no powers; write x * x",
+    "^": "powers are not supported; write x * x",
     ":": "one colon may stand in a rule, after its name",
     "≤": "write <=",
     "≥": "write >=",
@@ -102,11 +102,11 @@ def parse_rule(text: str, name: str, *, shown: bool = True) -> Rule:
 
 
 def _unless_missing(condition: Condition, reader: "_Reader") -> Condition:
-    """Let a rule hold where an attribute has no value that it needs."""
+    """Make a rule hold where an attribute that it needs is missing."""
     asked = {each.name for each in within(condition) if isinstance(each, Missing)}
     names = dict.fromkeys(each.name for each in within(condition) if isinstance(each, Variable))
     if not asked and not names:
-        reader.refuse(0, "the rule names no attribute, and would hold in all records or in none")
+        reader.refuse(0, "the rule names no attribute")
     needed = [Missing(each) for each in names if each not in asked]
     return Or((*needed, condition)) if needed else condition
 
@@ -140,14 +140,16 @@ class _Reader:
         while at < len(self._text):
             match = _TOKEN.match(self._text, at)
             if not match:
-                instead = _INSTEAD.get(self._text[at], "a rule has no such character; names that do go in `backticks`")
+                instead = _INSTEAD.get(
+                    self._text[at], "unexpected character; write names that contain it in `backticks`"
+                )
                 self.refuse(at, instead)
             kind, value = str(match.lastgroup), match[0]
             if kind in ("number", "name") and tokens and tokens[-1].kind == "number" and tokens[-1].end == at:
                 self._refuse(
                     tokens[-1],
-                    "this is no number; numbers are written 1000, .5 or 1e3, and names with a digit first go in "
-                    "`backticks`",
+                    "this is not a number; write numbers as 1000, .5 or 1e3, and names that begin with a digit "
+                    "in `backticks`",
                 )
             if kind == "name" and value.lower() in _WORDS:
                 kind, value = "word", value.lower()
@@ -213,7 +215,7 @@ class _Reader:
         self._depth += 1
         start = self._token
         if self._depth > _DEEPEST:
-            self._refuse(start, f"more than {_DEEPEST} parts are within one another; split the rule")
+            self._refuse(start, f"more than {_DEEPEST} parts are nested. Split the rule")
         found = self._first()
         while self._level() >= level:
             found = self._joined(found, start)
@@ -259,7 +261,7 @@ class _Reader:
     def _function(self, name: _Token) -> Function:
         function: Any = name.value.lower()
         if function not in _FUNCTIONS or self._text[name.at] == "`":
-            self._refuse(name, f"there is no function of that name; there are {listed(_FUNCTIONS)}")
+            self._refuse(name, f"unknown function; the functions are {listed(_FUNCTIONS)}")
         start = self._token
         return Function(function, self._number(self._bracket(), start))
 
@@ -327,7 +329,7 @@ class _Reader:
         token = self._take()
         if token.kind == "name" and token.value.lower() == "original":
             if not isinstance(of, Variable):
-                self._refuse(start, "only an attribute can be asked to have values 'in original'")
+                self._refuse(start, "'in original' applies only to an attribute")
             return InOriginal(of, of.name)
         if token.value not in ("{", "(") or token.kind != "sign":
             self._refuse(token, "a set such as {1, 2} or {'a', 'b'}, or the word 'original', is expected after 'in'")

@@ -164,7 +164,7 @@ class _Reader:
         return [name for name in attributes_of(part) if name in self.masked]
 
     def _split_by_missing(self, part: Condition, said: Sequence[Condition], governing: Sequence[Condition]) -> None:
-        """Let no group mix records that miss a value with others; where gaps are filled there are none later."""
+        """Keep records with and without missing values in separate groups; filled values count as known."""
         (name,) = attributes_of(part)
         if not (self.imputed and name in self.masked):
             self.requirement.splits.append(Missing(name))
@@ -175,7 +175,7 @@ class _Reader:
                 self.requirement.give_up()  # a record that the rule lets pass for its gap has none any more
 
     def _split(self, part: Condition) -> None:
-        """Let no group mix records in which `part` comes out differently."""
+        """Keep records in which `part` differs in separate groups."""
         atom = part.of if isinstance(part, Not) else part
         self.requirement.splits.append(atom)
         self.requirement.explain(f"records are split by {listed(attributes_of(atom))} first")

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, cast
 from lxml import etree
 
 from shoal.errors import FileError
+from shoal.tables.atomic import not_complete
 from shoal.tables.xml import SAFE
 from shoal.text import listed
 
@@ -45,14 +46,14 @@ def _with_one_root(data: bytes, name: str) -> bytes:
         text = ""
     declared = _DECLARATION.match(text)
     if not text or (declared and (declared[1] or "utf-8").lower() not in ("utf-8", "utf-16", "us-ascii")):
-        raise FileError(f"'{name}' has several roots and is not in UTF-8; put one <schema> around its patterns")
+        raise FileError(f"'{name}' has several roots and is not in UTF-8. Put one <schema> around its patterns")
     rest = text[declared.end() :] if declared else text
     return f"<schema>{rest}</schema>".encode()
 
 
 def _refuse(error: etree.XMLSyntaxError, name: str) -> NoReturn:
     where = f" (line {error.lineno})" if error.lineno else ""
-    raise FileError(f"'{name}' is not whole XML: it is damaged, cut off, or of another kind{where}") from None
+    raise not_complete(name, "XML", where) from None
 
 
 class _Guard:

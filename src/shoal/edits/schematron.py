@@ -63,7 +63,7 @@ def read_schematron(data: bytes, name: str) -> list[Rule]:
         raise FileError(f"'{name}' is not Schematron: its root is neither a <schema> nor a <pattern>")
     rules = [rule for some in gathered(_Schema(name).readings(root)) for rule in some]
     if not rules:
-        raise PlanError([("edits", f"there is no rule in '{name}'; write one, or leave edits out")])
+        raise PlanError([("edits", f"There is no rule in '{name}'. Write one, or leave out --edits")])
     return with_unique_names(rules)
 
 

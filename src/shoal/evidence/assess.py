@@ -371,7 +371,10 @@ def _weights(before: Table, plan: Plan) -> Codes | None:
     found = to_floats(without_declared(before, plan.weights), plan.weights, before.decimal)
     if not (found > 0).all():
         record = int(np.argmin(found > 0)) + 1
-        raise DataError(f"the weight in column '{plan.weights}' is not a positive number in record {record}")
+        raise DataError(
+            f"the weight in column '{plan.weights}' is not a positive number in record {record}. "
+            "Correct it, or leave these records out."
+        )
     return found
 
 
@@ -402,7 +405,7 @@ def _matched(before: Table, after: Table, key: str | None) -> tuple[Table, NDArr
         if len(before) != len(after):
             raise DataError(
                 f"The original has {counted(len(before), 'record')} and the masked table {len(after):,}. Name the "
-                "column that tells records apart with --key."
+                "column that identifies records with --key."
             )
         return before, np.arange(len(before))
     wanted, given = record_keys(before, key, "the original"), record_keys(after, key, "the masked table")
@@ -483,7 +486,10 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
             )
         if type_ not in CATEGORIES and np.isinf(masked).any():
             record = int(np.argmax(np.isinf(masked))) + 1
-            raise DataError(f"column '{name}' holds in record {record} what cannot be compared with the original")
+            raise DataError(
+                f"column '{name}' has a value in record {record} that cannot be compared with the "
+                "original. Use --levels or another --type."
+            )
     return _Pair(attribute, masked[rows])
 
 

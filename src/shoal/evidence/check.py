@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +24,13 @@ from shoal.pipeline.treatment import numeric_attributes, refuse_unknown
 from shoal.pipeline.unit_codes import UnitSummary
 from shoal.pipeline.verify import too_small
 from shoal.plan import Csv, Plan
+from shoal.plan.commands import file_name
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.attributes import Level
 from shoal.text import counted
+
+if TYPE_CHECKING:
+    from shoal.release import Release
 
 CsvOptions = Csv | dict[str, str] | None
 
@@ -103,13 +107,13 @@ def check(
     rules = rules_of(plan)
     if unused := [name for name in plan.levels if name not in compared_by_order(rules)]:
         raise PlanError(
-            [("levels", f"names '{name}', which no rule compares by order; leave it out") for name in unused]
+            [("levels", f"names '{name}', which no rule compares by order. Leave it out.") for name in unused]
         )
     failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan), plan)]
     found = {**seen.found, "edits": len(rules), "file": _whole_file(seen, plan)}
     if against is not None:
         if seen.found["k"] is None:
-            raise PlanError([("against", "needs a k, which this manifest has not; give k and quasi in its place")])
+            raise PlanError([("against", "needs a k, which this manifest does not have. Use -k and --quasi instead.")])
         earlier = _earlier(against, plan)
         its_unit = _unit(seen, plan)
         revealed = intersected(seen.table, seen.blocks, seen.found["k"], earlier, key, its_unit)
@@ -120,6 +124,35 @@ def check(
     if failures:
         raise CheckFailed(failures, found)
     return found
+
+
+def compared(release: "Release", against: Any, key: str | None = None) -> list[dict[str, Any]]:
+    """Count what earlier releases of the same data reveal together with one that is to be published.
+
+    Parameters
+    ----------
+    release : Release
+    against : dataframe, path or list of these
+        The earlier releases.
+    key : str, optional
+        A column of all releases that tells records apart; rows are paired by position without.
+
+    Returns
+    -------
+    list of dict
+        As `shoal.evidence.composition.intersected`; releases go by the names of their files.
+    """
+    plan = release.plan
+    if release.published.engine == "spark":
+        why = "does not apply to engine 'spark', whose records have no order. Use shoal check --against."
+        raise PlanError([("against", why)])
+    if plan.k is None or not plan.masked or plan.epsilon is not None or plan.method == "mic1d":
+        raise PlanError([("against", f"needs groups of k records, which '{plan.method}' does not promise.")])
+    table = open_table(release.table)
+    if plan.unit is not None and plan.unit not in table.names:
+        raise PlanError([("against", "needs the units that k counts, which were dropped. Add --unit-as pseudonym.")])
+    earlier = [each._replace(name=file_name(each.name.strip("'"))) for each in _earlier(against, plan)]
+    return intersected(table, plan.in_blocks, plan.k, earlier, key, plan.unit).found
 
 
 class _Seen(NamedTuple):
@@ -136,7 +169,7 @@ def _unit(seen: _Seen, plan: Plan) -> str | None:
     """Return the column of the units that k counts; None if it counts records."""
     unit = plan.unit if seen.manifest is None else seen.manifest.plan.get("unit")
     if unit is not None and unit not in seen.table.names:
-        why = "needs the units that k counts by this manifest, which were dropped; give k and quasi in its place"
+        why = "needs the units that k counts, which were dropped from the release. Use -k and --quasi instead."
         raise PlanError([("against", why)])
     return unit
 
@@ -157,17 +190,17 @@ def _refuse_contradictions(
     problems = []
     if manifest is not None:
         twice = {"k": k, "quasi": quasi, "confidential": confidential or None, "unit": unit}
-        problems = [(name, "comes from the manifest; leave it out") for name in twice if twice[name] is not None]
+        problems = [(name, "comes from the manifest. Leave it out.") for name in twice if twice[name] is not None]
         if not isinstance(masked, str | os.PathLike):
-            problems.append(("manifest", "is that of a file; give the masked file by its path"))
+            problems.append(("manifest", "is that of a file. Pass the path of the masked file."))
     if original is not None and edits is None:
-        problems.append(("original", "does not apply without rules; give them with edits"))
+        problems.append(("original", "does not apply without rules. Add them with --edits or --edit."))
     if levels and edits is None:
-        problems.append(("levels", "do not apply without rules; give them with edits"))
+        problems.append(("levels", "do not apply without rules. Add them with --edits or --edit."))
     if key is not None and against is None:
-        problems.append(("key", "does not apply without earlier releases; name them with against"))
+        problems.append(("key", "does not apply without earlier releases. Name them with --against."))
     if isinstance(against, list | tuple) and not against:
-        problems.append(("against", "names no earlier release; leave it out or name at least one"))
+        problems.append(("against", "names no earlier release. Leave it out or name at least one."))
     if problems:
         raise PlanError(problems)
 
@@ -234,7 +267,7 @@ def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan:
             )
         return
     if seen.manifest is not None and len(rules) != (number := 0 if said is None else said.number):
-        yield f"{counted(len(rules), 'rule')} given, where the manifest speaks of {number:,}"
+        yield f"{counted(len(rules), 'rule')} given instead of the {number:,} in the manifest"
     for rule in rules:
         refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
     broken = _broken(seen.table, rules, original, rule_levels(seen.table, rules, original, plan))

@@ -110,7 +110,9 @@ def record_keys(table: Table, key: str, what: str) -> Array:
     except pa.ArrowException:
         raise DataError(f"the key '{key}' must be texts, numbers or dates") from None
     if keys.null_count or len(keys.unique()) < len(keys):
-        raise DataError(f"the key '{key}' does not tell the records of {what} apart: some are missing or occur twice")
+        raise DataError(
+            f"the key '{key}' does not identify the records of {what}: some values are missing or occur twice"
+        )
     return keys
 
 
@@ -118,8 +120,8 @@ def _by_position(table: Table, earlier: Sequence[Earlier]) -> tuple[list[NDArray
     for each in earlier:
         if len(each.table) != len(table):
             raise DataError(
-                f"the masked table has {counted(len(table), 'record')} and {each.name} {len(each.table):,}, so rows "
-                "are not paired by their position; if a column of both tells records apart, name it with key"
+                f"the masked table has {counted(len(table), 'record')} and {each.name} {len(each.table):,}, so "
+                "rows cannot be paired by position. Name a column that identifies records in both with --key."
             )
     return [np.arange(len(table))] * (1 + len(earlier)), len(table)
 
@@ -137,7 +139,9 @@ def _refuse_strangers(blocks: Sequence[Sequence[str]], earlier: Sequence[Earlier
     names = [name for block in blocks for name in block]
     for each in earlier:
         if not {*names} & {*each.table.names}:
-            raise DataError(f"{each.name} has none of the quasi-identifiers {listed(names)}; it is no earlier release")
+            raise DataError(
+                f"{each.name} has none of the quasi-identifiers {listed(names)}, so it is not an earlier release"
+            )
 
 
 def _groups(table: Table, names: Sequence[str], place: NDArray[np.int64], records: int) -> NDArray[np.int64]:

@@ -157,7 +157,7 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
         refuse_unknown(before.table, {"published": figure.names}, "the original")
         if figure.attribute and before.numbers(figure.attribute) is None:
             raise PlanError(
-                [("published", f"asks for a {figure.statistic} of '{figure.attribute}', which is no number.")]
+                [("published", f"asks for a {figure.statistic} of '{figure.attribute}', which is not a number.")]
             )
     rows: list[dict[str, Any]] = []
     for figure in figures:

@@ -23,6 +23,7 @@ from shoal.pipeline.sensitive import confidential_codes
 from shoal.pipeline.verify import too_small, undiverse
 from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
+from shoal.tables.atomic import no_such_file
 from shoal.text import counted, listed
 
 _SPARK = pa.csv.ParseOptions(newlines_in_values=True)  # how Spark writes CSV files
@@ -92,18 +93,18 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
 
 def _other_bytes(path: Path, published: Published) -> Iterator[str]:
     if not path.exists():
-        raise FileError(f"there is no file '{path}'")
+        raise no_such_file(path)
     if published.parts is not None:
         yield from _other_parts(path, published.parts)
     elif path.is_dir():
-        yield f"'{path}' is a folder, where the manifest speaks of one file"
+        yield f"'{path}' is a folder, and the manifest is of one file"
     else:
         yield from _other_file(path, "the file", published.bytes, str(published.sha256))
 
 
 def _other_parts(path: Path, parts: list[Part]) -> Iterator[str]:
     if not path.is_dir():
-        yield f"'{path}' is one file, where the manifest speaks of a folder of {counted(len(parts), 'file')}"
+        yield f"'{path}' is one file, and the manifest is of a folder of {counted(len(parts), 'file')}"
         return
     found, wanted = {file.name for file in _files(path)}, {part.name: part for part in parts}
     for name in sorted(wanted.keys() - found):
@@ -121,9 +122,9 @@ def _files(folder: Path) -> list[Path]:
 
 def _other_file(path: Path, what: str, size: int, sha256: str) -> Iterator[str]:
     if path.stat().st_size != size:
-        yield f"{what} has {path.stat().st_size:,} bytes, where the manifest says {size:,}"
+        yield f"{what} has {path.stat().st_size:,} bytes instead of {size:,} in the manifest"
     if sha256_of(path) != sha256:
-        yield f"{what} is not the one that was published: its SHA-256 is another than in the manifest"
+        yield f"{what} is not the one that was published: its SHA-256 differs from the manifest"
 
 
 def _opened(path: Path, published: Published, csv: Csv | None) -> Table:
@@ -134,7 +135,9 @@ def _opened(path: Path, published: Published, csv: Csv | None) -> Table:
     try:
         return open_table(pa.concat_tables([read(file) for file in _files(path)]))
     except (pa.ArrowException, OSError):
-        raise FileError(f"the files in '{path}' cannot be read together: one is damaged, or of another kind") from None
+        raise FileError(
+            f"the files in '{path}' cannot be read together: one is damaged, or in another format"
+        ) from None
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -165,7 +168,7 @@ def _other_shape(table: Table, published: Published) -> Iterator[str]:
     if not gone and not new and table.names != published.columns:
         yield "the columns are in another order than in the manifest"
     if len(table) != published.records:
-        yield f"there are {counted(len(table), 'record')}, where the manifest says {published.records:,}"
+        yield f"there are {counted(len(table), 'record')} instead of {published.records:,} in the manifest"
 
 
 def _other_counts(found: Block, said: Block) -> Iterator[str]:
@@ -173,7 +176,7 @@ def _other_counts(found: Block, said: Block) -> Iterator[str]:
         count, claim = getattr(found, what), getattr(said, what)
         if count != claim:
             noun = "the number of groups" if what == "groups" else f"the size of the {what} group"
-            yield f"{noun} by {listed(said.attributes)} is {count:,}, where the manifest says {claim:,}"
+            yield f"{noun} by {listed(said.attributes)} is {count:,} instead of {claim:,} in the manifest"
 
 
 def _pseudonym(manifest: Manifest) -> str | None:
@@ -230,4 +233,4 @@ def _unverified(manifest: Manifest) -> Iterator[str]:
         yield "that domains keep their totals"
     for said in (said for block in verified.blocks for said in block.diversity):
         if said.t is not None and said.order == "levels":
-            yield f"t-closeness in '{said.attribute}': its levels are in no manifest"
+            yield f"t-closeness in '{said.attribute}': a manifest does not hold its levels"

@@ -35,6 +35,7 @@ from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
 from shoal.plan.signature import with_plan_fields
 from shoal.release import Release, release_of
+from shoal.tables.attributes import NUMBERS
 from shoal.text import Message, counted, listed, warning
 
 if TYPE_CHECKING:
@@ -230,13 +231,20 @@ class Sweep:
         """Return `to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=2)
 
-    def report(self, path: AnyPath, overwrite: bool = False) -> None:
-        """Write the risk-utility map as one HTML file that needs nothing else."""
-        from shoal.report import sweep_report, write_report
+    def report(self, path: AnyPath, overwrite: bool = False, external: bool = False) -> None:
+        """Write the risk-utility map as one HTML file that needs nothing else.
+
+        The external one, for users of the data, has the loss alone. It takes numbers and dates: the loss of levels and
+        categories tells how many records changed, however few.
+        """
+        from shoal.report import external_sweep_report, sweep_report, write_report
         from shoal.report.pages import refuse_report
 
+        if external and any(each.type not in NUMBERS for each in self._runs[0].ready.masker.changed):
+            why = "does not apply to a sweep of levels or categories, whose loss tells how few records changed."
+            raise PlanError([("external", why)])
         refuse_report(Path(path), overwrite)
-        write_report(sweep_report(self), path, overwrite)
+        write_report(external_sweep_report(self) if external else sweep_report(self), path, overwrite)
 
     def plot_map(self, risk: str = "risk") -> "StaticChart":
         """Draw loss against ``risk``, or against one of its parts, ``linked`` or ``unique``."""
@@ -308,7 +316,7 @@ def sweep(
     if limits.min_k is not None and limits.min_k > sizes[-1]:
         raise PlanError([("min_k", f"is above every k that is compared. Use -k {sizes[0]}-{limits.min_k} or more.")])
     if wrong := sorted({"k", "method"} & options.keys()):
-        raise PlanError([(name, "is given twice") for name in wrong])
+        raise PlanError([(name, "is given twice.") for name in wrong])
     plans = _plans(table, plan, options, sizes, methods)
     with open_records(table, plans[methods[0]].updated(engine="memory"), progress) as records:
         if not isinstance(records, MemoryRecords):
@@ -468,10 +476,9 @@ def _refuse_large(records: int, sizes: Sequence[int]) -> None:
     if records < sizes[-1]:
         few = counted(records, "record")
         raise DataError(
-            f"k = {sizes[-1]} asks for groups larger than the table, which has {few}. "
-            f"Use -k {sizes[0]}-{records} at most."
+            f"k = {sizes[-1]} is more than the table has: {few}. Use -k {sizes[0]}-{records} at most."
             if sizes[0] <= records
-            else f"k = {sizes[0]} asks for groups larger than the table, which has {few}"
+            else f"k = {sizes[0]} is more than the table has: {few}. Use a smaller -k."
         )
 
 

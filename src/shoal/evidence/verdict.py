@@ -154,7 +154,7 @@ LIMITS: dict[str, Limit] = {
         doubt=_negative,
     ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
-    "unique_records": Limit("records unlike any other", False, " %", _unique_records),
+    "unique_records": Limit("unique records", False, " %", _unique_records),
     "linkage": Limit(
         "records linked by distance",
         False,

@@ -19,19 +19,21 @@ def group_costs(X: Floats, members: Integers) -> Floats:
 
 
 def price(
-    X: Floats, k: int, duals: Floats, near: Floats, rank: Integers, anchors: Integers, threshold: float,
-    only_better: bool, limit: int, room: int, watch: Integers,
+    X: Floats, k: int, duals: Floats, near: Floats, lists: Integers, rank: Integers, anchors: Integers,
+    threshold: float, only_better: bool, limit: int, room: int, watch: Integers,
 ) -> tuple[Integers, Floats]:  # fmt: skip
     """Find groups whose reduced cost is below a threshold, each from the member of the lowest rank: its anchor.
 
     Members are added one by one, the most promising candidate first; once all groups with it have been seen, it is no
     candidate any more. What a candidate is for the group so far is kept by the size of that group.
 
-    ``near[x, q]`` is the sum of the q smallest squared distances from x to others, q = 0..2k-2. With `only_better`,
+    ``near[x, q]`` is the sum of the q smallest squared distances from x to others, q = 0..2k-2, or any other numbers
+    such that the pairs of q + 1 records are together no nearer than half the sum of theirs. ``lists[x]`` has neighbours
+    of x, nearest first; records beyond are looked at where these cannot be all that matter. With `only_better`,
     groups of an anchor must have a lower reduced cost than those found before. The search from an anchor is given up
     after `limit` groups and parts of groups, all searches after `room` groups. Return the groups, one a row that ends
     in -1, and for every anchor a lower bound on the reduced cost of its groups.
     """
     lowest = np.empty(len(anchors))
-    found = _native.price(X, k, duals, near, rank, anchors, threshold, only_better, limit, room, watch, lowest)
+    found = _native.price(X, k, duals, near, lists, rank, anchors, threshold, only_better, limit, room, watch, lowest)
     return found.reshape(-1, 2 * k - 1), lowest

@@ -142,5 +142,8 @@ def noise_scale(sensitivity: int, epsilon: float) -> int:
     exact = Fraction(sensitivity) / Fraction(repr(float(epsilon)))
     scale = -(-exact.numerator // exact.denominator)
     if scale > LARGEST_SCALE:
-        raise ValueError("is too small for so many groups and attributes: the noise would drown every value")
+        raise ValueError(
+            "is too small for so many groups and attributes: the noise would exceed every value. Use a larger "
+            "--epsilon or -k."
+        )
     return scale

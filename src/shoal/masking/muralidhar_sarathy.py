@@ -174,7 +174,7 @@ def mix(regression: Regression, found: Gram) -> Mixture:
         noise = []
         for column in range(both + p, both + p + len(root)):
             if sweep.left[column, column] < ROUNDING**2:
-                raise ValueError("the random numbers are a combination of the data: take another seed")
+                raise ValueError("The random numbers are a linear combination of the data. Use another --seed.")
             noise.append(sweep.out(column))
     made = np.array(noise, dtype=np.float64).reshape(len(root), both + 2 * p)
     return Mixture(regression, fit, made.T @ root)
@@ -269,7 +269,7 @@ def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
     diagonal = np.diag(matrix)
     near = admissible_near(own, S)
     offered = near if alpha.ndim < 2 else near * np.divide(alpha, own, out=np.ones_like(alpha), where=own != 0)
-    offer = f"; one that can be used is {np.array2string(offered, precision=6)}"
+    offer = f". One that can be used is {np.array2string(offered, precision=6)}"
     if not ((diagonal >= 0) & (diagonal < 1)).all():
         raise ValueError(f"alpha must be at least 0 and less than 1, which would publish the original{offer}")
     if not _admissible(matrix, S):

@@ -12,11 +12,12 @@ from shoal.partitioning.column_generation import MARGIN, nearest_sums
 from shoal.partitioning.methods import group_errors, order_of_rows
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.optimal_cut import univariate
-from shoal.partitioning.potentials import QUICK_PAIRS, matched_shares, raised
+from shoal.partitioning.potentials import COMPLETE_K, QUICK_PAIRS, matched_shares, raised
 from shoal.partitioning.set_partitioning import stopping
 from shoal.plan import Effort
 
-PRICED = 30_000  # records up to which a round of pricing, O(n^2 d), takes seconds
+# Records up to which a round of pricing takes seconds, at small and at large k
+PRICED, PRICED_LARGE = 150_000, 30_000
 # Up to so many columns a tree finds neighbours in seconds, whatever the number of records; with more, every record may
 # be compared with all others, and so many numbers take seconds.
 TREE_COLUMNS, COMPARED = 6, 2e11
@@ -39,11 +40,11 @@ def lower_bound(X: Floats, k: int, effort: Effort | None = None, watch: Integers
     """Bound the SSE of the partitions of X into groups of at least k from below.
 
     `effort` is the budget for raising potentials, None for no limit; in steps, the bound depends on nothing but the
-    arguments.
+    arguments. While it rises, ``watch[2]``, if there is one, has it in millionths of `spread`.
 
     Fewer than 2k records are one group; one attribute that varies has its optimal cut. Otherwise pairs are matched,
-    where they are not too many to list, and up to `PRICED` records potentials are raised. Nearest neighbours give any
-    number of records a bound.
+    where they are not too many to list, and up to `PRICED` records (`PRICED_LARGE` for k above 6) potentials are
+    raised. Nearest neighbours give any number of records a bound.
     """
     steps, seconds = (np.inf if limit is None else limit for limit in effort or Effort())
     rows, peak = matrix_near_one(X)
@@ -63,8 +64,8 @@ def quick_bound(X: Floats, k: int) -> Bound:
     if best is None:
         best = Bound(nearest_neighbour_bound(rows, k), "nearest neighbours", complete=False)
         shares = matched_shares(rows, k, np.zeros(2, np.int64), quick=True) if k > 1 else None
-        if shares is not None and math.fsum(shares) * (1 - MARGIN) > best.value:
-            best = Bound(math.fsum(shares) * (1 - MARGIN), "matched pairs", complete=False)
+        if shares is not None and math.fsum(shares.values) * (1 - MARGIN) > best.value:
+            best = Bound(math.fsum(shares.values) * (1 - MARGIN), "matched pairs", complete=False)
     return Bound(float(np.ldexp(best.value, 2 * peak)), best.how, best.complete)
 
 
@@ -88,16 +89,29 @@ def _dual_bound(X: Floats, k: int, steps: float, seconds: float, watch: Integers
     """Return the best of the bounds that a sum over records proves, each better and slower than the one before."""
     with stopping(seconds, watch) as stop:
         best = Bound(nearest_neighbour_bound(X, k, watch), "nearest neighbours", complete=False)
+        total = spread(X)
+
+        def tell(bound: float) -> None:
+            if len(watch) > 2 and total > 0:
+                watch[2] = round(1e6 * bound / total)
+
+        tell(best.value)
         shares = matched_shares(X, k, stop) if k > 1 and stop[1] == 0 else None
         if shares is None:
             return best
-        if shares.sum() * (1 - MARGIN) > best.value:
-            best = Bound(float(shares.sum()) * (1 - MARGIN), "matched pairs", complete=False)
-        if len(X) <= PRICED and best.value > 0 and stop[1] == 0:
-            potentials = raised(X, k, shares, stop, steps)
+        if shares.values.sum() * (1 - MARGIN) > best.value:
+            best = Bound(float(shares.values.sum()) * (1 - MARGIN), "matched pairs", complete=False)
+            tell(best.value)
+        if len(X) <= (PRICED if k <= COMPLETE_K else PRICED_LARGE) and best.value > 0 and stop[1] == 0:
+            potentials = raised(X, k, shares, stop, steps, tell)
             if potentials.bound > best.value:
                 best = Bound(potentials.bound, "potentials", potentials.complete)
     return best
+
+
+def spread(X: Floats) -> float:
+    """Return the SSE of all records in one group."""
+    return float(((X - X.mean(axis=0)) ** 2).sum())
 
 
 def squared_error(X: Floats, labels: Integers) -> float:

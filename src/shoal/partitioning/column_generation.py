@@ -93,20 +93,22 @@ def reduced(groups: Groups, duals: Floats) -> Floats:
 
 def search(
     X: Floats, k: int, duals: Floats, near: Floats, threshold: float, limit: int, stop: Integers,
-    only_better: bool = True, room: int = 1 << 62,
+    only_better: bool = True, room: int = 1 << 62, lists: Integers | None = None,
 ) -> tuple[Groups, Floats]:  # fmt: skip
     """Price from every record, on all cores; return the groups found and the lowest reduced cost by anchor.
 
     A record of a high dual is the anchor of its groups before one of a low dual, so that groups can only be
     completed by records that add little: measured, this takes half as many steps as anchors in the order of density.
+    `lists` of neighbours, nearest first, save looking at all records from each; what is found is the same.
     """
+    lists = np.zeros((len(X), 0), np.int64) if lists is None else lists
     order = np.argsort(-duals, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     shares = [order[first::SHARES].copy() for first in range(SHARES)]
 
     def share(anchors: Integers) -> tuple[Integers, Floats]:
-        return price(X, k, duals, near, rank, anchors, threshold, only_better, limit, room, stop)
+        return price(X, k, duals, near, lists, rank, anchors, threshold, only_better, limit, room, stop)
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = list(threads.map(share, shares))

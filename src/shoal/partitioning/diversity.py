@@ -267,9 +267,9 @@ def _check(
         reference = None if whole is None else [whole[a]]
         if t is not None and not satisfied(everything, [secret], None, t, reference, units)[0]:
             raise DataError(
-                f"the confidential attribute '{secret.name}' is distributed so differently in a stratum that even one "
-                f"group of all its records is farther than t = {t:g} from the whole file: ask for a larger t or merge "
-                "strata"
+                f"Sensitive attribute '{secret.name}' has such a different distribution in a stratum that even "
+                f"one group of all its records is farther than t = {t:g} from the file. Use a larger -t, or merge "
+                "strata."
             )
 
 

@@ -215,22 +215,22 @@ def partition(
     matrix = _checked(X, k)
     asked = Plan(k=int(k), budget=budget, refine=refine, seed=seed, method="best" if refine is False else "mdav")
     if budget is not None and refine is False and method not in ("auto", "best"):
-        raise PlanError([("budget", f"does not apply to method '{method}'; it goes with 'best' or refine")])
+        raise PlanError([("budget", f"does not apply to method '{method}'. Use method='best', or refine.")])
     searched = {"budget": budget is not None, "refine": refine is not False}
     name = choose(method, matrix.shape[1], len(matrix), **searched).method
     if gain is not None and name != "vmdav":
-        raise PlanError([("gain", f"does not apply to method '{name}'; it goes with 'vmdav'")])
+        raise PlanError([("gain", f"does not apply to method '{name}'. Use method='vmdav'.")])
     if gain is not None and not 0 <= gain < np.inf:
         raise PlanError([("gain", "must be a number of at least 0")])
     if tour is not None and name != "tour":
-        raise PlanError([("tour", f"does not apply to method '{name}'; it goes with 'tour'")])
+        raise PlanError([("tour", f"does not apply to method '{name}'. Use method='tour'.")])
     if tour not in (None, "refined", "savings"):
         raise PlanError([("tour", "must be 'refined' or 'savings'")])
     if refine is not False and name in ("best", "univariate"):
         raise PlanError([("refine", f"does not apply to method '{name}'")])
     search = partitioner(name, gain, tour=tour, effort=asked.effort, refine=refine is not False, seed=seed)
     if name == "univariate" and matrix.shape[1] != 1:
-        raise PlanError([("method", f"'univariate' takes one attribute, not {matrix.shape[1]}; use 'mdav'")])
+        raise PlanError([("method", f"'univariate' takes one attribute, not {matrix.shape[1]}. Use 'mdav'.")])
     how = ("zscore" if standardize else "none") if isinstance(standardize, bool) else standardize
     if how not in ("zscore", "minmax", "none"):
         raise PlanError([("standardize", "must be True, False, 'zscore', 'minmax' or 'none'")])
@@ -246,7 +246,7 @@ def _checked(X: ArrayLike, k: int) -> Matrix:
     except (TypeError, ValueError):
         raise DataError("the matrix must hold numbers only") from None
     if matrix.ndim != 2:
-        raise DataError(f"the matrix must have two dimensions, not {matrix.ndim}; X.reshape(-1, 1) makes one column")
+        raise DataError(f"The matrix must have two dimensions, not {matrix.ndim}. X.reshape(-1, 1) makes one column.")
     if matrix.shape[1] == 0:
         raise DataError("the matrix has no columns")
     if not np.isfinite(matrix).all():
@@ -257,7 +257,7 @@ def _checked(X: ArrayLike, k: int) -> Matrix:
     if k < 2:
         raise PlanError([("k", "must be at least 2")])
     if k > len(matrix):
-        raise DataError(f"k = {k} asks for groups larger than the {len(matrix)} rows of the matrix")
+        raise DataError(f"k = {k} is more than the {len(matrix)} rows of the matrix. Use a smaller k.")
     return matrix
 
 

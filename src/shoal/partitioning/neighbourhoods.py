@@ -89,9 +89,10 @@ def solve_parts(
 
 def _dual_values(X: Floats, k: int, known: Groups, stop: Integers) -> tuple[Floats, Groups]:
     """Return dual values that no known group falls below, and the groups met on the way, the known ones first."""
-    shares = matched_shares(X, k, stop)
-    if shares is None:
+    matched = matched_shares(X, k, stop)
+    if matched is None:
         return np.zeros(len(X)), known
+    shares = matched.values
     near = nearest_sums(X, 2 * k - 2, stop)
     lists = neighbours(X, max(LISTED, k - 1), stop)
     if stop[1] != 0:

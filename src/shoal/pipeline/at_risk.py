@@ -179,7 +179,7 @@ def _order(codes: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _joined(masker: BlockMasker, records: Records, safe: Safe, few: NDArray[np.bool_]) -> Safe:
-    """Let each record at risk, where there are fewer than k, take on the nearest combination that k have."""
+    """Replace each record at risk, where there are fewer than k, by the nearest combination that k have."""
     homes, d = masker.parts.homes[0], len(masker.attributes)
 
     def different(rows: Matrix, *, at_risk: bool) -> _Rows:

@@ -1,15 +1,16 @@
 """Certificates: how far above the lowest possible loss a release is at most."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, Watch, quiet, side_by_side
-from shoal.partitioning.certificate import Bound, is_affordable, lower_bound, quick_bound, weighted_bound
+from shoal.partitioning.certificate import Bound, is_affordable, lower_bound, quick_bound, spread, weighted_bound
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.loss_space import points
 from shoal.pipeline.masker import BlockMasker
@@ -34,6 +35,21 @@ class Certificate(NamedTuple):
     def summary(self) -> dict[str, Any]:
         """Return it as plain values, ready for JSON."""
         return {"SSE": self.sse, "lower_bound": self.bound, "at_most_above_optimum": self.gap, "how": self.how}
+
+
+# What a plan may ask of groups beyond their size, in the words of its options; a bound is one of all groups, and holds.
+_LIMITS = {"l": "l", "t": "t", "unit": "units", "edits": "rules"}
+
+
+def bounded_groups(plan: Mapping[str, Any]) -> str:
+    """Return of which groups a bound is one, after 'groups of at least k'."""
+    within = " within the strata" if "strata" in plan else ""
+    limits = [word for option, word in _LIMITS.items() if plan.get(option)]
+    if not limits:
+        return within
+    *first, last = limits
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{within}, with or without {listed},"
 
 
 def is_bounded(masker: BlockMasker) -> bool:
@@ -65,7 +81,7 @@ def certified(
     losses, sums
         What was lost.
     progress
-        Called with the step 'bound', if the plan asks for it.
+        Called with the steps 'bound' and 'bound so far', if the plan asks for it.
     keep
         Whether an interrupt ends the search for a closer bound alone.
     """
@@ -77,7 +93,7 @@ def certified(
     quick = [_quick(each, home, masker.plan.k, weights) for each, home in pieces]
     bounds = quick
     if masker.plan.bound and weights is None:
-        bounds = _closer(masker, [each for each, _ in pieces], progress, keep) or quick
+        bounds = _closer(masker, [each for each, _ in pieces], quick, error, progress, keep)
     return _certificate(error, bounds)
 
 
@@ -136,21 +152,48 @@ def _quick(values: Matrix, home: Any, k: int, weights: Any) -> Bound:
     return quick_bound(values, k)
 
 
-def _closer(masker: BlockMasker, pieces: Sequence[Matrix], progress: Progress, keep: bool) -> list[Bound] | None:
-    """Raise bounds for as long as the plan allows; None if that was interrupted."""
+def _closer(
+    masker: BlockMasker, pieces: Sequence[Matrix], quick: list[Bound], error: float, progress: Progress, keep: bool
+) -> list[Bound]:
+    """Raise quick bounds for as long as the plan allows; return the better ones of pieces done if interrupted."""
     plan = masker.plan
     effort = Effort(None, _BOUND_SECONDS) if plan.effort == Effort() else plan.effort
     total = sum(len(values) for values in pieces)
-    bounds: list[Bound] = []
-    for values in pieces:
+    bounds = list(quick)
+    began = monotonic()
+    for at, values in enumerate(pieces):
         task = partial(_bounded, lower_bound, values, plan.k, effort.of(len(values) / total))
+        shown = _shown(progress, effort.seconds, began, bounds, at, spread(values), error)
         try:
-            bounds += side_by_side([task], 1, _only("bound", progress))
+            found = side_by_side([task], 1, shown)[0]
         except KeyboardInterrupt:
             if not keep:
                 raise
-            return None
+            return bounds
+        bounds[at] = max(bounds[at], found, key=lambda bound: bound.value)
     return bounds
+
+
+def _shown(
+    progress: Progress, seconds: float | None, began: float, bounds: list[Bound], at: int, total: float, error: float
+) -> Progress:
+    """Show the step 'bound' by the seconds that it may take, and what is proved so far as a share of what was lost.
+
+    Of the piece under way, that is told in millionths of the SSE of all its records in one group.
+    """
+    others = sum(bound.value for place, bound in enumerate(bounds) if place != at)
+
+    def show(step: str, done: int, parts: int) -> None:
+        if step == "loss so far":
+            proved = others + max(bounds[at].value, total * done / parts)
+            if error > 0:
+                progress("bound so far", round(1e6 * min(proved / error, 1.0)), 10**6)
+        elif seconds is None:
+            progress("bound", 0, 1)
+        else:
+            progress("bound", round(10 * min(monotonic() - began, seconds)), max(round(10 * seconds), 2))
+
+    return show
 
 
 def _certificate(error: float, bounds: Sequence[Bound]) -> Certificate:
@@ -166,8 +209,3 @@ def _certificate(error: float, bounds: Sequence[Bound]) -> Certificate:
 
 def _bounded(bound: Callable[..., Bound], values: Matrix, k: int, effort: Effort, *, watch: Watch) -> Bound:
     return bound(values, k, effort, watch)
-
-
-def _only(step: str, progress: Progress) -> Progress:
-    """Show a step under another name, without a share that it does not tell."""
-    return lambda _, done, total: progress(step, 0, 1)

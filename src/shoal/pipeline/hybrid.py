@@ -1,4 +1,4 @@
-"""Hybrid data: the confidential attributes of a block of records made anew."""
+"""Hybrid data: the confidential attributes of a block of records regenerated."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -81,7 +81,7 @@ class Hybrid:
     mixture: Mixture | None = field(default=None, repr=False)
 
     def without_secret(self) -> "Hybrid":
-        """Return the same for a release, which must not hold the secret: whoever has it can take the noise off."""
+        """Return the same for a release, which must not hold the secret: anyone who has it can take the noise off."""
         return replace(self, secret=None, mixture=None)
 
     def regressed(self, found: Gram, attributes: list[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> "Hybrid":
@@ -149,7 +149,7 @@ class Hybrid:
         scales: Mapping[str, Scale],
         records: int,
     ) -> HybridBlock:
-        """Make the confidential attributes of a block anew: by R-microhybrid, or with the noise of Muralidhar-Sarathy.
+        """Make the confidential attributes of a block again: by R-microhybrid, or with the noise of Muralidhar-Sarathy.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Hybrid:
         Raises
         ------
         DataError
-            Nothing is published that would be somebody's own value, but for constants, which the notes tell.
+            Nothing is published that would be a person's own value, but for constants, which the notes tell.
         CheckFailed
             If verification found something in a block.
         """
@@ -239,7 +239,7 @@ class Hybrid:
         dict
             ``groups``, their ``count`` and the ``smallest`` and ``largest``; ``constraints``, how many values each
             ``moved``, by how many standard deviations the ``mean``, at most a ``group_mean`` and at most a
-            ``covariance``; ``dealt``, the categories dealt out anew.
+            ``covariance``; ``dealt``, the categories permuted.
         """
         parts = parts_of(attributes, plan)
         if plan.method == "ms":
@@ -308,7 +308,7 @@ def _as_read(attribute: Attribute, codes: Codes, plan: ResolvedPlan) -> Codes:
 def _refuse(parts: Parts, plan: Plan) -> None:
     """Report what the attributes do not allow the plan to ask for."""
     problems = [
-        ("method", f"'{plan.method}' cannot take '{attribute.name}', which is {attribute.type}; use 'hybrid'")
+        ("method", f"'{plan.method}' cannot take '{attribute.name}', which is {attribute.type}. Use --method hybrid.")
         for attribute in parts.dealt
         if attribute.type not in ACCEPTS[plan.method]
     ]
@@ -407,7 +407,7 @@ def evidence(attributes: list[Attribute], published: Table, labels: Labels, plan
     -------
     dict
         Beside what `Hybrid.summary` gives everywhere: ``preserved`` as in `shoal.measures.hybrid.preservation`;
-        ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, how many records an intruder links right
+        ``subdomains`` as in `shoal.measures.hybrid.subdomains`; ``linkage``, records that an intruder links correctly
         who knows the confidential numbers (`shoal.measures.distance_linkage`). Subdomains have at least k records, and
         20; if these are more than half of the file, there are none.
     """

@@ -33,19 +33,20 @@ def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
         found = [_sum(clause) for clause in clauses(rule.condition) or [()]]
         if None in found:
             problems.append(
-                f"rule '{rule.name}' ({classify(rule).label}) is none that method '{plan.method}' keeps: only sums are "
-                "in means and covariances; leave it out, or see whether constraints can say it"
+                f"rule '{rule.name}' ({classify(rule).label}) cannot be kept by method '{plan.method}', which "
+                "keeps only sums. Leave it out, or use --constraint."
             )
         if own := [name for name in names if name in plan.constraints]:
             problems.append(
-                f"rule '{rule.name}' speaks of {listed(own)}, which constraints change; leave one of them out"
+                f"rule '{rule.name}' uses {listed(own)}, which --constraint changes. Leave out one of them."
             )
         if plan.mask_quasi and set(names) & set(plan.masked):
             problems.append(
-                f"rule '{rule.name}' speaks of quasi-identifiers, which mask_quasi changes by itself; leave one out"
+                f"rule '{rule.name}' uses quasi-identifiers, which --mask-quasi changes separately. Leave out one "
+                "of them."
             )
         if odd := [name for name in names if plan.types.get(name, "continuous") != "continuous"]:
-            problems.append(f"rule '{rule.name}' adds up {listed(odd)}, which is no number; leave the rule out")
+            problems.append(f"rule '{rule.name}' adds up {listed(odd)}, which is not a number. Leave the rule out.")
         if others := [name for name in names if name not in plan.used]:
             problems.append(
                 f"rule '{rule.name}' names {listed(others)}, whose covariances with the new values are not kept. Add "
@@ -77,7 +78,7 @@ def with_exact_sums(
     sums
         The equalities.
     hybrid
-        The attributes that were made anew.
+        The attributes that were regenerated.
     others
         Attributes that are published as they are.
     """

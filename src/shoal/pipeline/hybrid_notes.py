@@ -1,4 +1,4 @@
-"""What a user should know of hybrid data; and what would give somebody's own value away, which is refused."""
+"""What a user should know of hybrid data; and what would give a person's own value away, which is refused."""
 
 from shoal.errors import DataError
 from shoal.masking.ipso import safe_k_orthogonal
@@ -22,15 +22,17 @@ def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str
     if rounded := [a.name for a in parts.synthetic if a.name not in (*claim.kept, *plan.constraints)]:
         found.append(f"preserved up to the rounding of their types: means and covariances of {', '.join(rounded)}")
     if claim.dealt:
-        found.append(f"dealt out anew in each group, each on its own, keeping its marginals: {', '.join(claim.dealt)}")
+        found.append(
+            f"Permuted within each group, each by itself, so that marginals are kept: {', '.join(claim.dealt)}"
+        )
     if parts.quasi and not plan.mask_quasi:
-        masked = " mask_quasi = true masks them too." if plan.method == "hybrid" else ""
+        masked = " --mask-quasi masks them too." if plan.method == "hybrid" else ""
         found.append(warning(f"Quasi-identifiers are released unchanged, so no k-anonymity is promised.{masked}"))
         if odd := [a.name for a in parts.quasi if a.type not in NUMBERS]:
             found.append(f"no covariances are kept with what is not a number: {', '.join(odd)}")
     if fused:
         found.append(
-            f"{counted(fused, 'group')} went into others, because the quasi-identifiers singled out a record there"
+            f"{counted(fused, 'group')} merged with others, because the quasi-identifiers singled out a record there"
         )
     return found
 
@@ -41,15 +43,17 @@ def on_orthogonal(parts: Parts, plan: Plan) -> list[str]:
         return []
     found: list[str] = [
         warning(
-            "Synthetic residuals avoid the direction of the original ones (ipso = 'orthogonal'), so that releases with "
-            "other noise, groups or attributes, or with a record corrected, together show it. Release these data once, "
-            "or leave out --ipso."
+            "Synthetic residuals avoid the direction of the original ones (--ipso orthogonal), so several "
+            "releases with other noise, groups or attributes disclose it together. Release these data once, or "
+            "leave out --ipso."
         )
     ]
     safe = safe_k_orthogonal(len(parts.synthetic), len(parts.others))
     if plan.k is not None and plan.k < safe:
         found.append(
-            warning(f"Groups of k = {plan.k} leave so little open that members can solve for values. Use -k {safe}.")
+            warning(
+                f"Groups of k = {plan.k} are so small that members can solve for the values of others. Use -k {safe}."
+            )
         )
     return found
 
@@ -106,8 +110,9 @@ def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
         own = int(sums.added["own"][j])
         if 2 * own > sums.count("records") - int(sums.added["alike_records"][j]):
             problems.append(
-                f"'{attribute.name}' would, once rounded, be published as it is in {counted(own, 'record')}"
-                ", more than half; leave the constraint out, take a larger k or a smaller alpha, or make it nominal"
+                f"'{attribute.name}' would be published unchanged in {counted(own, 'record')} after rounding, "
+                "more than half. Leave out --constraint, use a larger -k or a smaller --alpha, or --type "
+                f"{attribute.name}=nominal."
             )
         if own:
             found.append(warning(f"'{attribute.name}' is released unchanged in {counted(own, 'record')}."))
@@ -136,21 +141,21 @@ def refuse_broken(parts: Parts, sums: HybridSums, plan: Plan) -> None:
         for rule in plan.constraints.get(attribute.name, []):
             if count := int(sums.added["broken"][("non-negative", "integer").index(rule)][j]):
                 raise DataError(
-                    f"column '{attribute.name}' is itself not {rule} in {counted(count, 'record')}, so that it cannot "
-                    "be asked to be; leave the constraint out"
+                    f"column '{attribute.name}' is not {rule} in {counted(count, 'record')} of the original. "
+                    "Leave out --constraint."
                 )
 
 
 def _given_away(name: str, count: int, parts: Parts, plan: Plan, sums: HybridSums, left: float) -> str:
-    what = f"'{name}' would be published as it is in {counted(count, 'record')}"
+    what = f"'{name}' would be published unchanged in {counted(count, 'record')}"
     if plan.method == "ms" and 2 * count > sums.count("records") and left >= _LITTLE_VARIANCE:
-        return f"{what}: alpha leaves no noise that could be seen; take a smaller one"
+        return f"{what}: alpha leaves no visible noise. Use a smaller --alpha."
     if plan.ipso == "orthogonal":
         return f"{what}, or could be computed, because no other record varies in it. Leave out --ipso."
     if not parts.others:
-        return f"{what}, for within groups it differs in its last digits only; subtract what all have in common"
-    ways = "take a larger k, mask the quasi-identifiers too with mask_quasi = true, or " if plan.k else ""
+        return f"{what}, because within groups it differs only in its last digits. Subtract a constant from the column."
+    ways = "Use a larger -k, --mask-quasi, or drop" if plan.k else "Drop"
     return (
-        f"{what}: the quasi-identifiers that are published as they are give it away, adding up to it or singling the "
-        f"record out; {ways}drop one of {listed([each.name for each in parts.others])} with identifiers"
+        f"{what}: the quasi-identifiers released unchanged determine it or single out the record. {ways} one "
+        f"of {listed([each.name for each in parts.others])} with --identifiers."
     )

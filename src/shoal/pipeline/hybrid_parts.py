@@ -18,7 +18,7 @@ class Parts(NamedTuple):
     """The attributes of a table by what hybrid data make of them."""
 
     synthetic: list[Attribute]  # X: confidential numbers and dates
-    dealt: list[Attribute]  # confidential categories, dealt out anew
+    dealt: list[Attribute]  # confidential categories, permuted
     others: list[Attribute]  # Y: numbers and dates among the quasi-identifiers, if they are published as they are
     quasi: list[Attribute]
 
@@ -54,7 +54,7 @@ def matrix_of(attributes: Sequence[Attribute], records: int = 0) -> Matrix:
 
 
 def xy(parts: Parts) -> tuple[Matrix, Matrix]:
-    """Return X, what is made anew, and Y, what it is regressed on."""
+    """Return X, what is regenerated, and Y, what it is regressed on."""
     records = len((*parts.synthetic, *parts.dealt)[0].codes)
     return matrix_of(parts.synthetic, records), matrix_of(parts.others, records)
 

@@ -155,7 +155,7 @@ class Verified(_Part):
     @model_validator(mode="after")
     def _blocks_have_k(self) -> "Verified":
         if self.blocks and self.k is None:
-            raise ValueError("must say which k the groups have")
+            raise ValueError("must state the k of the groups")
         return self
 
 
@@ -204,8 +204,10 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
         # What was found there is not shown: it may be anything.
         where = [".".join(map(str, detail["loc"])) for detail in error.errors(include_input=False, include_url=False)]
         if "version" in where and _named_in(content) is not None:
-            raise FileError(f"'{path}' is a manifest of another version; check it with a newer Shoal") from None
-        what = f": '{where[0][:80]}' is missing or wrong" if where[0] else ", being no JSON"
+            raise FileError(
+                f"'{path}' is a manifest of another version. Check it with a newer version of Shoal."
+            ) from None
+        what = f": '{where[0][:80]}' is missing or wrong" if where[0] else ": it is not JSON"
         raise FileError(f"'{path}' is not the manifest of a release{what}") from None
 
 

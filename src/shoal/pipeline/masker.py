@@ -118,7 +118,7 @@ class BlockMasker:
     decimal
         The decimal point of numbers that are written as text.
     hybrid
-        How confidential attributes are made anew; None if they are not.
+        How confidential attributes are regenerated; None if they are not.
     beside
         How many numbers stand before the last of a row to tell its group, whose records may cross the seams of blocks:
         see `to_seams`. 0 where groups are not formed yet.

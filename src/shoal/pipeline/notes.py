@@ -48,7 +48,7 @@ def notes(
             found.append(f"'{name}' is missing in {counted(after, 'record')}, where it was in {before:,}")
     coded = [name for name in types if table.labels(name).missing or name in plan.missing_codes]
     if coded := [*coded, *(name for name in plan.missing_codes if name not in types)]:
-        found.append(f"codes declared to be missing count as missing, and are published as such: {', '.join(coded)}")
+        found.append(f"missing-value codes were read and published as missing: {', '.join(coded)}")
     if published := plan.roles["publish"]:
         found.append(warning(f"released unchanged and unprotected: {', '.join(published)}"))
     if plan.confidential and not plan.draws and plan.l is None and plan.t is None:
@@ -56,11 +56,11 @@ def notes(
     searched = plan.grouping == "best" or plan.refine is not False
     if searched and plan.effort.seconds is not None:
         found.append(
-            "the budget was a time, so that the plan may find other groups when it runs again; a number of steps as "
-            "the budget gives the same"
+            "the budget was a time, so running the plan again may give other groups. A number of steps as "
+            "--budget gives the same groups"
         )
     if plan.seed is not None and not searched:
-        found.append(f"the seed was not used: {plan.method} draws no random numbers")
+        found.append(f"--seed had no effect: {plan.method} draws no random numbers")
     return found
 
 
@@ -96,7 +96,7 @@ def _on_edits(edits: Strategy) -> list[str]:
     """Name rules that nothing keeps by construction, and what was computed from others."""
     found = []
     if unsure := [requirement.name for requirement in edits.requirements if not requirement.promised]:
-        found.append(f"verified, but not kept by construction, so that other data may break them: {listed(unsure)}")
+        found.append(f"verified, but not kept by construction, so other data may break them: {listed(unsure)}")
     if edits.recomputed:
         names = listed([each.name for each in edits.recomputed])
         found.append(f"computed from what is published of others, not from the group: {names}")
@@ -114,8 +114,8 @@ def on_change(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if much:
         found.append(
             warning(
-                f"More than {MUCH:.0f} % of the values changed in {', '.join(much)}. "
-                "A smaller k or a larger --attribute-weight keeps more of them."
+                f"More than {MUCH:.0f} % of the values changed in {', '.join(much)}. Use a smaller -k or a "
+                "larger --attribute-weight to keep more of them."
             )
         )
     gone = [
@@ -140,7 +140,7 @@ def on_repair(own: int, misread: int) -> list[str]:
         )
     if misread:
         found.append(
-            "an equality holds, but not to validators that add up the digits of numbers, such as lxml: "
+            "an equality holds, but not to validators that compare decimal digits, such as lxml: "
             f"{counted(misread, 'group')}"
         )
     return found
@@ -225,11 +225,11 @@ def on_blocks(plan: Plan, blocks: RecordBlocks | PartBlocks | None, *, by_data: 
         small = "interval" if scale.blocking in ("interval", "sorted") else "leaf of the 2^d-tree"
         small = counted(blocks.fused, small, "leaves of the 2^d-tree" if scale.blocking == "2^d" else None)
         found.append(
-            f"{small} of fewer than k records fused with the nearest: {counted(len(blocks.sizes), 'block')} left"
+            f"{small} of fewer than k records merged with the nearest: {counted(len(blocks.sizes), 'block')} left"
         )
     if blocks.crowded:
         why = "records lie too unevenly" if scale.blocking == "interval" else "too many lie in one place to be divided"
-        found.append(f"{counted(blocks.crowded, 'block')} of more records than asked for: {why}")
+        found.append(f"{counted(blocks.crowded, 'block')} of more than --block-records records: {why}")
     return found
 
 
@@ -240,7 +240,7 @@ def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribut
     percent = 100 * float(same.mean())
     if percent > 50 and not plan.allow_unchanged:
         raise DataError(
-            f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values as they are. Use a larger -k, or add "
+            f"mic1d with k = {plan.k} leaves {percent:.0f} % of the values unchanged. Use a larger -k, or add "
             "--allow-unchanged to release them."
         )
     whole = counted(int(same.all(axis=1).sum()), "record")
@@ -256,7 +256,7 @@ def preserved(plan: Plan, edits: Strategy | None = None, whole: Collection[str] 
     numbers = [name for name in plan.masked if plan.types[name] in NUMBERS]
     anew = set() if edits is None else {each.name for each in edits.recomputed}
     if not numbers:
-        return "preserved: no moment, there being no numbers among the masked attributes"
+        return "preserved: no moment, because no masked attribute is a number"
     rounded = any(plan.types[name] != "continuous" or name in whole for name in numbers)
     about = " up to rounding" if rounded or (edits is not None and (edits.sums or edits.whole)) else ""
     about += " (whole numbers by 0.5 at most)" if whole and edits is None else ""
@@ -293,7 +293,7 @@ def on_rules(costs: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def on_repetition(plan: Plan) -> list[str]:
-    """Warn that mixtures with noise are made anew when anything that they depend on changes."""
+    """Warn that mixtures with noise are regenerated when anything that they depend on changes."""
     if plan.method != "ms":
         return []
     changes = "Another alpha, other attributes or units, or corrected records"

@@ -177,11 +177,11 @@ def _filled(
     own = None if units is None else units.rows(np.flatnonzero(~incomplete))
     count = int((~incomplete).sum())
     if (enough := count if own is None else own.number) < plan.k:
-        what = "records miss" if own is None else "units have records that miss"
+        what = "records" if own is None else "units"
         raise DataError(
-            f"only {enough} {what} nothing where k = {plan.k} are needed to fill the others from (in a stratum or "
-            "record block, if there are several); leave out the attribute that is missing most, take larger blocks, or "
-            "use missing = 'group'"
+            f"Only {enough} {what} have no missing value, fewer than k = {plan.k}, in the file or in a stratum or "
+            "record block. Leave out the attribute with most missing values, or use larger --block-records or "
+            "--missing group."
         )
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)

@@ -19,7 +19,7 @@ from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
 from shoal.plan import Plan
 from shoal.tables.text_values import one_chunk
-from shoal.text import counted, listed, warning
+from shoal.text import counted, listed, sentence, warning
 
 Integers = NDArray[np.int64]
 _NAMED = 5  # so many strata, or rules, are named in a message; all of them might be the whole table
@@ -113,7 +113,7 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
         if pa.types.is_timestamp(column.type) and column.type.tz is not None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))  # else an hour that comes twice is one
         if pa.types.is_nested(column.type):
-            raise DataError(f"column '{name}' is nested, so it cannot be a stratum; use text, numbers or dates.")
+            raise DataError(f"column '{name}' is nested, so it cannot be a stratum. Use text, numbers or dates.")
         columns.append(column)
         level = column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
         _, codes = np.unique(codes * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
@@ -259,9 +259,10 @@ def _strata(
     if plan.small_strata == "suppress":
         if len(small) == len(sizes):
             raise DataError(
-                f"every stratum has fewer than k = {plan.k} {tally.counts}s: nothing would be left to publish"
+                f"Every stratum has fewer than k = {plan.k} {tally.counts}s, so nothing would be left to publish. "
+                "Use a smaller -k or larger strata."
             )
-        notes.append(f"{counted(sum(sizes[each] for each in small), 'record')} left out, being in {few}")
+        notes.append(f"{counted(sum(sizes[each] for each in small), 'record')} in {few} left out")
         return {stratum: number for stratum, number in numbers.items() if counts[stratum] >= plan.k}, False
     raise DataError(_small_strata(small, keys, tally, plan.k))
 
@@ -277,10 +278,7 @@ def _small_strata(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: 
         if all(named)
         else f"in {counted(len(small), 'stratum', 'strata')}"
     )
-    return (
-        f"strata: fewer than k = {k} {tally.counts}s {where}: merge such strata (small_strata = 'merge') or leave them "
-        "out ('suppress')"
-    )
+    return f"strata: fewer than k = {k} {tally.counts}s {where}. Use --small-strata merge or suppress."
 
 
 def _homes(
@@ -327,11 +325,11 @@ def _by_rules(
         gone = _small_keys(keys, tally, plan, strategy, stratum)
         if len(gone) == len(keys):
             raise DataError(
-                f"every part that the rules {named} make has fewer than k = {plan.k} {tally.counts}s; "
-                f"{ways_out(parting, strategy, plan)}"
+                f"Every part that the rules {named} make has fewer than k = {plan.k} {tally.counts}s. "
+                f"{sentence(ways_out(parting, strategy, plan))}"
             )
         left = counted(sum(tally.keys[key][0] for key in gone), "record")
-        notes.append(f"{left} left out, being in parts of fewer than k = {plan.k} that rules make")
+        notes.append(f"{left} in parts of fewer than k = {plan.k} that rules make left out")
         return None
     if plan.small_strata == "merge":
         merged = [_merged(homes, keys, tally, plan.k) for homes, _ in blocks]
@@ -341,13 +339,13 @@ def _by_rules(
             if _is_mixed([key.outcomes[j] for key in keys], merged[split.block])
         ]
         notes.append(
-            f"{counted(sum(small), tally.counts)} in parts of fewer than k = {plan.k} that rules make joined another "
-            "part; the rules are verified there, not kept by construction"
+            f"{counted(sum(small), tally.counts)} in parts of fewer than k = {plan.k} that rules make joined "
+            "another part. There the rules are verified, not kept by construction"
         )
         return merged, frozenset(given_up)
     raise DataError(
-        f"{small_parts(parting, small, plan.k, tally.counts)}: leave such records out (small_strata = 'suppress'), "
-        f"join them with others and see whether the rules hold ('merge'), {ways_out(parting, strategy, plan)}"
+        f"{small_parts(parting, small, plan.k, tally.counts)}. Use --small-strata suppress to leave these records "
+        f"out, --small-strata merge to join them with others, or {ways_out(parting, strategy, plan)}."
     )
 
 

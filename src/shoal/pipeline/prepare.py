@@ -229,23 +229,23 @@ def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[str]:
     plan = masker.plan
     left = masker.records - seen.missed
     if seen.missed and left < (plan.k or 0):
-        other = "" if plan.draws else ", or use missing = 'group'"
+        other = "" if plan.draws else ", or use --missing group"
         raise DataError(
-            f"only {counted(left, 'record')} would be left of those that miss nothing, and k = {plan.k}; leave out "
-            f"the attribute that is missing most{other}"
+            f"Only {counted(left, 'record')} would be left without missing values, fewer than k = {plan.k}. Leave "
+            f"out the attribute with most missing values{other}."
         )
     if seen.excluded and left - seen.excluded < (plan.k or 0):
-        other = "" if plan.draws else " or keep them (edits_original = 'keep')"
+        other = "" if plan.draws else " or use --edits-original keep"
         raise DataError(
-            f"only {counted(left - seen.excluded, 'record')} would be left of those that break no rule, and k = "
-            f"{plan.k}; put records right{other}"
+            f"Only {counted(left - seen.excluded, 'record')} would be left without those that break rules, fewer "
+            f"than k = {plan.k}. Correct records{other}."
         )
     if seen.tally.units is not None and (units := seen.tally.protected(seen.tally.keys)) < plan.k:
         raise DataError(
-            f"only {counted(units, 'unit')} would be left of those whose records can be published, and k = {plan.k}. "
-            "Use a smaller -k."
+            f"Only {counted(units, 'unit')} would be left with records that can be published, fewer than k = "
+            f"{plan.k}. Use a smaller -k."
         )
-    return [f"{counted(seen.missed, 'record')} left out, missing a value that is needed"] if seen.missed else []
+    return [f"{counted(seen.missed, 'record')} left out because of missing values"] if seen.missed else []
 
 
 def _with_parts(masker: BlockMasker, found: Tally, records: Records, summary: Summary) -> BlockMasker:
@@ -436,7 +436,9 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     n, least = masker.records, 2 * (masker.plan.k or 0)
     room = n if memory is None else block_records(memory, masker.width, n, workers)
     if room < min(n, least):
-        raise PlanError([("scale.memory", f"is too little for blocks of 2k = {least} records")])
+        raise PlanError(
+            [("scale.memory", f"is too little for record blocks of 2k = {least} records. Use more --memory.")]
+        )
     if not masker.plain and n > MIXED_FROM:
         return min(room, max(MIXED_BLOCK, least))
     return room if room >= n or most is None else min(room, max(most, least))

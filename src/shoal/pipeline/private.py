@@ -109,24 +109,22 @@ def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
     percent = 100 * found["noise"][name] / (high - low)
     more = [
         warning(
-            f"k = {plan.k} is so small that the noise is more than single records would need without groups. Use a "
-            "larger k."
+            f"k = {plan.k} is so small that the noise exceeds that of single records without groups. Use a larger -k."
         )
     ]
     return [
-        f"epsilon-differential privacy holds with epsilon = {plan.epsilon:g}: whatever is published would be at most "
-        f"{factor} times less likely with any other values in one record; the epsilons of several releases of the same "
-        "people add up",
-        f"one record can change the sums of {counted(found['groups'], 'group')} by {found['sensitivity']:.4g} ranges "
-        f"in all, so that the noise in a mean has a standard deviation of {percent:.3g} % of the range of its bounds; "
-        "fewer attributes, narrower bounds, a larger k and a larger epsilon lower it",
+        f"epsilon-differential privacy holds with epsilon = {plan.epsilon:g}: with any other values in one "
+        f"record, what is published would be at most {factor} times less likely. The epsilons of several releases "
+        "of the same people add up",
+        f"one record can change the sums of {counted(found['groups'], 'group')} by {found['sensitivity']:.4g} "
+        f"ranges in all, so the noise in a mean has a standard deviation of {percent:.3g} % of the range of its "
+        "bounds. Fewer attributes, narrower bounds, a larger k and a larger epsilon lower it",
         *(more if found["sensitivity"] > plan.k * len(plan.masked) else []),
-        "rows are in the order of groups and not in that of the original, for which row is in which group would tell "
-        "of single records",
-        "values outside the bounds were moved to them, and what was missing or no number counts as their middle; "
-        "bounds must not be taken from the data",
-        "noise came from the generator of the operating system; the same plan gives other values each time",
-        "types, errors, messages, report and manifest follow from the plan, the names of the columns, the number of "
-        "records and the values published; loss is measured on the original without noise, so it is shown to nobody "
-        "but the keeper of the data who calls release.loss()",
+        "rows are in the order of groups, because the original order would disclose single records",
+        "values outside the bounds were moved to them, and missing values count as their middle. Do not take "
+        "bounds from the data",
+        "noise came from the operating system's random numbers, so the same plan gives other values each time",
+        "types, errors, messages, report and manifest depend only on the plan, the names of the columns, the "
+        "number of records and the published values. The loss is measured without noise, so only release.loss() "
+        "returns it, to the keeper of the data",
     ]

@@ -103,7 +103,7 @@ def _refuse_ends(attribute: Attribute, rescaling: Rescaling, ends: NDArray[np.fl
     """Refuse numbers and dates that the column could not hold."""
     with np.errstate(over="ignore"):
         changed = rescaling.apply(ends)
-    too_large = f"the variance of '{attribute.name}' cannot be restored: it is too large; store it in another unit"
+    too_large = f"the variance of '{attribute.name}' cannot be restored: it is too large. Store it in another unit"
     if not np.isfinite(changed).all():
         raise DataError(too_large)
     column = attribute.decode(changed)

@@ -188,14 +188,18 @@ def _refuse_unprotected(plan: Plan, table: Table) -> None:
     problems = [
         (
             "epsilon",
-            f"'{name}' would be published as it is, which breaks differential privacy; mask it with --bounds "
-            f"{name}=LOW,HIGH, or drop it with --identifiers",
+            f"'{name}' would be released unchanged, which breaks differential privacy. Mask it with --bounds "
+            f"{name}=LOW,HIGH, or drop it with --identifiers.",
         )
         for name in table.names
         if name not in (*plan.masked, *plan.identifiers)
     ]
     problems += [
-        ("epsilon", f"cannot protect '{name}', which is {plan.types[name]}: only continuous attributes can be masked")
+        (
+            "epsilon",
+            f"'{name}' is {plan.types[name]} and cannot be protected: with --epsilon only continuous "
+            "attributes can be masked.",
+        )
         for name in plan.masked
         if plan.types[name] != "continuous"
     ]
@@ -231,8 +235,8 @@ def _refuse_aggregates(plan: Plan) -> None:
             problems.append(
                 (
                     "aggregate",
-                    f"'{how}' does not apply to '{name}', which is {kind}; choose for each attribute, here from "
-                    f"{', '.join(AGGREGATES[kind])}",
+                    f"'{how}' does not apply to '{name}', which is {kind}. Use --aggregate {name}=X, where X is "
+                    f"one of {', '.join(AGGREGATES[kind])}.",
                 )
             )
         if plan.preserve is not None and kind == "continuous" and how != "mean":
@@ -335,13 +339,13 @@ def _decimals(plan: Plan, attributes: Sequence[Attribute], strategy: Strategy | 
 
 def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | None, inferred: Collection[str]) -> None:
     if not column.present:
-        raise DataError(f"column '{name}' is empty: no record has a value; leave it out of what is masked")
+        raise DataError(f"column '{name}' is empty: no record has a value. Leave it out of --quasi.")
     if name in inferred and 1 < len(column.categories) == column.present and plan.types[name] != "boolean":
         raise DataError(identifying(name))
     if len(column.categories) > MOST_CATEGORIES:
         raise DataError(
-            f"column '{name}' has more than {MOST_CATEGORIES:,} categories; if it identifies records, drop it with "
-            "identifiers"
+            f"column '{name}' has more than {MOST_CATEGORIES:,} categories. If it identifies records, drop it "
+            "with --identifiers."
         )
     if column.infinite.count:
         more = f" ({column.infinite.count} records in all)" if column.infinite.count > 1 else ""
@@ -357,7 +361,7 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
         record = column.not_positive.first
         where = "some record" if record is None else f"record {record}"
         ruled = None if strategy is None else no_product(name, strategy)
-        why = ruled or "where no geometric mean exists; take another aggregate"
+        why = ruled or "where no geometric mean exists. Use another --aggregate"
         raise DataError(f"column '{name}' is zero or negative in {where}, {why}")
     if plan.missing == "error" and column.missing.count:
         raise DataError(misses(name, column.missing.first, column.missing.count))
@@ -366,8 +370,8 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
 def identifying(name: str) -> str:
     """Note that an attribute which was taken for categories may name the records."""
     return (
-        f"column '{name}' has as many categories as records that have a value; if it identifies records, drop it "
-        "with identifiers, and if it does not, say its type with types"
+        f"column '{name}' has as many categories as records with a value. If it identifies records, drop it with "
+        "--identifiers; otherwise set --type."
     )
 
 
@@ -381,7 +385,7 @@ def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attri
     found = pa.array(sorted(column.categories), kind)
     own = None if column.dictionary is None else pa.array(column.dictionary, kind)
     if type_ == "ordinal" and name not in plan.levels and column.orders:
-        raise DataError(f"column '{name}' has its levels in different orders in the file; give them with levels")
+        raise DataError(f"column '{name}' has its levels in different orders in the file. List them with --levels.")
     labels = records.outline.labels(name)
     attribute = attribute_of(name, type_, stored, found, plan.levels.get(name), dictionary=own, labels=labels)
     if attribute.levels is None:
@@ -454,7 +458,7 @@ def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
 
 
 def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[tuple[str, str]]:
-    """Attributes to divide by whose values are in no order."""
+    """Attributes to divide by whose values are unordered."""
     for name in (plan.scale and plan.scale.dimensions) or []:
         if plan.types.get(name) in CATEGORIES:
             what = f"names '{name}', which is {plan.types[name]} and has no range to divide"
@@ -464,11 +468,9 @@ def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[tuple[str, str]]:
 def _refuse_large_k(plan: Plan, records: int) -> None:
     if plan.method != "mic1d":
         if (plan.k or 0) > records:
-            raise DataError(
-                f"k = {plan.k} asks for groups larger than the table, which has {counted(records, 'record')}"
-            )
+            raise DataError(f"k = {plan.k} is more than the table has: {counted(records, 'record')}. Use a smaller -k.")
     elif plan.k > (values := records * len(plan.masked)):
-        raise DataError(f"k = {plan.k} asks for parts larger than the table, which has {values} values")
+        raise DataError(f"k = {plan.k} is more than the table has: {values} values. Use a smaller -k.")
 
 
 def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: Summary, method: str) -> ResolvedPlan:
@@ -481,14 +483,18 @@ def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: S
     if alone:
         raise PlanError([("attribute_weights", f"do not apply to '{alone[0]}', which is alone in its block")])
     problems = [
-        ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}; use 'best'")
+        ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}. Use --method best.")
         for attribute in attributes
         if attribute.type not in ACCEPTS[method]
     ]
     gaps = summary.with_gaps(plan.masked) if plan.missing == "group" else []
     if gaps and "nominal" not in ACCEPTS[method]:
         problems.append(
-            ("method", f"'{method}' cannot take the missing values of '{gaps[0]}'; use 'best', or another missing")
+            (
+                "method",
+                f"'{method}' cannot take the missing values of '{gaps[0]}'. Use --method best, or --missing "
+                "impute or suppress.",
+            )
         )
     problems += _search_problems(plan, attributes, summary, method)
     if problems:
@@ -542,7 +548,9 @@ def _with_blocks(plan: ResolvedPlan, records: Records) -> ResolvedPlan:
     size = _block_size(plan)
     summary = _summary(plan.decided(weights=None), records, None, [])
     if any(plan.types[name] not in NUMBERS for name in plan.masked) or summary.with_gaps(plan.masked):
-        raise PlanError([("blocks", "are chosen by correlation, for numbers without gaps only; give them by hand")])
+        raise PlanError(
+            [("blocks", "are chosen by correlation, which needs numbers without missing values. Use --block.")]
+        )
     attributes = _described(plan.decided(weights=None), records, summary, None, ())
     correlations = correlations_of(attributes, records, summary)
     blocks = [[plan.masked[j] for j in block] for block in blocks_by_correlation(correlations, size, str(plan.blocks))]
@@ -554,7 +562,7 @@ def _block_size(plan: Plan) -> int:
     """Return how many attributes a chosen block has; refuse more than there are."""
     size = plan.block_size or min(_BLOCK_SIZE, len(plan.masked))
     if size > len(plan.masked):
-        raise PlanError([("block_size", f"is more than the {counted(len(plan.masked), 'attribute')} to mask")])
+        raise PlanError([("block_size", f"is more than the {counted(len(plan.masked), 'attribute')} to mask.")])
     return size
 
 

@@ -80,11 +80,11 @@ def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promis
 def _other(written: Table, published: Table) -> Iterator[str]:
     """Yield what a file holds that is not what was to be written."""
     if written.names != published.names or len(written) != len(published):
-        yield "the file does not have the columns and records that were to be written"
+        yield "the file does not have the columns and records of the release"
         return
     for name in published.names:
         if not written.same_column(published, name):
-            yield f"column '{name}' was not written as it is to be published"
+            yield f"column '{name}' was not written as released"
 
 
 def wrong_types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[str]:
@@ -107,7 +107,7 @@ def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     writable_kind(path)
     refuse_unwritable(path, overwrite=True)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
-        raise FileError(f"'{path}' is the file that is being protected; write the release to another")
+        raise FileError(f"'{path}' is the input. Write the release to another file.")
     refuse_unwritable(path, overwrite)
     refuse_unwritable(plan_beside(path), overwrite, path)
     refuse_unwritable(manifest_beside(path), overwrite, path)

@@ -114,7 +114,7 @@ def _column(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     if not has_categories(inner(column.type)):
         raise DataError(
-            f"column '{name}' is of type {column.type}; a confidential attribute must be text, numbers or dates"
+            f"column '{name}' is of type {column.type}. Sensitive attributes must be text, numbers or dates."
         )
     return column
 

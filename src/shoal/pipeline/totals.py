@@ -103,7 +103,7 @@ class _Contributors:
 
 
 def refuse_small_domains(masker: "BlockMasker", records: Records) -> None:
-    """Refuse totals of few units, and such as a contributor dominates: whoever adds values up has them exactly."""
+    """Refuse totals of few units, and such as a contributor dominates: anyone who adds values up has them exactly."""
     plan, count = masker.plan, len(masker.domains or {})
     if masker.domains is None:
         return

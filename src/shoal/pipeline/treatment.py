@@ -121,7 +121,7 @@ def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "th
         for name in names:
             if name not in table.names:
                 close = difflib.get_close_matches(name, table.names, n=1)
-                hint = f"; did you mean '{close[0]}'?" if close else ""
+                hint = f". Did you mean '{close[0]}'?" if close else "."
                 problems.append((field, f"'{name}' is not a column of {what}{hint}"))
     if problems:
         raise PlanError(problems)
@@ -142,7 +142,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
         told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"
-        raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}")]) from None
+        raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}.")]) from None
     if {*table.names} <= {*plan.dropped}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
@@ -153,7 +153,7 @@ def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
     """Return every numeric column that has no other role; there must be one."""
     names = numbers_to_mask(table, taken)
     if not names:
-        raise DataError("the table has no numeric column to mask; name the quasi-identifiers with quasi")
+        raise DataError("The table has no numeric column to mask. Name the quasi-identifiers with --quasi.")
     return names
 
 

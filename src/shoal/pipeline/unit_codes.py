@@ -51,7 +51,7 @@ def _values(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     kind = inner(column.type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError(f"column '{name}' is of type {kind}; a unit must be text, a number or a date.")
+        raise DataError(f"column '{name}' is of type {kind}. A unit must be text, a number or a date.")
     values = plain_values(column)
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))

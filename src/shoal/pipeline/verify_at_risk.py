@@ -49,4 +49,4 @@ def masked_records(
 def wrongly_changed(found: dict[str, int]) -> Iterator[str]:
     """Yield a sentence if a record has changed that is not at risk."""
     if found["wrongly"]:
-        yield f"{counted(found['wrongly'], 'record')} not at risk were to stay as they are, and have changed"
+        yield f"{counted(found['wrongly'], 'record')} not at risk must be unchanged, and have changed"

@@ -110,12 +110,12 @@ def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: str) -> Iterator
 
 
 def _own_values(pairs: Pairs, claim: Claim) -> Iterator[str]:
-    """Yield the attributes of which somebody publishes the own value, where the group has others to choose from."""
+    """Yield the attributes of which someone publishes their own value, where the group has others to choose from."""
     for name in claim.kept:
         before, after = pairs[name]
         own = same(before, after) & ~all_equal(before, claim.labels)
         if own.any():
-            yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} as they were"
+            yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} unchanged"
 
 
 def same(before: Codes, after: Codes) -> NDArray[np.bool_]:

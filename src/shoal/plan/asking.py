@@ -14,7 +14,7 @@ def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> P
     if isinstance(plan, str | os.PathLike):
         plan = Plan.load(plan)
     if not isinstance(plan, Plan | None):
-        raise PlanError([("plan", "must be a Plan or the path of a plan file; options are given by name, as k=3")])
+        raise PlanError([("plan", "must be a Plan or the path of a plan file. Pass options by name, for example k=3.")])
     if isinstance(table, str | os.PathLike):
         options = {**options, "input": table}
     elif table is not None and plan is not None and plan.input is not None:

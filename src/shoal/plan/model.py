@@ -258,7 +258,7 @@ class Plan(BaseModel):
     unit: str | None = option(
         None,
         "roles",
-        "the attribute that tells which person, firm or other unit a record is of: `k` counts units, not records",
+        "the attribute with the person, firm or other unit of each record: `k` counts units, not records",
         metavar="A",
         public=True,
         title="Unit",
@@ -266,7 +266,7 @@ class Plan(BaseModel):
     unit_as: Literal["drop", "pseudonym"] | None = option(
         None,
         "roles",
-        "with `unit`: leave the attribute out (`drop`, if left out), or give every unit a new random number "
+        "with `unit`: drop the attribute (`drop`, the default), or replace each unit by a new random number "
         "(`pseudonym`)",
         public=True,
         title="Unit numbers",
@@ -291,15 +291,15 @@ class Plan(BaseModel):
     gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = option(
         None,
         "method",
-        "with `vmdav`: how readily groups grow (0.2 if left out)",
+        "with `vmdav`: gain factor, how readily groups grow beyond k (default 0.2)",
         public=True,
         title="Gain of vmdav",
     )
     tour: Tour | None = option(
         None,
         "method",
-        "with method tour: the tour of the savings heuristic, shortened (`refined`, if left out) or as it is "
-        "(`savings`)",
+        "with method tour: the tour of the savings heuristic, improved by 2-opt moves (`refined`, the default) "
+        "or unchanged (`savings`)",
         public=True,
         title="Kind of tour",
     )
@@ -344,7 +344,7 @@ class Plan(BaseModel):
     allow_unchanged: bool = option(
         False,
         "method",
-        "with `mic1d`: release even if more than half of the values stay as they are",
+        "with `mic1d`: release even if more than half of the values are unchanged",
         public=True,
         title="Allow unchanged values",
     )
@@ -470,8 +470,9 @@ class Plan(BaseModel):
     blocks: Blocks | None = option(
         None,
         "method",
-        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`), or the "
-        "attributes of each rule and the others in threes (`edits`); in Python and plan files also a list",
+        "attribute blocks, each partitioned separately: chosen by correlation (`correlated`, `uncorrelated`), or "
+        "the attributes of each rule and the others in blocks of three (`edits`); in Python and plan files also "
+        "a list",
         each=Each("--block", "A,B,...", "one attribute block, partitioned separately; once for each block"),
         public=True,
         title="Attribute blocks",
@@ -531,8 +532,8 @@ class Plan(BaseModel):
     l_form: Literal["distinct", "entropy", "recursive"] = option(
         "distinct",
         "protection",
-        "how `l` counts: different values (`distinct`), equally frequent ones of the same entropy (`entropy`), or "
-        "those beside the most frequent (`recursive`)",
+        "how `l` counts: different values (`distinct`), effective number of values by entropy (`entropy`), or "
+        "(c, l)-diversity (`recursive`)",
         public=True,
         title="Form of l-diversity",
     )
@@ -593,14 +594,15 @@ class Plan(BaseModel):
     keep_totals: SomeNames | None = option(
         None,
         "protection",
-        "keep the totals of every masked number in each value, and each combination, of these unmasked attributes",
+        "keep the totals of every masked number in each domain: each value, and each combination of values, of "
+        "these unmasked attributes",
         public=True,
         title="Totals to keep",
     )
     epsilon: PositiveFloat | None = option(
         None,
         "protection",
-        "differential privacy: how much may be learned about one record, such as 1; needs `bounds`",
+        "differential privacy: the privacy budget of one record, such as 1; smaller protects more; needs `bounds`",
         public=True,
         title="Epsilon",
     )

@@ -43,7 +43,7 @@ class Policy(BaseModel):
     t: Share | None = Field(None, description="distance of a sensitive attribute in a group from that in the file")
     dominance: Count | None = Field(None, description="groups whose total one contributor dominates")
     unique_columns: Count | None = Field(None, description="columns released unchanged in which a record is unique")
-    unique_records: Percentage | None = Field(None, description="records unlike any other in what strangers may know")
+    unique_records: Percentage | None = Field(None, description="unique records by what strangers may know")
     linkage: Percentage | None = Field(None, description="records linked by distance (DLD)")
     assignment: Percentage | None = Field(None, description="records found by optimal assignment")
     inference: Percentage | None = Field(

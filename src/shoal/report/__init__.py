@@ -6,6 +6,7 @@ may be published: of original values it knows nothing but counts of many records
 
 from shoal.report.pages import (
     external_report,
+    external_sweep_report,
     release_html,
     release_report,
     sweep_html,
@@ -13,4 +14,12 @@ from shoal.report.pages import (
     write_report,
 )
 
-__all__ = ["external_report", "release_html", "release_report", "sweep_html", "sweep_report", "write_report"]
+__all__ = [
+    "external_report",
+    "external_sweep_report",
+    "release_html",
+    "release_report",
+    "sweep_html",
+    "sweep_report",
+    "write_report",
+]

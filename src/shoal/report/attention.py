@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.pipeline.notes import MUCH
 from shoal.report.distributions import level_text
@@ -58,13 +59,13 @@ def vanished(release: "Release", masked: Masked) -> dict[str, Vanished]:
             continue
         before, after = histograms[attribute.name]
         if len(gone := np.flatnonzero((before > 0) & (after == 0))):
-            found[attribute.name] = _named(attribute, gone.tolist(), least(plan))
+            found[attribute.name] = _named(attribute, masked.one_each, gone.tolist(), least(plan))
     return found
 
 
-def _named(attribute: Attribute, gone: list[int], fewest: int) -> Vanished:
+def _named(attribute: Attribute, one_each: NDArray[np.bool_], gone: list[int], fewest: int) -> Vanished:
     """Name the levels of enough records. Records are counted, since weights may make one look like many."""
-    codes = attribute.codes[~attribute.missing].astype(np.int64)
+    codes = attribute.codes[one_each & ~attribute.missing].astype(np.int64)
     levels = [] if attribute.levels is None else attribute.levels.to_pylist()
     counts = np.bincount(codes, minlength=len(levels))
     names = [level_text(levels[level]) for level in gone if counts[level] >= fewest]

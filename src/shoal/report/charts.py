@@ -48,8 +48,8 @@ _SHORTENED = (
 _TITLE = 44  # characters of a title, likewise
 RISKS = {
     "risk": "measured risk: records linked or unique, the higher (%)",
-    "linked": "records linked by the distance that masked (%)",
-    "unique": "records unique in released columns but sensitive ones (%)",
+    "linked": "records linked by the distance used for masking (%)",
+    "unique": "records unique in released columns except sensitive ones (%)",
 }
 
 
@@ -207,6 +207,23 @@ def map_chart(sweep: "Sweep", risk: str = "risk") -> StaticChart:
     return _styled(_layered(*layers).properties(width=540, height=320, description=map_text(sweep, risk)))
 
 
+def loss_chart(sweep: "Sweep") -> StaticChart:
+    """Draw the loss of every k, a line a method; nothing of risks."""
+    rows = [row for row in sweep.rows if row["IL"] is not None]
+    points = [{"method": row["method"], "k": row["k"], "loss": round(row["IL"], 1)} for row in rows]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    legend = alt.Legend(title=None, orient="top") if len(methods) > 1 else None
+    base = _chart(points).encode(
+        x=alt.X("k:Q", title="k", axis=alt.Axis(tickMinStep=1, format=",d"), scale=alt.Scale(zero=False)),
+        y=alt.Y("loss:Q", title="loss, IL (%)", scale=alt.Scale(zero=True)),
+        color=alt.Color("method:N", scale=alt.Scale(domain=methods, range=_cycled(_COLOURS, methods)), legend=legend),
+    )
+    shape = alt.Shape("method:N", scale=alt.Scale(domain=methods, range=_cycled(_SHAPES, methods)), legend=legend)
+    layers = [base.mark_line(strokeWidth=1.5), base.mark_point(filled=True, size=46, opacity=1).encode(shape=shape)]
+    said = f"The loss in percent for k from {points[0]['k']:,} to {points[-1]['k']:,}; the table has the figures."
+    return _styled(_layered(*layers).properties(width=540, height=280, description=said))
+
+
 def _limit_lines(most_loss: float | None, most_risk: float | None, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Draw limits as dashed lines, with their words."""
     style: dict[str, Any] = {"strokeDash": [5, 4], "color": OPPOSITE, "strokeWidth": 1.5}
@@ -301,7 +318,7 @@ def plot_sizes(release: "Release", block: int = 1) -> StaticChart:
     if not found:
         raise DataError(f"there are no group sizes to show: {release.plan.method} forms no groups without a k")
     if not 1 <= block <= len(found):
-        raise DataError(f"there is no attribute block {block}; the release has {len(found)}")
+        raise DataError(f"There is no attribute block {block}: the release has {len(found)}.")
     title, sizes = found[block - 1]
     return sizes_chart(sizes, title, release.plan.k)
 
@@ -310,9 +327,10 @@ def plot_distribution(release: "Release", name: str) -> StaticChart:
     """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
     plan = release.plan
     if name not in plan.changed or name in plan.confidential:
-        raise DataError(f"'{name}' is no quasi-identifier that was masked, so there is no before and after to show")
-    [(attribute, published)] = Masked.of(release).pairs([name])
-    found = distribution(attribute, published, least(plan))
+        raise DataError(f"'{name}' is not a masked quasi-identifier, so there is no before and after to show.")
+    masked = Masked.of(release)
+    [(attribute, published)] = masked.pairs([name])
+    found = distribution(attribute, published, least(plan), masked.one_each)
     if found is None:
         raise DataError(
             f"'{name}' cannot be shown in bars of at least {least(plan):,} records, and not in smaller ones"

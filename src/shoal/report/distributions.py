@@ -7,6 +7,7 @@ not shown cannot be counted either.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,18 +40,25 @@ class _Pools(NamedTuple):
     labels: list[str]
 
 
-def distribution(attribute: Attribute, masked: Codes, least: int) -> Distribution | None:
-    """Compare the values of an attribute before and after; None where two bars of `least` records cannot be made."""
+def distribution(
+    attribute: Attribute, masked: Codes, least: int, one_each: NDArray[np.bool_] | None = None
+) -> Distribution | None:
+    """Compare the values of an attribute before and after; None where two bars of `least` records cannot be made.
+
+    With `one_each`, only these records count as such: one of each unit.
+    """
     present = ~attribute.missing
-    if present.sum() < 2 * least:
+    sure = attribute if one_each is None else replace(attribute, codes=attribute.codes[one_each])
+    if (~sure.missing).sum() < 2 * least:
         return None
-    ranges = _ranges(attribute, least)
+    ranges = _ranges(sure, least)
     before, after = (_cells(codes, ranges) for codes in (attribute.codes[present], masked[~np.isnan(masked)]))
     cells = len(ranges.edges) + 1 if attribute.levels is None else len(attribute.levels)
-    pools = _pools(attribute, ranges, np.bincount(before, minlength=cells), least)
+    many = np.bincount(_cells(sure.codes[~sure.missing], ranges), minlength=cells)
+    pools = _pools(attribute, ranges, many, least)
     bars = [np.bincount(pools.of[places], minlength=len(pools.labels)) for places in (before, after)]
     labels = pools.labels
-    if attribute.missing.sum() >= least:  # fewer are in no bar, and not in what the shares are of
+    if sure.missing.sum() >= least:  # fewer are in no bar, and not in what the shares are of
         bars = [np.append(bar, len(attribute.codes) - bar.sum()) for bar in bars]
         labels = [*labels, "(missing)"]
     if len(labels) < 2:

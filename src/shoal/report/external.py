@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import __version__
 from shoal.pipeline.manifest import sha256_of
@@ -73,7 +74,7 @@ def external_figures(
         "gone": gone,
         "how": _how(plan),
         "holds": _holds(release),
-        "care": _care(plan, told),
+        "care": _care(plan, told, _unchanged(release)),
         "measured": _measured(release),
         "noise": None if release.privacy is None else release.privacy["noise"],
         "file": _file(plan, saved),
@@ -91,21 +92,28 @@ def told_losses(release: "Release", masked: Masked) -> list[Told]:
     max(k, 10) changed, or fewer than that did not.
     """
     plan, fewest = release.plan, least(release.plan)
-    if plan.epsilon is not None or release.records < 2 * fewest:
+    if plan.epsilon is not None or masked.one_each.sum() < 2 * fewest:
         return []
     rows = release.loss()["attributes"]
     pairs = masked.pairs([name for name in rows if name not in plan.confidential])
-    return [_told(attribute, published, rows[attribute.name], fewest, plan) for attribute, published in pairs]
+    return [_told(each, published, masked.one_each, rows[each.name], fewest, plan) for each, published in pairs]
 
 
-def _told(attribute: Attribute, published: Codes, row: Mapping[str, Any], fewest: int, plan: Plan) -> Told:
+def _told(
+    attribute: Attribute,
+    published: Codes,
+    one_each: NDArray[np.bool_],
+    row: Mapping[str, Any],
+    fewest: int,
+    plan: Plan,
+) -> Told:
     name, kind = attribute.name, attribute.type
     number = kind in NUMBERS
     same = (attribute.codes == published) | (np.isnan(attribute.codes) & np.isnan(published))
-    changed, kept = int((~same).sum()), int(same.sum())
-    if not changed:
+    changed, kept = int((~same & one_each).sum()), int((same & one_each).sum())
+    if same.all():
         return Told(name, kind, "none", IL="0 %", changed="" if number else "0 %")
-    if changed < fewest:
+    if changed < fewest:  # of different units, if k counts those
         return Told(name, kind, "few records")
     if not number and 0 < kept < fewest:
         return Told(name, kind, "nearly all records", heavy=True)
@@ -176,18 +184,24 @@ def _how(plan: Plan) -> list[str]:
         found.append(f"Sensitive values differ within every group ({', '.join(asked)}).")
     if plan.epsilon is not None:
         found.append(f"Noise was added to the means of groups: differential privacy with epsilon = {plan.epsilon:g}.")
-    if "suppress" in (plan.missing, plan.small_strata) or plan.edits_original == "exclude":
-        found.append(
-            "Records that could not be masked were left out; totals and counts are those of the published ones."
-        )
+    if _leaves_out(plan):
+        found.append("Records that could not be masked, if any, were left out; totals are those of the published ones.")
     return found
+
+
+def _leaves_out(plan: Plan) -> bool:
+    """Whether the plan allows records to be left out; whether any were is not told."""
+    return "suppress" in (plan.missing, plan.small_strata) or plan.edits_original == "exclude"
+
+
+def _unchanged(release: "Release") -> list[str]:
+    return [row["name"] for row in treatments(release) if row["done"] == "unchanged"]
 
 
 def _holds(release: "Release") -> list[str]:
     """List what analyses of the file can rely on."""
     plan, masker = release.plan, release.published.masker
-    unchanged = [row["name"] for row in treatments(release) if row["done"] == "unchanged"]
-    found = []
+    unchanged, found = _unchanged(release), []
     if not plan.draws and plan.method != "mic1d":
         whole = [name for name, kind in masker.types.items() if pa.types.is_integer(kind)]
         whole = [name for name in whole if plan.types[name] == "continuous"]
@@ -196,14 +210,18 @@ def _holds(release: "Release") -> list[str]:
     if plan.method == "hybrid":
         found.append("Preserved: means and covariances of the new values, in the file and in each group.")
     if unchanged:
-        found.append(f"Released unchanged: {', '.join(unchanged)}. Whatever is computed from these alone is exact.")
+        exact = "Whatever is computed from these alone is exact."
+        if _leaves_out(plan):
+            exact = "Whatever is computed from these alone is exact for the published records."
+        found.append(f"Released unchanged: {', '.join(unchanged)}. {exact}")
     if release.edits:
         rules = "The rule that the data must obey holds" if len(release.edits) == 1 else "All rules hold"
-        found.append(f"{rules} in every published record.")
+        excused = ", except where the original broke them" if plan.edits_original == "keep" else ""
+        found.append(f"{rules} in every published record{excused}.")
     return found
 
 
-def _care(plan: Plan, told: list[Told]) -> list[str]:
+def _care(plan: Plan, told: list[Told], unchanged: list[str]) -> list[str]:
     """List what analyses of the file cannot rely on."""
     heavy = [each.name for each in told if each.heavy]
     found = [f"Columns that changed heavily: {', '.join(heavy)}."] if heavy else []
@@ -215,7 +233,8 @@ def _care(plan: Plan, told: list[Told]) -> list[str]:
             found.append("Standard errors: they come out too small, because values within a group do not vary.")
     if told or plan.epsilon is not None:
         found.append("Small subgroups: of a few records, the file shows the groups that these were put into.")
-        found.append("Relations between masked and unchanged columns: they come out weaker than they are.")
+        if unchanged:
+            found.append("Relations between masked and unchanged columns: they come out weaker than they are.")
     return [*found, "Linking to other files, record by record: masked values are not those of a person or firm."]
 
 

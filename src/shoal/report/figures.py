@@ -35,10 +35,15 @@ class AtRisk(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """The changed attributes of all records, or of a sample, with what is published in their place."""
+    """The changed attributes of all records, or of a sample, with what is published in their place.
+
+    `one_each` are the records that count for a threshold: one of each unit, so that many records of one person or firm
+    are not taken for many.
+    """
 
     attributes: list[Attribute]
     published: list[Codes]
+    one_each: NDArray[np.bool_]
 
     @classmethod
     def of(cls, release: "Release") -> "Masked":
@@ -46,15 +51,20 @@ class Masked(NamedTuple):
         masker = release.published.masker
         found = release.published.fold(Sample.of)
         attributes = [each for each in masker.of(found.rows) if each.name in masker.plan.changed]
-        return cls(attributes, list(found.published.T))
+        one_each, units = np.ones(len(found.rows), dtype=bool), masker.units(found.rows)
+        if units is not None:
+            one_each[:] = False
+            one_each[np.unique(units, return_index=True)[1]] = True
+        return cls(attributes, list(found.published.T), one_each)
 
     def pairs(self, names: list[str]) -> list[tuple[Attribute, Codes]]:
         """List attributes by name, each with what is published of it."""
-        return [pair for pair in zip(*self, strict=True) if pair[0].name in names]
+        pairs = zip(self.attributes, self.published, strict=True)
+        return [pair for pair in pairs if pair[0].name in names]
 
 
 def least(plan: Plan) -> int:
-    """How many original records a bar must have."""
+    """How many original records a bar must have, or units if k counts units."""
     return max(plan.k or 0, LEAST)
 
 
@@ -67,7 +77,7 @@ def distributions(plan: Plan, masked: Masked) -> tuple[list[Distribution], list[
         return [], []
     shown, hidden = [], []
     for attribute, published in masked.pairs([name for name in plan.changed if name not in plan.confidential]):
-        found = distribution(attribute, published, least(plan))
+        found = distribution(attribute, published, least(plan), masked.one_each)
         if found is None:
             hidden.append(attribute.name)
         else:

@@ -59,7 +59,7 @@ def worst(plan: Plan, summary: Summary) -> list[Figure]:
                 alone > 0,
             ),
             Figure(
-                "Linked right on average",
+                "Linked correctly on average",
                 f"{seen['reidentification']:.1f} %",
                 "by an intruder who knows these columns as they are published",
                 seen["reidentification"] > 100 / k,
@@ -78,7 +78,7 @@ def _sensitive(file: Mapping[str, Any]) -> list[Figure]:
         return []
     name, row = max(file["shared"].items(), key=lambda item: (item[1]["all"], item[1]["most"]))
     meaning = f"groups in which all known values of '{name}' are the same"
-    return [Figure("Sensitive value given away", _of(row["all"], file["groups"]), meaning, row["all"] > 0)]
+    return [Figure("Sensitive value disclosed", _of(row["all"], file["groups"]), meaning, row["all"] > 0)]
 
 
 def _of(number: int, whole: int) -> str:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import FileError, MissingExtra
+from shoal.pipeline.certify import bounded_groups
 from shoal.pipeline.manifest import software
 from shoal.pipeline.notes import MUCH
 from shoal.plan.commands import plan_text, protect_command, sweep_command
 from shoal.report import text as wording
 from shoal.report.attention import is_heavy, vanished
-from shoal.report.charts import correlations_chart, distribution_chart, map_chart, sizes_chart, svg
+from shoal.report.charts import correlations_chart, distribution_chart, loss_chart, map_chart, sizes_chart, svg
 from shoal.report.external import external_figures
 from shoal.report.figures import (
     Masked,
@@ -84,6 +85,7 @@ def release_report(
         "toml": plan_text(plan),
         "command": protect_command(plan),
         "least": least(plan),
+        "bounded": bounded_groups(summary["plan"]),
         "distributions": [(_drawn(distribution_chart(each)), flags[each.name]) for each in shown],
         "hidden": hidden,
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
@@ -138,6 +140,16 @@ def sweep_report(sweep: "Sweep") -> str:
         "versions": software(),
     }
     return _rendered("sweep.html", page)
+
+
+def external_sweep_report(sweep: "Sweep") -> str:
+    """Write what every k would cost users of the data, and nothing of risks, limits or the choice that follows them."""
+    page = {
+        "rows": [{"method": row["method"], "k": row["k"], "loss": _percent(row["IL"], 1)} for row in sweep.rows],
+        "chart": _drawn(loss_chart(sweep)) if _can_be_drawn(sweep) else None,
+        "words": {"IL": wording.LOSS_WORDS["IL"]},
+    }
+    return _rendered("sweep_external.html", page)
 
 
 def release_html(release: "Release") -> str:
@@ -261,5 +273,5 @@ def write_report(text: str, path: str | os.PathLike[str], overwrite: bool = Fals
 def refuse_report(path: Path, overwrite: bool) -> None:
     """Refuse a path that a report cannot be written to, before any work is done."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"'{path}' cannot hold a report, which is a web page; let its name end in .html")
+        raise FileError(f"'{path}' cannot be a report, which is a web page. Use a name that ends in .html.")
     refuse_unwritable(path, overwrite)

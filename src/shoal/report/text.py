@@ -38,9 +38,10 @@ LOSS_WORDS = {
 }
 SWEEP_WORDS = {
     "Loss (IL)": LOSS_WORDS["IL"],
-    "Linked": "records that an intruder links to the right person, who knows all quasi-identifiers as they were and "
-    "takes the nearest published record, by the distance that masked; measured on at most 2,000 records.",
-    "Unique": "records that no other equals in all released columns but the sensitive ones.",
+    "Linked": "records linked to the right person by an intruder who knows all original quasi-identifiers and "
+    "takes the nearest published record, by the distance used for masking; measured on at most 2,000 "
+    "records.",
+    "Unique": "records that no other equals in all released columns except the sensitive ones.",
     "Risk": "the higher of the two; lower is safer.",
 }
 
@@ -99,7 +100,7 @@ def not_promised(plan: Plan, others: list[str]) -> list[str]:
         return list(_NOT_PRIVATE)
     found = []
     if plan.method == "mic1d":
-        found.append("Groups: k counts values in a part of the whole table, and records may be unlike any other.")
+        found.append("Groups: k counts values in a part of the whole table, and records may be unique.")
     if plan.draws and not plan.mask_quasi:
         found.append(
             "Protection from re-identification: quasi-identifiers are released unchanged. The confidential values that "

@@ -32,13 +32,13 @@ def already_exists(path: object, beside: object = None) -> FileError:
 def refuse_unwritable(path: Path, overwrite: bool, beside: Path | None = None) -> None:
     """Explain what stands in the way of writing `path`, perhaps beside another, before any work is done."""
     if "\0" in path.name or len(os.fsencode(path.name)) > _LONGEST:
-        raise FileError("the name of the output is too long, or holds a NUL character; choose another")
+        raise FileError("The name of the output is too long or has a NUL character. Choose another.")
     if path.is_dir():
-        raise FileError(f"'{path}' is a folder; name a file")
+        raise FileError(f"'{path}' is a folder. Name a file.")
     if not path.parent.is_dir():
-        raise FileError(f"the folder '{path.parent}' does not exist; create it first")
+        raise FileError(f"Folder '{path.parent}' does not exist. Create it first.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise FileError(f"the folder '{path.parent}' cannot be written to")
+        raise FileError(f"Folder '{path.parent}' cannot be written to. Choose another.")
     if os.path.lexists(path) and not overwrite:  # also a link that leads nowhere
         raise already_exists(path, beside)
 
@@ -80,7 +80,17 @@ def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Pa
 
 def in_words(error: OSError) -> str:
     """Return the system's message for an error alone: libraries put paths and more into theirs."""
-    return os.strerror(error.errno) if error.errno else "the disk gave an error"
+    return os.strerror(error.errno) if error.errno else "the disk reported an error"
+
+
+def no_such_file(path: str | os.PathLike[str]) -> FileError:
+    """Return the error for a file that does not exist."""
+    return FileError(f"There is no file '{path}'.")
+
+
+def not_complete(path: str | os.PathLike[str], what: str, where: str = "") -> FileError:
+    """Return the error for a file that is not what its name promises: damaged, truncated or in another format."""
+    return FileError(f"'{path}' is not a complete {what} file: it is damaged, truncated, or in another format{where}.")
 
 
 def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
@@ -89,10 +99,10 @@ def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
         with path.open("rb") as file:
             content = file.read(most + 1)
     except FileNotFoundError:
-        raise FileError(f"there is no {what} '{path}'{hint}") from None
+        raise FileError(f"There is no {what} '{path}'{hint}") from None
     except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
-        reason = getattr(error, "strerror", None) or "its name is not that of a file"
-        raise FileError(f"the {what} '{path}' cannot be read: {reason}") from None
+        reason = getattr(error, "strerror", None) or "its name is not valid"
+        raise FileError(f"The {what} '{path}' cannot be read: {reason}") from None
     if len(content) > most:
         raise FileError(f"'{path}' is not the {what}: it is larger than {most:,} bytes")
     return content

@@ -283,7 +283,7 @@ def _ticking(name: str, type_: AttributeType, stored: pa.DataType, first: int, l
     right = pa.types.is_date(stored) if type_ == "date" else pa.types.is_timestamp(stored)
     if not right:
         raise DataError(
-            f"column '{name}' is of type {stored}, which does not hold {'dates' if type_ == 'date' else 'moments'}. "
+            f"column '{name}' is of type {stored}, which does not hold {'dates' if type_ == 'date' else 'times'}. "
             "Convert it, or use another --type for it."
         )
     if last - first > np.iinfo(np.int64).max:
@@ -323,7 +323,7 @@ def _refuse_kind(kind: pa.DataType, stored: pa.DataType, name: str, type_: Attri
     if type_ == "boolean" and not pa.types.is_boolean(kind):
         raise DataError(f"column '{name}' is of type {stored} and not boolean. Use --type {name}=nominal.")
     if not has_categories(kind):
-        raise DataError(f"column '{name}' is of type {stored}; only text, numbers, dates and booleans are {type_}")
+        raise DataError(f"column '{name}' is of type {stored}. Only text, numbers, dates and booleans can be {type_}")
 
 
 def _ordered(
@@ -350,8 +350,10 @@ def _given(levels: Sequence[Level], kind: pa.DataType, name: str) -> Array:
             whole = pa.types.is_integer(kind)
             found = pa.array([int(level) if whole else float(level) for level in levels]).cast(kind)
             if len(found.unique()) < len(found):
-                raise DataError(f"the levels of '{name}' hold the same number twice")
+                raise DataError(f"the levels of '{name}' list the same number twice. Remove one.")
             return found
         return pa.array([str(level) for level in levels]).cast(kind)
     except (ValueError, pa.ArrowInvalid):
-        raise DataError(f"the levels of '{name}' are not of the column's type, {kind}") from None
+        raise DataError(
+            f"the levels of '{name}' are not of the type of the column, {kind}. Correct --levels."
+        ) from None

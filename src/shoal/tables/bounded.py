@@ -50,7 +50,9 @@ def open_bounded(source: Any, plan: Plan) -> Table:
 
     table = _opened(source, plan.csv or Csv())
     if table.has_index:
-        raise PlanError([("epsilon", "cannot protect the table's index; drop it with reset_index(drop=True)")])
+        raise PlanError(
+            [("epsilon", "The index of the table cannot be protected. Drop it with reset_index(drop=True).")]
+        )
     columns = {
         name: _within(_numbers(table, name), *plan.bounds[name], whole=bool(plan.round))
         if name in plan.bounds
@@ -73,8 +75,8 @@ def _opened(source: Any, csv: Csv) -> Table:
         return read_as_text(path, csv) if kind == "csv" else open_table(path, csv)
     except (DataError, FileError):
         raise FileError(
-            f"'{path}' cannot be read as a table. With --epsilon the reason is not shown, because it may tell of a "
-            f"record: see it with shoal roles {path}."
+            f"'{path}' cannot be read as a table. With --epsilon the reason is not shown, because it may disclose "
+            f"a record: run shoal roles {path} to see it."
         ) from None
 
 
@@ -97,7 +99,7 @@ def _numbers(table: Table, name: str) -> NDArray[np.float64]:
     if is_text(column.type):
         column = each_number(column, table.decimal)
     elif not (is_number(column.type) or pa.types.is_null(column.type)):
-        what = f"cannot protect '{name}', which is of type {column.type}: only numbers can be masked"
+        what = f"'{name}' is of type {column.type} and cannot be protected: with --epsilon only numbers can be masked."
         raise PlanError([("epsilon", what)])
     return _floats(column)
 

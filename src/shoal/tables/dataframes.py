@@ -44,11 +44,11 @@ def adopt(source: Any) -> Any:
     import narwhals as nw
 
     if nw.dependencies.is_polars_lazyframe(source):
-        raise DataError("the table is a lazy frame, which holds no records yet; call .collect() first")
+        raise DataError("The table is a lazy frame without records. Call .collect() first.")
     native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
     check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "the table")
     if not len(native):
-        raise DataError("the table holds no records")
+        raise DataError("The table has no records.")
     return native
 
 
@@ -62,17 +62,17 @@ def with_row_names(names: Sequence[Any]) -> list[Any]:
 def check_names(names: Sequence[Any], table: str) -> None:
     """Refuse names that are no text, empty, or there twice; messages call the data `table`."""
     if not names:
-        raise DataError(f"{table} has no columns")
+        raise DataError(f"{table} has no columns.")
     for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
             kind = type(name).__name__
-            raise DataError(f"{table}: the name of column {position} is of type {kind}; name columns with text")
+            raise DataError(f"{table}: the name of column {position} is of type {kind}. Use text as column names.")
         if not name.strip():
-            raise DataError(f"{table}: column {position} has no name; give every column one")
+            raise DataError(f"{table}: column {position} has no name. Name every column.")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         quoted = ", ".join(f"'{name}'" for name in twice)
-        raise DataError(f"{table} has more than one column named {quoted}; give each its own name")
+        raise DataError(f"{table} has more than one column named {quoted}. Rename one of them.")
 
 
 def _eager(source: Any) -> Any:
@@ -83,11 +83,11 @@ def _eager(source: Any) -> Any:
     except TypeError:
         pass
     if not hasattr(source, "__arrow_c_stream__"):
-        raise DataError(f"an object of type {type(source).__name__} is not a table; give {_KINDS}")
+        raise DataError(f"an object of type {type(source).__name__} is not a table. Use {_KINDS}.")
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError):
-        raise DataError(f"the Arrow stream of {type(source).__name__} is not a table; give {_KINDS}") from None
+        raise DataError(f"the Arrow stream of {type(source).__name__} is not a table. Use {_KINDS}.") from None
 
 
 def column_of(native: Any, name: str) -> Array:
@@ -99,7 +99,7 @@ def column_of(native: Any, name: str) -> Array:
 
     series = nw.from_native(native, eager_only=True)[name]
     if series.dtype == nw.Object and not is_pandas_dataframe(native):
-        raise DataError(f"column '{name}' holds Python objects; give it a type of its own")
+        raise DataError(f"column '{name}' holds Python objects. Convert it to one type.")
     try:
         if str(native[name].dtype).startswith("Sparse"):
             return cast("Array", pa.array(native[name].to_numpy(), from_pandas=True))
@@ -111,10 +111,10 @@ def column_of(native: Any, name: str) -> Array:
 def _what_is_odd(native: Any, name: str) -> str:
     record = first_odd_object(native, name)
     if record is not None:
-        return f"is not a number in record {record}; put values of one kind in a column"
+        return f"is not a number in record {record}. Use one type of value in a column."
     if is_pandas_dataframe(native) and native[name].dtype == object:
-        return "holds values of different kinds; put values of one kind in a column"
-    return f"is of type {native[name].dtype}, which Arrow does not have; convert it first"
+        return "has values of different types. Use one type of value in a column."
+    return f"is of type {native[name].dtype}, which Arrow does not support. Convert it first."
 
 
 def first_odd_object(native: Any, name: str) -> int | None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, FileError, PlanError
 from shoal.plan import Csv
-from shoal.tables.atomic import in_words
+from shoal.tables.atomic import in_words, no_such_file, not_complete
 from shoal.tables.csv.writing import write_csv
 from shoal.tables.dataframes import adopt
 from shoal.tables.numbers import find_odd
@@ -43,7 +43,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     kind = KINDS.get(Path(path).suffix.lower())
     if kind is None:
         *others, last = KINDS
-        raise FileError(f"'{path}' has no ending that Shoal knows; it may be {', '.join(others)} or {last}")
+        raise FileError(f"'{path}' has no extension that Shoal knows. Use {', '.join(others)} or {last}")
     return kind
 
 
@@ -51,7 +51,7 @@ def writable_kind(path: str | os.PathLike[str]) -> Kind:
     """Find the kind of an output file from the ending of its name; some kinds can only be read."""
     kind = kind_of(path)
     if kind == "sas7bdat":
-        raise FileError(f"'{path}': .sas7bdat files can be read but not written; use .xpt, which SAS reads too")
+        raise FileError(f"'{path}': .sas7bdat files can be read but not written. Use .xpt, which SAS reads too.")
     return kind
 
 
@@ -87,7 +87,7 @@ def readable(path: Path) -> Iterator[None]:
     except FileError:
         raise
     except PermissionError:
-        raise FileError(f"'{path}' may not be read: the permission to read it is missing") from None
+        raise FileError(f"'{path}' cannot be read: permission denied.") from None
     except OSError as error:
         raise FileError(f"'{path}' cannot be read: {in_words(error)}") from None
 
@@ -101,9 +101,7 @@ def undamaged(path: Path, kind: str) -> Iterator[None]:
         except (FileError, DataError, MemoryError, PermissionError):
             raise
         except (pa.ArrowException, OSError, ValueError):
-            raise FileError(
-                f"'{path}' is not a whole {kind} file: it is damaged, cut off, or of another kind"
-            ) from None
+            raise not_complete(path, kind) from None
 
 
 def _read(path: Path, kind: Kind) -> pa.Table:
@@ -129,18 +127,16 @@ def _adopted(source: Any) -> Table:
 def refuse_csv_options(csv: Csv) -> None:
     """Refuse options of CSV files for anything else."""
     if csv != Csv():
-        raise PlanError([("csv", "does not apply: the table is not a CSV file")])
+        raise PlanError([("csv", "does not apply: the table is not a CSV file. Leave it out.")])
 
 
 def readable_kind(path: Path) -> Kind:
     """Find the kind of an input file; refuse folders, pipes and files that are not there."""
     if path.is_dir():
-        raise FileError(
-            f"'{path}' is a folder; give the path of a file in it, or use shoal.protect_file for one of Parquet files"
-        )
+        raise FileError(f"'{path}' is a folder. Name a file in it, or use --engine file for a folder of Parquet files.")
     kind = kind_of(path)
     if not path.exists():
-        raise FileError(f"there is no file '{path}'")
+        raise no_such_file(path)
     refuse_endless(path)
     return kind
 
@@ -148,7 +144,7 @@ def readable_kind(path: Path) -> Kind:
 def refuse_endless(path: Path) -> None:
     """Refuse pipes and devices: they cannot be read twice, and some never end."""
     if not path.is_file():
-        raise FileError(f"'{path}' is a pipe or a device; save what it gives in a file first")
+        raise FileError(f"'{path}' is a pipe or a device. Save its content to a file first.")
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -205,7 +201,10 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
         try:
             pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
         except pa.ArrowException:
-            raise DataError(f"column '{field.name}' is of type {field.type}, which Parquet cannot hold") from None
+            raise DataError(
+                f"column '{field.name}' is of type {field.type}, which Parquet cannot hold. Convert it, or leave "
+                "the column out."
+            ) from None
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 

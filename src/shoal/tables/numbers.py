@@ -171,7 +171,7 @@ def what_it_is(column: Array, name: str, decimal: str) -> str:
     """Explain why a column is not one of numbers."""
     kind = column.type
     if column.null_count == len(column):
-        return f"column '{name}' is empty: no record has a value"
+        return f"column '{name}' is empty: no record has a value."
     if is_text(kind):
         return _what_text(column.cast(pa.large_string()), name, decimal)
     if pa.types.is_dictionary(kind):
@@ -179,7 +179,7 @@ def what_it_is(column: Array, name: str, decimal: str) -> str:
     if pa.types.is_boolean(kind):
         return f"column '{name}' is boolean and holds no numbers. {_OTHER}"
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return f"column '{name}' holds dates or moments and no numbers. {_OTHER}"
+        return f"column '{name}' holds dates or times and no numbers. {_OTHER}"
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         return f"column '{name}' is of type {kind}. Count the time in numbers first, or use another role for it."
     if pa.types.is_nested(kind):

@@ -85,4 +85,4 @@ def unkept(table: pa.Table, kind: Kind) -> list[str]:
         return []
     noted = {field.name: labels_of(field) for field in table.schema}
     labelled = [name for name, labels in noted.items() if labels.label or labels.values or labels.missing]
-    return [f"{_TITLES[kind]} holds no labels: those of {', '.join(labelled)} are left out"] if labelled else []
+    return [f"{_TITLES[kind]} holds no labels, so those of {', '.join(labelled)} are left out."] if labelled else []

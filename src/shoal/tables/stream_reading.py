@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, FileError
 from shoal.plan import Csv
+from shoal.tables.atomic import no_such_file
 from shoal.tables.dataframes import check_names
 from shoal.tables.declared_codes import Codes, piece_without_codes
 from shoal.tables.files import kind_of, readable, refuse_csv_options, refuse_endless, undamaged
@@ -72,7 +73,7 @@ def open_parquet(path: Path) -> ArrowSource:
     for file, schema in zip(files, schemas, strict=True):
         if not schema.equals(schemas[0]):
             raise DataError(
-                f"'{file}' and '{files[0]}' have different columns or types; all files of a folder must have the same"
+                f"'{file}' and '{files[0]}' have different columns or types. All files of a folder must have the same."
             )
     return _with_records(ArrowSource("parquet", files, schemas[0], records), path)
 
@@ -82,7 +83,7 @@ def open_arrow(path: Path) -> ArrowSource:
     with undamaged(path, "Arrow"), pa.OSFile(str(path), "rb") as file:
         if file.read(6) != b"ARROW1":
             raise FileError(
-                f"'{path}' is not in Arrow's file format; write it with pyarrow.ipc.new_file, or as Parquet"
+                f"'{path}' is not in Arrow's file format. Write it with pyarrow.ipc.new_file, or as Parquet."
             )
         file.seek(0)
         reader = pa.ipc.open_file(file)
@@ -93,7 +94,7 @@ def open_arrow(path: Path) -> ArrowSource:
 def _with_records(source: ArrowSource, path: Path) -> ArrowSource:
     check_names(source.schema.names, f"'{path}'")
     if not source.records:
-        raise DataError("the table holds no records")
+        raise DataError("The table has no records.")
     return source
 
 
@@ -102,25 +103,25 @@ def _in_folder(path: Path) -> list[Path]:
     for file in files:
         if file.is_dir() or file.suffix.lower() != ".parquet":
             raise FileError(
-                f"the folder '{path}' holds '{file.name}', which is no Parquet file and would be left out; put the "
-                "files to protect into a folder of their own"
+                f"Folder '{path}' has a file that is not Parquet, '{file.name}'. Move the files to protect into "
+                "their own folder."
             )
     if not files:
-        raise FileError(f"the folder '{path}' holds no Parquet file")
+        raise FileError(f"the folder '{path}' has no Parquet file.")
     return files
 
 
 def readable_kind(path: Path) -> Kind:
     """Find the kind of an input that can be read in pieces."""
     if not path.exists():
-        raise FileError(f"there is no file '{path}'")
+        raise no_such_file(path)
     kind = "parquet" if path.is_dir() else kind_of(path)
     if not path.is_dir():
         refuse_endless(path)
     if kind not in STREAMED:
         raise FileError(
-            f"'{path}' is of a kind that is read as a whole; convert it to Parquet or CSV, or protect it in memory, "
-            "without scale"
+            f"'{path}' has a format that cannot be read in pieces. Convert it to Parquet or CSV, or protect it in "
+            "memory (--engine memory)."
         )
     return kind
 

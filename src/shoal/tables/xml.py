@@ -22,6 +22,7 @@ from lxml import etree
 
 from shoal.errors import DataError, FileError
 from shoal.tables.arrow import Array, pc
+from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, column_of
 from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.text_values import all_text, coarsest, decoded, first_where, infer, joined, one_chunk, render
@@ -67,9 +68,7 @@ def read_xml(path: Path) -> pa.Table:
         parser.close()
     except etree.XMLSyntaxError as error:
         where = f" (line {error.lineno})" if error.lineno else ""
-        raise FileError(
-            f"'{path}' is not a whole XML file: it is damaged, cut off, or of another kind{where}"
-        ) from None
+        raise not_complete(path, "XML", where) from None
     return reader.table()
 
 
@@ -96,15 +95,15 @@ class _Reader:
         if depth == 1:
             self._records += 1
         if tag.startswith("{"):
-            self._refuse("has a namespace", "take the xmlns out")
+            self._refuse("has a namespace", "Remove xmlns")
         if attributes:
-            self._refuse(f"has attributes on '{tag}'", "make variables of them")
+            self._refuse(f"has attributes on '{tag}'", "Make variables of them")
         if depth == 1 and self._tags and tag != self._tags.record:
-            self._refuse(f"is named '{tag}', and '{self._tags.record}' elsewhere", "give all records one name")
+            self._refuse(f"is named '{tag}', and '{self._tags.record}' elsewhere", "Use one name for all records")
         if depth == 2 and tag in self._record:
             self._refuse(f"has the variable '{tag}' twice", "keep one")
         if depth == 3:
-            self._refuse(f"has an element inside of the variable '{self._open[-1]}'", "variables hold text alone")
+            self._refuse(f"has an element inside of the variable '{self._open[-1]}'", "Keep only text in variables")
         if depth == 1 and not self._tags:
             self._tags = Tags(self._open[0], tag)
         self._open.append(tag)
@@ -114,7 +113,7 @@ class _Reader:
         if len(self._open) == 3:
             self._text.append(text)
         elif not text.isspace():
-            self._refuse("has text outside of its variables", "put every text in a variable")
+            self._refuse("has text outside of its variables", "Move the text into a variable")
 
     def end(self, tag: str) -> None:
         """Come out of an element."""
@@ -130,7 +129,7 @@ class _Reader:
 
     def _refuse(self, what: str, way_out: str) -> NoReturn:
         where = f"record {self._records}" if self._records else "the root"
-        raise DataError(f"'{self._path}': {where} {what}; {way_out}, or write the table as CSV")
+        raise DataError(f"'{self._path}': {where} {what}. {way_out}, or write the table as CSV.")
 
     def _keep_record(self) -> None:
         at = (self._records - 1) % _CHUNK
@@ -153,7 +152,7 @@ class _Reader:
     def table(self) -> pa.Table:
         """Return the table, once the file has been read."""
         if not self._tags:
-            raise DataError(f"'{self._path}' holds no records")
+            raise DataError(f"'{self._path}' has no records.")
         rest = self._records % _CHUNK
         if rest:
             self._flush(rest)
@@ -207,8 +206,8 @@ def _refuse_names(names: list[str]) -> None:
     for name in names:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise DataError(
-                f"'{name}' cannot be the name of an element of XML; use letters, digits, '_', '-' and '.', with a "
-                "letter or '_' first, or write Parquet"
+                f"'{name}' is not a valid element name in XML. Use letters, digits, '_', '-' and '.', a letter or "
+                "'_' first, or write Parquet."
             )
 
 
@@ -216,7 +215,7 @@ def _elements(values: Array, name: str) -> Array:
     """Write a column as text between tags; null where a value is missing."""
     kind = values.type
     if not has_text(kind):
-        raise DataError(f"column '{name}' is of type {inner(kind)}; XML cannot hold it, Parquet can")
+        raise DataError(f"column '{name}' is of type {inner(kind)}, which XML cannot hold. Write Parquet.")
     text = render(values, ".")
     if pa.types.is_timestamp(kind):
         text = pc.replace_substring(text, " ", "T")
@@ -224,7 +223,7 @@ def _elements(values: Array, name: str) -> Array:
         _refuse_texts(text, name)
         return escaped(text)
     if pa.types.is_floating(kind) and (record := first_where(pc.is_inf(values.cast(pa.float64())))):
-        raise DataError(f"column '{name}' is infinite in record {record}, which would be read as text; write Parquet")
+        raise DataError(f"column '{name}' is infinite in record {record}, which would be read as text. Write Parquet.")
     return text
 
 
@@ -240,12 +239,12 @@ def _refuse_texts(text: Array, name: str) -> None:
     record = first_where(pc.equal(text, ""))
     if record:
         raise DataError(
-            f"column '{name}' holds an empty text in record {record}, which XML cannot tell from a missing value; make "
-            "it missing or write Parquet"
+            f"column '{name}' has an empty text in record {record}, which XML cannot tell from a missing value. "
+            "Make it missing, or write Parquet."
         )
     record = first_where(pc.match_substring_regex(text, NO_CHARACTER))
     if record:
         raise DataError(
-            f"column '{name}' holds a control character in record {record}, which XML cannot hold; take it out or "
-            "write Parquet"
+            f"column '{name}' has a control character in record {record}, which XML cannot hold. Remove it, or "
+            "write Parquet."
         )

@@ -1,20 +1,25 @@
 """Where the page is served, and by which names it may be asked for."""
 
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from shoal.errors import PlanError
+
+_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 _HOME = {"127.0.0.1", "localhost", "::1"}
 
 
 @dataclass(frozen=True)
 class Address:
-    """A host, a port, and whether what passes between them and a browser is encrypted."""
+    """A host, a port, whether connections are encrypted, and what all paths begin with."""
 
     host: str
     port: int
     secure: bool
+    root: str = ""
 
     @property
     def scheme(self) -> str:
@@ -23,8 +28,13 @@ class Address:
 
     def link(self, token: str) -> str:
         """Return the link that opens the page."""
+        return f"{self.url}?token={token}"
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
         host = socket.gethostname() if _is_any(self.host) else self.host
-        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/?token={token}"
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}{self.root}/"
 
     def is_own(self, host: str) -> bool:
         """Return whether a Host header names this server.
@@ -48,6 +58,30 @@ class Address:
     def is_own_origin(self, origin: str, host: str) -> bool:
         """Return whether an Origin header is that of the page, asked for by an own host: browsers spell both alike."""
         return origin.lower() == f"{self.scheme}://{host}".lower()
+
+
+def public_address(url: str) -> Address:
+    """Read the address at which a proxy serves the page.
+
+    Raises
+    ------
+    PlanError
+        It is none.
+    """
+    try:
+        parts = urlsplit(url)
+        secure = parts.scheme == "https"
+        port = parts.port or (443 if secure else 80)
+    except ValueError:
+        parts, secure, port = urlsplit(""), False, 0
+    path = parts.path.rstrip("/")
+    usable = parts.scheme in ("http", "https") and parts.hostname and _PATH.fullmatch(path)
+    if not usable or parts.query or parts.fragment or parts.username is not None:
+        raise PlanError([("public_url", "must be an address such as https://stat.example.org/shoal")])
+    host = (parts.hostname or "").lower()
+    if not secure and not is_loopback(host):
+        raise PlanError([("public_url", "must begin with https: what is sent to it is not for the network to read")])
+    return Address(host, port, secure, path)
 
 
 def is_loopback(host: str) -> bool:

@@ -3,121 +3,204 @@
 It stands before NiceGUI, so that its files, its uploads and its socket are behind it too.
 """
 
+import asyncio
 import logging
 import math
-import secrets
-from urllib.parse import parse_qs
+from typing import NamedTuple
+from urllib.parse import parse_qs, quote
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.app.security.address import Address
-from shoal.app.security.responses import ask_for_token, ended, page_policy, secure, sentence
-from shoal.app.security.tokens import Tokens
+from shoal.app.security.connections import STATE
+from shoal.app.security.limits import HEADERS, PATIENCE, SESSIONS, SMALL, TOKEN
+from shoal.app.security.passing import FAILURE, FOREIGN, NO_SESSION, TOO_MANY, Answer, Body, Line
+from shoal.app.security.proxy import Proxy, without_proxy_headers
+from shoal.app.security.responses import ask_for_token, ended, sentence
+from shoal.app.security.tokens import Session, Tokens
 from shoal.text import counted
 
-SMALL = 1 << 20  # bytes of a request that is no upload; and of what an upload has beside the file
-_TOKEN = 4096  # bytes of a request that brings a token
 _SAFE = ("GET", "HEAD")
-_NO_SESSION, _FOREIGN = 4401, 4403  # why a socket is closed
-_NOTHING = "There is nothing here; the page itself is at the address without a path."
-_FAILURE = "Something unexpected happened; the terminal says what kind of thing."
+_SESSION = "/session/"  # what the paths of a session begin with
 
 _log = logging.getLogger(__name__)
+
+
+class _Asked(NamedTuple):
+    """A request, and what the guard knows of it.
+
+    Attributes
+    ----------
+    path : str
+        The part of the path that the page knows: without that of the proxy, and without that of the session.
+    root : str
+        What comes before it.
+    session : str, optional
+        The session that it belongs to, if its secrets are right.
+    user : str
+        Whom the proxy has named; empty if it names nobody.
+    """
+
+    request: HTTPConnection
+    path: str
+    root: str
+    session: str | None
+    user: str
 
 
 class Guard:
     """Lets requests with a session through to the page, with ``request.state.shoal_session`` to tell them apart."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, address: Address, limit: int) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, address: Address, limit: int, proxy: Proxy | None = None) -> None:
         self.app = app
         self.tokens = tokens
         self.address = address
         self.limit = limit
-        # Browsers send a cookie to every port of a host: two pages on one machine must not take each other's.
+        self.proxy = proxy
         self.cookie = f"shoal_session_{address.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._socket(scope, receive, send)
-        else:
-            await self._request(scope, receive, self._secured(scope, send))
-
-    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = HTTPConnection(scope)
-        session = self._session(request)
-        answer = self._refused(request) or await self._entrance(request, receive, session)
-        if answer is None and session is None:
-            answer = sentence(401, "There is no session; open the link that is shown where shoal app was started.")
-        if answer is None and _announced(request) > self._allowed(request):
-            answer = self._too_large(request)
-        if answer is not None or session is None:
-            await (answer or Response(status_code=401))(scope, receive, send)
             return
-        scope.setdefault("state", {})["shoal_session"] = session
-        with self.tokens.hold(session):
-            await self._pass_on(request, receive, send)
+        asked = self._asked(HTTPConnection(scope))
+        if scope["type"] == "websocket":
+            await self._socket(asked, receive, send)
+        else:
+            await self._request(asked, receive, self._secured(asked, send))
 
-    def _refused(self, request: HTTPConnection) -> Response | None:
-        """Refuse what another site makes a browser ask for."""
+    def _asked(self, request: HTTPConnection) -> _Asked:
+        """Find out whose request it is: the path names the session, and the cookie must be that session's own."""
+        user = (self.proxy.user(request) or "") if self.proxy and self.proxy.trusts(request) else ""
+        whole, root = request.scope["path"], self.address.root
+        path = whole.removeprefix(root) if whole.startswith(f"{root}/") else ""  # which is nowhere
+        if not path.startswith(_SESSION):
+            return _Asked(request, path, root, None, user)
+        name, _, rest = path.removeprefix(_SESSION).partition("/")
+        session = self.tokens.find(name, _cookies(request, self.cookie), user)
+        return _Asked(request, f"/{rest}", f"{root}{_SESSION}{name}", session, user)
+
+    async def _request(self, asked: _Asked, receive: Receive, send: Send) -> None:
+        request, session = asked.request, asked.session
+        answer = self._refused(asked) or await self._entrance(asked, receive)
+        if answer is None and session is None:
+            answer = sentence(401, f"There is no session; open {self._way_in}.")
+        if answer is None and _announced(request) > self._allowed(asked):
+            answer = self._too_large(asked)
+        if answer is None and not _admitted(asked):
+            answer = sentence(429, "This session has too many open connections; close some of its windows.")
+        if answer is not None or session is None:
+            await (answer or Response(status_code=401))(request.scope, receive, send)
+            return
+        with self.tokens.hold(session):
+            await self._pass_on(asked, receive, send)
+
+    @property
+    def _way_in(self) -> str:
+        """How to get a session."""
+        return "the link that is shown where shoal app was started" if not self._named_users else self.address.url
+
+    @property
+    def _named_users(self) -> bool:
+        """Whether a proxy names the users, so that no tokens are needed."""
+        return self.proxy is not None and bool(self.proxy.user_header)
+
+    def _refused(self, asked: _Asked) -> Response | None:
+        """Refuse what is too large before it is looked at, and what another site makes a browser ask for."""
+        request = asked.request
+        if sum(len(name) + len(value) for name, value in request.headers.raw) + len(request.scope["path"]) > HEADERS:
+            return sentence(
+                431, f"The headers are larger than {counted(HEADERS, 'byte')}, which is all that is allowed."
+            )
+        if request.scope["path"] in ("/health", f"{self.address.root}/health"):
+            return sentence(200, "ok")
+        if self.proxy is not None and not self.proxy.trusts(request):
+            return sentence(403, f"Only the proxy may ask here; open {self.address.url}.")
         if not self.address.is_own(request.headers.get("host", "")):
             return sentence(421, "The page is not served under this name; open the link as it was shown.")
-        return (
-            sentence(403, "Another site asked for this; only the page itself may.") if self._foreign(request) else None
-        )
+        if self._foreign(request):
+            return sentence(403, "Another site asked for this; only the page itself may.")
+        if self._named_users and not asked.user:
+            return sentence(403, "The proxy did not name a user; ask whoever runs it.")
+        return None
 
     def _foreign(self, request: HTTPConnection) -> bool:
         """Return whether a request comes from a page of another site, or of another port."""
         method, headers = request.scope.get("method"), request.headers
         if "origin" in headers and method not in _SAFE:  # a socket has no method, and is no safe one
             return not self.address.is_own_origin(headers["origin"], headers["host"])
-        visited = method in _SAFE and headers.get("sec-fetch-mode") == "navigate"
-        return not visited and headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+            return False
+        # A link may be followed from anywhere, but in a window of its own: not in a frame that nobody sees.
+        in_a_window = headers.get("sec-fetch-dest", "document") == "document"
+        return not (method in _SAFE and headers.get("sec-fetch-mode") == "navigate" and in_a_window)
 
-    async def _entrance(self, request: HTTPConnection, receive: Receive, session: str | None) -> Response | None:
+    async def _entrance(self, asked: _Asked, receive: Receive) -> Response | None:
         """Let a browser in that brings the token, ask for it if it does not, and let it out."""
-        method, path = request.scope["method"], request.scope["path"]
-        if (method, path) == ("POST", "/token"):
-            return self._redeemed(_token(await _read(receive)), session)
-        if (method, path) == ("GET", "/") and "token" in request.query_params:
-            return self._redeemed(request.query_params["token"], session)
-        if path == "/" and session is None:
-            answer = ask_for_token(401)
-            if request.headers.get("sec-fetch-site") == "cross-site":
-                # Whoever follows a link from another site has a cookie that the browser holds back until the page
-                # itself asks again.
-                answer.headers["Refresh"] = "0; url=/"
-            return answer
-        if (method, path) == ("POST", "/end") and session is not None:
-            self.tokens.end(session)
-            answer = ended()
-            answer.delete_cookie(self.cookie, secure=self.address.secure, httponly=True, samesite="strict")
-            return answer
-        return None
+        request, what = asked.request, (asked.request.scope["method"], asked.path)
+        if asked.session is not None:
+            return self._ended(asked) if what == ("POST", "/end") else None
+        if asked.root == self.address.root:
+            if self._named_users and what == ("GET", "/"):
+                return self._entered(self._of_user(asked.user))
+            if not self._named_users and what == ("POST", "/token"):
+                return self._redeemed(_token(await _read(receive)))
+            if not self._named_users and what == ("GET", "/") and "token" in request.query_params:
+                return self._redeemed(request.query_params["token"])
+        if asked.path != "/" and (what[0] != "GET" or request.headers.get("sec-fetch-mode") != "navigate"):
+            return None
+        answer = self._asking(401)
+        if request.headers.get("sec-fetch-site") == "cross-site":
+            # Whoever follows a link from another site has a cookie that the browser holds back until the page
+            # itself asks again.
+            answer.headers["Refresh"] = f"0; url={quote(asked.root + asked.path)}"
+        return answer
 
-    def _redeemed(self, token: str, session: str | None) -> Response:
+    def _asking(self, status: int, wrong: str = "") -> Response:
+        if self._named_users:
+            return sentence(status, f"There is no session; open {self._way_in}.")
+        return ask_for_token(status, self.address.root, wrong)
+
+    def _ended(self, asked: _Asked) -> Response:
+        self.tokens.end(asked.session or "")
+        answer = ended()
+        answer.delete_cookie(
+            self.cookie, path=f"{asked.root}/", secure=self.address.secure, httponly=True, samesite="strict"
+        )
+        return answer
+
+    def _of_user(self, user: str) -> Session | None:
+        return None if self.tokens.full and not self.tokens.has(user) else self.tokens.of_user(user)
+
+    def _redeemed(self, token: str) -> Response:
+        if self.tokens.full:
+            return self._entered(None)
+        session = self.tokens.redeem(token)
+        if session is not None:
+            return self._entered(session)
+        if (wait := self.tokens.wait()) > 0:
+            answer = self._asking(429, f"Too many wrong tokens: wait {counted(math.ceil(wait), 'second')}.")
+            answer.headers["Retry-After"] = str(math.ceil(wait))
+            return answer
+        return self._asking(403, "This token is wrong, or was used before.")
+
+    def _entered(self, session: Session | None) -> Response:
+        """Lead a browser to the address of its session, with the key to it."""
         if session is None:
-            if (wait := self.tokens.wait()) > 0:
-                answer = ask_for_token(429, f"Too many wrong tokens: wait {counted(math.ceil(wait), 'second')}.")
-                answer.headers["Retry-After"] = str(math.ceil(wait))
-                return answer
-            session = self.tokens.redeem(token)
-            if session is None:
-                return ask_for_token(403, "This token is wrong, or was used before.")
-        redirection = RedirectResponse("/", 303)
+            return sentence(503, f"There are {SESSIONS} sessions, which is all that is allowed; come back later.")
+        path = f"{self.address.root}{_SESSION}{session.name}/"
+        redirection = RedirectResponse(path, 303)
         redirection.set_cookie(
-            self.cookie, session, path="/", secure=self.address.secure, httponly=True, samesite="strict"
+            self.cookie, session.key, path=path, secure=self.address.secure, httponly=True, samesite="strict"
         )
         return redirection
 
-    async def _pass_on(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, asked: _Asked, receive: Receive, send: Send) -> None:
         """Let the page answer, unless the request grows too large or the page fails."""
-        body = _Body(receive, self._allowed(request))
+        body = Body(receive, self._allowed(asked))
         started = False
 
         async def answer(message: Message) -> None:
@@ -127,138 +210,73 @@ class Guard:
                 await send(message)
 
         try:
-            await self.app(request.scope, body, answer)
+            await self.app(self._inner(asked), body, answer)
         except Exception as error:
             if not body.too_large:
                 _log.error("the page failed", exc_info=error)
         if not started:
-            failed = sentence(500, _FAILURE)
-            await (self._too_large(request) if body.too_large else failed)(request.scope, receive, send)
+            failed = sentence(500, FAILURE)
+            await (self._too_large(asked) if body.too_large else failed)(asked.request.scope, receive, send)
 
-    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = HTTPConnection(scope)
-        session = self._session(request)
-        if session is None or self._refused(request) is not None:
+    def _inner(self, asked: _Asked) -> Scope:
+        """Return what the page sees of a request: the session, and nothing of a proxy."""
+        scope = asked.request.scope
+        state = {**scope.get("state", {}), "shoal_session": asked.session}
+        headers = without_proxy_headers(asked.request.headers, self.proxy)
+        return {**scope, "root_path": asked.root, "headers": headers, "state": state}
+
+    async def _socket(self, asked: _Asked, receive: Receive, send: Send) -> None:
+        session, code = asked.session, 0
+        if session is None:
+            code = NO_SESSION
+        elif (
+            self._refused(asked) is not None or "sid" in asked.request.query_params
+        ):  # a socket that goes on as another
+            code = FOREIGN
+        elif not _admitted(asked):
+            code = TOO_MANY
+        if session is None or code:
             await receive()
-            await send({"type": "websocket.close", "code": _NO_SESSION if session is None else _FOREIGN})
+            await send({"type": "websocket.close", "code": code})
             return
-        scope.setdefault("state", {})["shoal_session"] = session
-        line = _Line(receive, send, self.tokens, session)
+        line = Line(receive, send, self.tokens, session)
         with self.tokens.hold(session):
             try:
-                await self.app(scope, line.receive, line.send)
+                await self.app(self._inner(asked), line.receive, line.send)
             except Exception as error:
                 _log.error("the page failed", exc_info=error)
                 await line.close(1011)
 
-    def _session(self, request: HTTPConnection) -> str | None:
-        session = request.cookies.get(self.cookie)
-        return session if self.tokens.known(session) else None
-
-    def _allowed(self, request: HTTPConnection) -> int:
+    def _allowed(self, asked: _Asked) -> int:
         """Return how many bytes a request may have."""
-        path = request.scope["path"]
-        return self.limit + SMALL if path.startswith("/_nicegui/client/") and "/upload/" in path else SMALL
+        return self.limit + SMALL if is_upload(asked.path) else SMALL
 
-    def _too_large(self, request: HTTPConnection) -> Response:
-        what = "The file" if self._allowed(request) > SMALL else "The request"
-        allowed = self.limit if self._allowed(request) > SMALL else SMALL
+    def _too_large(self, asked: _Asked) -> Response:
+        what, allowed = ("The file", self.limit) if is_upload(asked.path) else ("The request", SMALL)
         return sentence(413, f"{what} is larger than {counted(allowed, 'byte')}, which is all that is allowed.")
 
-    def _secured(self, scope: Scope, send: Send) -> Send:
+    def _secured(self, asked: _Asked, send: Send) -> Send:
         """Add headers to whatever is answered."""
-        host = HTTPConnection(scope).headers.get("host", "")
+        host = asked.request.headers.get("host", "")
         socket = f"{'wss' if self.address.secure else 'ws'}://{host}"
-        return _Answer(scope["path"], socket if self.address.is_own(host) else "'self'", self.address.secure, send)
+        return Answer(asked.path, socket if self.address.is_own(host) else "'self'", self.address.secure, send)
 
 
-class _Answer:
-    """An answer on its way, which gets headers; and in a page, the scripts get a mark that nobody can guess.
-
-    A browser runs no other script in a page, whatever an attacker writes into it. NiceGUI escapes the brackets
-    of all that it puts into its page from elsewhere, so that the scripts found there are its own.
-    """
-
-    def __init__(self, path: str, socket: str, encrypted: bool, send: Send) -> None:
-        self._path = path
-        self._encrypted = encrypted
-        self._send = send
-        self._mark = secrets.token_urlsafe(16)
-        self._policy = page_policy(self._mark, socket)
-        self._page: tuple[Message, list[bytes]] | None = None
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = Headers(raw=message.get("headers", []))
-            if headers.get("x-nicegui-content") == "page":
-                self._page = message, []
-            else:
-                await self._start(message)
-        elif self._page is None or message["type"] != "http.response.body":
-            await self._send(message)
-        else:
-            self._page[1].append(message.get("body", b""))
-            if not message.get("more_body", False):
-                await self._finish(*self._page)
-
-    async def _start(self, message: Message, length: int | None = None) -> None:
-        headers = MutableHeaders(raw=list(message.get("headers", [])))
-        secure(headers, self._path, message["status"], self._policy, self._encrypted)
-        if length is not None:
-            headers["Content-Length"] = str(length)
-        await self._send({**message, "headers": headers.raw})
-
-    async def _finish(self, start: Message, parts: list[bytes]) -> None:
-        if start["status"] >= 400:  # NiceGUI's page of a failure shows the text of the exception
-            answer = sentence(start["status"], _NOTHING if start["status"] < 500 else _FAILURE)
-            await self._start({**start, "headers": answer.raw_headers})
-            await self._send({"type": "http.response.body", "body": answer.body})
-            return
-        page = b"".join(parts).replace(b"<script", b'<script nonce="%s"' % self._mark.encode())
-        await self._start(start, len(page))
-        await self._send({"type": "http.response.body", "body": page})
+def is_upload(path: str) -> bool:
+    """Return whether a path of the page is where a file is sent."""
+    return path.startswith("/_nicegui/client/") and "/upload/" in path
 
 
-class _Body:
-    """A request as it arrives; one that grows too large ends as if the browser had gone."""
-
-    def __init__(self, receive: Receive, allowed: int) -> None:
-        self._receive = receive
-        self._left = allowed
-        self.too_large = False
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        self.too_large = self.too_large or self._left < 0
-        return {"type": "http.disconnect"} if self.too_large else message
+def _admitted(asked: _Asked) -> bool:
+    """Note that a connection has brought a session; False if there are too many of these. Tests have no connections."""
+    admit = asked.request.scope.get("state", {}).pop(STATE, None)
+    return admit is None or asked.session is None or bool(admit(asked.session))
 
 
-class _Line:
-    """A socket, which is cut when its session has ended: at the next message of the browser, within seconds."""
-
-    def __init__(self, receive: Receive, send: Send, tokens: Tokens, session: str) -> None:
-        self._receive = receive
-        self._send = send
-        self._tokens = tokens
-        self._session = session
-        self._cut = False
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._cut = self._cut or message["type"] == "websocket.disconnect"
-        if not self._cut and not self._tokens.known(self._session):
-            await self.close(_NO_SESSION)
-            return {"type": "websocket.disconnect", "code": _NO_SESSION}
-        return message
-
-    async def send(self, message: Message) -> None:
-        if not self._cut:
-            self._cut = message["type"] == "websocket.close"
-            await self._send(message)
-
-    async def close(self, code: int) -> None:
-        await self.send({"type": "websocket.close", "code": code})
+def _cookies(request: HTTPConnection, name: str) -> list[str]:
+    """Return all cookies of a name: another program on the machine may have set more."""
+    given = [part.strip().partition("=") for value in request.headers.getlist("cookie") for part in value.split(";")]
+    return [value for key, _, value in given if key == name]
 
 
 def _announced(request: HTTPConnection) -> int:
@@ -267,13 +285,17 @@ def _announced(request: HTTPConnection) -> int:
 
 
 async def _read(receive: Receive) -> bytes:
-    """Read the little that a form with a token holds."""
+    """Read the little that a form with a token holds, if it comes soon."""
     read = b""
-    while len(read) <= _TOKEN:
-        message = await receive()
-        read += bytes(message.get("body", b""))
-        if not message.get("more_body", False):
-            return read
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while len(read) <= TOKEN:
+                message = await receive()
+                read += bytes(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return read
+    except TimeoutError:
+        pass
     return b""
 
 

@@ -19,15 +19,25 @@ _STYLE = (
     ".wrong{color:#ff9d94}}"
 )
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+# Leads a new window of a browser to the session that it has, whose address no cookie may tell. What a browser stores
+# itself is for one port alone, unlike cookies.
+_BACK = (
+    'const kept=localStorage.getItem("shoal"),'
+    'root=document.querySelector("form").getAttribute("action").slice(0,-5);'
+    'if(kept&&location.pathname===root&&kept.startsWith(root+"session/"))location.replace(kept);'
+    'else if(kept&&location.pathname.startsWith(kept))localStorage.removeItem("shoal")'
+)
+_BACK_HASH = base64.b64encode(hashlib.sha256(_BACK.encode()).digest()).decode()
+KEEP = '<script>localStorage.setItem("shoal",location.pathname.replace(/(\\/session\\/[^/]+\\/).*/,"$1"))</script>'
 _TOKEN_PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Shoal: token</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head>
 <body><main><h1>Shoal asks for a token</h1>{{wrong}}
 <p>The terminal where <code>shoal app</code> was started shows a link that ends with a token. Open that link, or enter
 the token here. A token opens one browser; after that, the terminal shows another.</p>
-<form method="post" action="/token"><label for="token">Token</label>
+<form method="post" action="{{root}}/token"><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" required autofocus>
-<button>Open the page</button></form></main></body></html>
+<button>Open the page</button></form></main><script>{_BACK}</script></body></html>
 """
 _END_PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -46,8 +56,8 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 _OWN_POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'"
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; script-src 'sha256-{_BACK_HASH}'; img-src data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 
@@ -77,9 +87,11 @@ def secure(headers: MutableHeaders, path: str, status: int, policy: str, encrypt
         del headers[name]  # socket.io would let every site in
 
 
-def ask_for_token(status: int, wrong: str = "") -> Response:
+def ask_for_token(status: int, root: str, wrong: str = "") -> Response:
     """Ask for the token, and say what was wrong with the one given."""
-    page = _TOKEN_PAGE.replace("{wrong}", f'<p class="wrong" role="alert">{wrong}</p>' if wrong else "")
+    page = _TOKEN_PAGE.replace("{root}", root).replace(
+        "{wrong}", f'<p class="wrong" role="alert">{wrong}</p>' if wrong else ""
+    )
     return HTMLResponse(page, status, {"Content-Security-Policy": _OWN_POLICY})
 
 

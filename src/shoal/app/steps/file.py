@@ -13,6 +13,9 @@ from shoal.errors import ShoalError
 from shoal.plan import Plan
 from shoal.tables.files import KINDS
 
+# Quasar's own header has a button without a name, with the input in it.
+_DROP = '<div class="q-pa-md full-width">or drop it here<q-uploader-add-trigger /></div>'
+
 
 def show(view: View) -> None:
     """Offer an upload, the files named at the start, the demonstration's survey, a plan, and how to read the file."""
@@ -30,7 +33,6 @@ def show(view: View) -> None:
     above = ui.row()
     upload = (
         ui.upload(
-            label="or drop it here",
             on_upload=uploaded,
             on_rejected=lambda: _rejected(view),
             auto_upload=True,
@@ -38,8 +40,11 @@ def show(view: View) -> None:
             max_file_size=view.limit,
         )
         .props(f'accept="{",".join(KINDS)}" flat bordered')
-        .classes("w-full")
+        .classes("w-full shoal-drop")
     )
+    upload.add_slot("header", _DROP)
+    label = "setTimeout(() => document.querySelector('.shoal-drop input')?.setAttribute('aria-label', 'File'), 50)"
+    ui.run_javascript(label)
     upload.on("failed", lambda: _failed(view), args=[])
     with above:
         choose = view.action("Choose a file", lambda: None)
@@ -83,6 +88,7 @@ def _reading(view: View) -> None:
                     inputs.draw(name)
         if work.file is not None:
             ui.button("Read the file again", on_click=lambda: work.read_again()).props("outline no-caps")
+            ui.label("Roles and types are then proposed again.").classes("text-caption text-secondary")
         else:
             ui.label("They apply to the file that you open.").classes("text-caption text-secondary")
 

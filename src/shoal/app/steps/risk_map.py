@@ -8,6 +8,7 @@ from nicegui import ui
 from shoal.app.view import View
 from shoal.errors import PlanError
 from shoal.evidence.limits import Limits
+from shoal.plan.policy import Policy
 
 _ACCENT, _INK, _QUIET, _LIMIT = "#0b6b74", "#1d2329", "#9aa3ab", "#a8481c"
 
@@ -37,9 +38,12 @@ def draw_k(view: View, changed: Callable[[], None], draw_map: Callable[[], None]
     slider = ui.slider(min=0, max=len(sizes) - 1, step=1, value=_nearest(sizes, choices.k))
     slider.props('aria-label="Move along the map" snap markers')
     said = ui.label().props('role="status" aria-live="polite"')
+    office = _office_limits(view)
     with ui.row().classes("items-center"):
         most = {
-            name: ui.number(label, min=0, max=100).props("outlined dense clearable").style("width: 11rem")
+            name: ui.number(label, value=getattr(office, name), min=0, max=100)
+            .props("outlined dense clearable")
+            .style("width: 11rem")
             for name, label in (("max_risk", "Risk at most (%)"), ("max_loss", "Loss at most (%)"))
         }
         meets = ui.label().props('role="status" aria-live="polite"')
@@ -47,7 +51,7 @@ def draw_k(view: View, changed: Callable[[], None], draw_map: Callable[[], None]
 
     def limit() -> None:
         try:
-            limits = Limits(**{name: each.value for name, each in most.items()})
+            limits = Limits(**{name: each.value for name, each in most.items()}, min_k=office.min_k)
         except PlanError:
             meets.set_text("Limits must be percentages from 0 to 100.")
             return
@@ -57,6 +61,7 @@ def draw_k(view: View, changed: Callable[[], None], draw_map: Callable[[], None]
 
     for each in most.values():
         each.on_value_change(limit)
+    limit()
 
     def move(k: int) -> None:
         set_k(k or None)
@@ -72,6 +77,16 @@ def draw_k(view: View, changed: Callable[[], None], draw_map: Callable[[], None]
     slider.on_value_change(lambda e: move(sizes[int(e.value)]) if sizes[int(e.value)] != choices.k else None)
     said.set_text(_meaning(found, choices.k))
     return number
+
+
+def _office_limits(view: View) -> Limits:
+    """Return the limits of the policy that the map can show: of risk, of loss and of k."""
+    path = view.work.choices.policy_file
+    if path is None:
+        return Limits()
+    policy = Policy.load(path)
+    risks = [limit for limit in (policy.linkage, policy.unique_records) if limit is not None]
+    return Limits(min(risks, default=None), policy.loss, policy.k)
 
 
 def _nearest(sizes: list[int], k: int) -> int:
@@ -140,12 +155,12 @@ def _meaning(found: dict[str, Any], k: int) -> str:
     """Describe what a k would cost and risk."""
     rows = [row for row in found["rows"] if row["k"] == k]
     if not rows:
-        return f"k = {k} is not on the map; the release will tell what it costs."
+        return f"k = {k} is not on the map. The release will show its loss."
     row = rows[0]
     return (
-        f"k = {k} loses {row['IL'] or 0:.2f} % of the information. An intruder who knows all masked attributes as they "
-        f"were links {row['linked']:.1f} % of the records rightly; {row['unique']:.1f} % are unique in all released "
-        "columns but the sensitive ones."
+        f"k = {k} loses {row['IL'] or 0:.2f} % of the information. An intruder who knows all original masked "
+        f"attributes links {row['linked']:.1f} % of the records correctly; {row['unique']:.1f} % are unique in "
+        "all released columns except the sensitive ones."
     )
 
 

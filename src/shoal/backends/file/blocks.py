@@ -95,7 +95,7 @@ class Masking:
 
     @property
     def _batches(self) -> list[Integers]:
-        """Put small blocks together, so that there is not a piece of work for each."""
+        """Combine small blocks into fewer pieces of work."""
         per_batch = max(1, int(self.sizes.sum()) // _BATCHES)
         batch_of = self.starts // per_batch
         return np.split(np.arange(len(self.sizes)), np.flatnonzero(np.diff(batch_of)) + 1)
@@ -171,7 +171,7 @@ class Masking:
         self.done.write(number, np.array([[1.0, *head, *sums, *shown]]))
 
     def to_seams(self, seams: Spill[np.float64], progress: Progress) -> None:
-        """Put the records of all blocks into groups, and write what tells the group of each."""
+        """Partition the records of all blocks, and write the group of each."""
         first = np.cumsum(self.masker.pieces) - self.masker.pieces
         tasks: list[Task[None]] = [partial(self._to_seams, seams, first, blocks) for blocks in self._batches]
         side_by_side(tasks, int(self.sizes.sum()), progress)

@@ -96,8 +96,8 @@ def work_folder(
         state = _state(path) if resume else {}
         if state and state["key"] != key:
             raise FileError(
-                "the run that was interrupted had another plan or another input than this one, or other rules; run "
-                f"without resume to start anew, which removes '{path}'"
+                "The interrupted run had another plan, input or rules. Run without --resume to start again, "
+                f"which removes '{path}'."
             )
         if not state:
             _clear(path)
@@ -148,7 +148,7 @@ def _locked(path: Path, output: Path) -> int | None:
         except BlockingIOError:
             os.close(handle)
             raise FileError(
-                f"another run is writing '{output}', or its release is not saved yet; wait for it, stop it, or save it"
+                f"another run is writing '{output}', or its release is not saved yet. Wait for it, stop it, or save it."
             ) from None
         except FileNotFoundError:
             pass
@@ -159,9 +159,9 @@ def _locked(path: Path, output: Path) -> int | None:
 
 
 def _refuse_others(handle: int, path: Path) -> None:
-    """Refuse a folder of somebody else, who could read what is put there, and choose what is resumed."""
+    """Refuse a folder of someone else, who could read what is put there, and choose what is resumed."""
     if os.fstat(handle).st_uid != os.geteuid():
-        raise FileError(f"'{path}' belongs to another user; let them remove it, or choose another folder")
+        raise FileError(f"'{path}' belongs to another user. Ask them to remove it, or choose another folder.")
 
 
 def _key(plan: Plan, inputs: list[Path], rules: Sequence[Rule]) -> str:
@@ -177,7 +177,7 @@ def _state(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError:
-        raise FileError(f"what is left of the interrupted run in '{path}' is damaged; run without resume") from None
+        raise FileError(f"what is left of the interrupted run in '{path}' is damaged. Run without --resume.") from None
     return state
 
 

@@ -54,7 +54,7 @@ def release_pieces(
     schema: pa.Schema,
     source: Source,
 ) -> Iterator[pa.Table]:
-    """Put what is published in the place of what was there, piece by piece.
+    """Replace original values by published ones, piece by piece.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _in_use_alone(piece: pa.Table, in_use: InUse, orders: Mapping[str, Array]) -
 
 
 def _in_one_dictionary(column: Array, levels: Array) -> Array:
-    """Give all pieces of a column the same dictionary."""
+    """Unify the dictionaries of all pieces of a column."""
     kind: Any = column.type
     places = pc.index_in(decoded(column), value_set=levels).cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(places, levels, ordered=kind.ordered)
@@ -170,20 +170,27 @@ def _refuse_unheld(schema: pa.Schema) -> None:
         try:
             pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
         except pa.ArrowException:
-            raise DataError(f"column '{field.name}' is of type {field.type}, which Parquet cannot hold") from None
+            raise DataError(
+                f"column '{field.name}' is of type {field.type}, which Parquet cannot hold. Convert it, or leave "
+                "the column out."
+            ) from None
 
 
 def _write_arrow(writer: pa.ipc.RecordBatchFileWriter, piece: pa.Table) -> None:
     try:
         writer.write_table(piece.combine_chunks())
     except pa.ArrowInvalid:  # a file has one dictionary for all its batches
-        raise DataError("a column has other categories in other pieces of the file; write Parquet, not Arrow") from None
+        raise DataError(
+            "A column has different categories in different pieces of the file. Write Parquet, not Arrow."
+        ) from None
 
 
 def _csv_writer(file: BinaryIO, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Write:
     for field in schema:
         if not has_text(field.type):
-            raise DataError(f"column '{field.name}' is of type {inner(field.type)}; CSV cannot hold it, Parquet can")
+            raise DataError(
+                f"column '{field.name}' is of type {inner(field.type)}, which CSV cannot hold. Write Parquet."
+            )
     file.write(csv_lines([pa.array([name]) for name in schema.names], dialect))
     records = 0
 

@@ -70,7 +70,7 @@ class FileRecords:
             seen = look(kept)
             found = seen if found is None else found + seen
         if found is None:
-            raise DataError("the table holds no records")
+            raise DataError("The table has no records.")
         return found
 
     def encoded(self, encoder: Encoder, step: str) -> Iterator[Matrix]:
@@ -177,7 +177,7 @@ def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: 
         elif name in disguised and given is None and name not in plan.levels:
             problems.append(stored_as_text(name))
         elif not (is_number(kind) or is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)):
-            problems.append(f"column '{name}' is of type {kind}, which cannot be masked; give it another role")
+            problems.append(f"column '{name}' is of type {kind}, which cannot be masked. Use another role for it.")
     if problems:
         raise DataError(*problems)
 

@@ -116,20 +116,20 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
-    missing = [(name, "is missing; name the file") for name in ("input", "output") if getattr(plan, name) is None]
+    missing = [(name, "is missing. Name the file.") for name in ("input", "output") if getattr(plan, name) is None]
     if missing:
         raise PlanError(missing)
     path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))
     readable_kind(path)
     if path.is_dir() and output.parent == path:
-        raise FileError(f"'{output}' lies in the folder that is being protected; write the release to another")
+        raise FileError(f"'{output}' is in the folder that is being protected. Write the release to another.")
     return path, output
 
 
 def _output_kind(output: Path) -> Kind:
     kind = writable_kind(output)
     if kind not in STREAMED:
-        raise FileError(f"'{output}' is of a kind that is written as a whole; take .parquet, .arrow or .csv")
+        raise FileError(f"'{output}' has a format that cannot be written in pieces. Use .parquet, .arrow or .csv.")
     return kind
 
 
@@ -197,7 +197,7 @@ class FileBackend(FileRecords):
         return max(_LEAST, int(_DATABASE * self.memory))
 
     def map_blocks(self, masker: BlockMasker, prepared: Prepared) -> "FilePublished":
-        """Put the records of each block together, and mask every block."""
+        """Sort records by block, and mask every block."""
         # With the size of blocks in it, the plan gives the same bytes again wherever it runs.
         asked = {} if masker.plan.scale is None else masker.plan.scale.model_dump(exclude_none=True)
         scale = {**asked, "block_size": self.block_size(masker)}
@@ -250,7 +250,7 @@ class FileBackend(FileRecords):
         return self.published
 
     def _at_seams(self, blocked: Masking) -> BlockMasker:
-        """Put records into groups, and those of groups that lie near each other together."""
+        """Partition records, and sort them so that nearby groups are together."""
         masker, spill = blocked.masker, self.folder.spill
         beside = masker.outline(np.empty((0, masker.width))).shape[1] + 2
         width = masker.width + beside
@@ -283,7 +283,7 @@ class FileBackend(FileRecords):
         return at
 
     def _sort(self, masker: BlockMasker) -> None:
-        """Put the records of a block together."""
+        """Sort records by block."""
         for _ in self.encoded(masker, "measure"):  # so that the spill file is complete
             if self._is_encoded(masker):
                 break
@@ -438,7 +438,7 @@ class FilePublished:
     @property
     def partitions(self) -> list[Labels]:
         """The group of each record is not kept for files."""
-        raise PlanError([("engine", "'file' keeps no groups of single records; use engine 'memory'")])
+        raise PlanError([("engine", "'file' does not keep the group of each record. Use --engine memory.")])
 
     @property
     def groups(self) -> Labels:
@@ -507,13 +507,13 @@ class FilePublished:
         return self.masker.hybrid_summary(self.sums_of_hybrid)
 
     def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
-        """Give the release its name, and write the plan and the manifest beside it."""
+        """Rename the release to its final name, and write the plan and the manifest beside it."""
         target = Path(_absolute(path))
         if self._kept is None:
-            raise FileError("the release was saved or closed already, or could not be saved; protect the file again")
+            raise FileError("The release was already saved or closed, or could not be saved. Protect the file again.")
         if writable_kind(target) != self.backend.kind:
             raise PlanError(
-                [("output", f"'{target}' is of another kind than the output that was named; protect again")]
+                [("output", f"'{target}' has another format than the output in the plan. Protect the file again.")]
             )
         output = self.backend.output
         overwrite = overwrite or (target == output and was_placing(output))
@@ -571,8 +571,8 @@ class FilePublished:
             backend.refuse_changed()
         except FileError:
             raise FileError(
-                f"'{self.plan.input}' changed after it was protected, so the release cannot be compared with it; "
-                "protect it again"
+                f"'{self.plan.input}' changed after it was protected, so the release cannot be compared with it. "
+                "Protect it again."
             ) from None
         return found
 

@@ -84,7 +84,7 @@ class Spill(Generic[Number]):
         os.fsync(self._handle)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._handle)
 
     def __enter__(self) -> Self:

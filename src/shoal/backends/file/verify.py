@@ -69,7 +69,7 @@ class FilePairs:
         """Compare the columns of the file with those that were promised."""
         release = self._opened(path)
         if release.schema.names != self._names:
-            return ["the columns are not those of the original, in their order, without the identifiers"]
+            return ["the columns are not those of the original in their order, without identifiers"]
         if self.kind == "csv":
             return []  # cells are text, and are read as the types that they must have
         schema = published_schema(self.source, self.masker)
@@ -115,7 +115,7 @@ class FilePairs:
         rest = after(1)
         if count != self.masker.records or rest is not None:
             found = counted(count, "record")
-            self.changed["records"] = f"there are {found} where {self.masker.records} were expected"
+            self.changed["records"] = f"there are {found} instead of {self.masker.records}"
 
     def _kept(self, pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """Leave out the records that are not published."""
@@ -149,7 +149,7 @@ class FilePairs:
             in_use.see(two)
             for name in self._names:
                 if name not in changed and not self._same(one.column(name), two.column(name)):
-                    self.changed[name] = f"column '{name}' was to stay as it is, and has changed"
+                    self.changed[name] = f"column '{name}' must be unchanged, and has changed"
             original = Table(self._typed(one, self.source, [name for name in originally if name in one.column_names]))
             published = Table(self._typed(two, release, looked_at))
             cells = self._keys(two, published) if self.kind == "csv" else None

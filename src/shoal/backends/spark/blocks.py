@@ -234,7 +234,7 @@ def fold_blocks(df: DataFrame, masker: BlockMasker, look: Callable[[Matrix], See
 
 
 def _replaced(block: pa.Table, columns: dict[str, Array], names: list[str]) -> pa.Table:
-    """Put what is published in the place of what was there."""
+    """Replace original values by published ones."""
     arrays = [columns[name] if name in columns else one_chunk(block.column(name)) for name in names]
     return pa.Table.from_arrays(arrays, names=names)
 

@@ -208,7 +208,7 @@ class SparkBackend:
         return self.published
 
     def _at_seams(self, masker: BlockMasker) -> tuple[DataFrame, BlockMasker]:
-        """Put the records of each block into groups, and divide the groups into blocks with other borders."""
+        """Partition the records of each block, and divide the groups into blocks with other borders."""
         table = with_groups(self.table, masker, possible_units(masker.plan, self.outline)).persist(
             StorageLevel.MEMORY_AND_DISK
         )
@@ -253,7 +253,7 @@ def _published(
         sums,
         promise if restoring is None else replace(promise, types={}),
         seen.broken,
-        [*made, *found, "the records are in no order, as always with Spark"],
+        [*made, *found, "the records are unordered, as always with Spark"],
         own=seen.own,
         misread=seen.misread,
         dominated=seen.dominated,
@@ -376,7 +376,7 @@ class SparkPublished:
     @property
     def partitions(self) -> list[Labels]:
         """Groups of single records are not kept."""
-        raise PlanError([("engine", "'spark' keeps no groups of single records; use engine 'memory'")])
+        raise PlanError([("engine", "'spark' does not keep the group of each record. Use --engine memory.")])
 
     @property
     def groups(self) -> Labels:
@@ -427,9 +427,9 @@ class SparkPublished:
         """Compare what was to stay as it is, by a sum of hashes over all records."""
         records, _, others = self._traces
         if records != self.records:
-            return [f"there are {counted(records, 'record')} where {self.records:,} were expected"]
+            return [f"there are {counted(records, 'record')} instead of {self.records:,}"]
         if self.everyone and self._others and [records, others] != traces(self.backend.table, self._others):
-            return ["columns that were to stay as they are have changed"]
+            return ["columns that must be unchanged have changed"]
         return []
 
     def hybrid(self) -> dict[str, Any] | None:
@@ -452,7 +452,7 @@ class SparkPublished:
         weakref.finalize(self, stack.close)
 
     def close(self) -> None:
-        """Let go of the session, if it was started for this release."""
+        """End the session, if it was started for this release."""
         if self.kept is not None:
             self.kept.close()
             self.kept = None
@@ -475,4 +475,4 @@ def _refuse_twins(df: DataFrame) -> None:
     names = [name.lower() for name in df.columns]
     twins = sorted({name for name in df.columns if names.count(name.lower()) > 1})
     if twins:
-        raise DataError(f"columns share a name, which Spark reads without capitals: {listed(twins)}; rename them")
+        raise DataError(f"columns share a name, because Spark ignores case: {listed(twins)}. Rename them.")

@@ -44,7 +44,7 @@ _DIALECT = {
 
 def refuse_output(spark: SparkSession, plan: Plan) -> None:
     """Raise an error, before any work is done, if the plan lacks a file; whether it exists is asked later."""
-    problems = [(part, "is missing; name the file") for part in ("input", "output") if getattr(plan, part) is None]
+    problems = [(part, "is missing. Name the file.") for part in ("input", "output") if getattr(plan, part) is None]
     if problems:
         raise PlanError(problems)
     _format(str(plan.output))
@@ -56,7 +56,7 @@ def _format(path: str) -> str:
     ending = PurePath(path).suffix.lower()[1:]
     others = {kind[1:] for kind, of in KINDS.items() if of not in ("csv", "parquet")}  # of other programs
     if not ending.isalnum() or ending in others:
-        raise FileError(f"'{path}' names no format of Spark; its paths end in one, such as .parquet or .csv")
+        raise FileError(f"'{path}' has no extension that Spark knows. Use for example .parquet or .csv.")
     return ending
 
 
@@ -74,10 +74,13 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
             found = spark.read.format(kind).load(path)
             several = kind == "parquet" and len(found.inputFiles()) > 1
             if several and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
-                raise FileError(f"the files in '{path}' do not have the same columns; protect those that do together")
+                raise FileError(
+                    f"the files in '{path}' do not have the same columns. Protect only files with the same "
+                    "columns together."
+                )
             return found
     except AnalysisException:
-        raise FileError(f"'{path}' cannot be read: there is no such file, or Spark finds no columns in it") from None
+        raise FileError(f"'{path}' cannot be read: there is no such file, or it has no columns.") from None
 
 
 def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> None:
@@ -100,7 +103,7 @@ def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
     Rules see such text: they read numbers from it, but no dates.
     """
     if not plan.masked:
-        raise PlanError([("quasi", "must be named for CSV files on Spark, where the types of columns are not known")])
+        raise PlanError([("quasi", "is needed for CSV files on Spark, where the types of columns are not known.")])
     reader = spark.read.options(**_DIALECT, **_options(plan.csv), mode="FAILFAST", columnPruning="false")
     inferred = reader.options(inferSchema="true").csv(path).schema.fields
     typed = {name for name in plan.masked if plan.types.get(name) != "nominal"}
@@ -114,9 +117,9 @@ def _options(csv: Csv | None) -> dict[str, str]:
         return {}
     problems = []
     if csv.decimal == ",":
-        problems.append(("csv.decimal", "must be '.' on Spark"))
+        problems.append(("csv.decimal", "must be '.' on Spark."))
     if len(csv.missing) > 1:
-        problems.append(("csv.missing", "may be one word on Spark"))
+        problems.append(("csv.missing", "must be a single word on Spark."))
     if problems:
         raise PlanError(problems)
     words = {"sep": csv.delimiter, "quote": csv.quote, "encoding": csv.encoding, "nullValue": "".join(csv.missing)}
@@ -131,7 +134,7 @@ def _write(table: DataFrame, path: str, kind: str) -> None:
         else:
             table.write.format(kind).save(path)
     except (PySparkException, Py4JJavaError):
-        raise FileError(f"the session cannot write this table as {kind}; write Parquet") from None
+        raise FileError(f"The session cannot write this table as {kind}. Write Parquet.") from None
 
 
 def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: str) -> None:
@@ -144,7 +147,7 @@ def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: s
     except PySparkException:
         same = False
     if not same:
-        raise CheckFailed(["the files cannot be read back as they were to be written"])
+        raise CheckFailed(["the files that were written differ from the release"])
 
 
 def _manifest(published: "SparkPublished", verified: Verified, parts: list[Part], name: str, kind: str) -> Manifest:
@@ -172,9 +175,9 @@ class _Disk:
     def refuse(self, source: str, overwrite: bool) -> None:
         """Raise an error, before any work is done, if the output cannot be written."""
         if not self._files.exists(self._target.getParent()):
-            raise FileError(f"the folder '{self._target.getParent()}' does not exist; create it first")
+            raise FileError(f"Folder '{self._target.getParent()}' does not exist. Create it first.")
         if self._files.makeQualified(self._path(source)).equals(self._files.makeQualified(self._target)):
-            raise FileError(f"'{source}' is what is being protected; write the release to another")
+            raise FileError(f"'{source}' is the input. Write the release to another path.")
         taken = [path for path in (self._target, self._plan, self._manifest) if self._files.exists(path)]
         if taken and not overwrite:
             raise already_exists(taken[0], None if taken[0] == self._target else self._target)
@@ -204,7 +207,7 @@ class _Disk:
             self._files.delete(folder, True)
 
     def publish(self, folder: str, plan: str, manifest: str, overwrite: bool) -> None:
-        """Give what was written its final name, and put the plan and the manifest beside it."""
+        """Rename what was written to its final name, and write the plan and the manifest beside it."""
         old = self._path(f"{folder}/old")
         if overwrite and self._files.exists(self._target):
             self._rename(self._target, old)
@@ -224,4 +227,4 @@ class _Disk:
     def _rename(self, one: Any, two: Any) -> None:
         # Hadoop moves into a folder that exists instead of replacing it.
         if self._files.exists(two) or not self._files.rename(one, two):
-            raise FileError(f"'{two}' cannot be written; it may have been made by somebody else in the meantime")
+            raise FileError(f"'{two}' cannot be written. Another process may have created it.")

@@ -58,7 +58,7 @@ def added_up(table: DataFrame, look: Callable[[pa.Table], Seen]) -> Seen:
         parts = table.toDF(*numbered_names(names)).mapInArrow(of_partition, "seen binary").rdd
     found = _collected(parts)
     if found is None:
-        raise DataError("the table has no records")
+        raise DataError("The table has no records.")
     return cast("Seen", found)
 
 
@@ -75,7 +75,7 @@ def _collected(parts: "RDD[Any]") -> Any:
 
 
 def numbered_names(names: list[str]) -> list[str]:
-    """Give columns names that Spark has no trouble with; it has with dots and backticks."""
+    """Rename columns so that Spark accepts them: without dots and backticks."""
     return [f"c{j}" for j in range(len(names))]
 
 
@@ -99,7 +99,7 @@ def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def in_utc(column: Array) -> Array:
-    """Give moments the zone that Spark expects back; it hands them out in that of the session."""
+    """Convert times to the zone that Spark expects; it returns them in that of the session."""
     kind: Any = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return column.cast(pa.timestamp(kind.unit, "UTC"))

@@ -52,8 +52,8 @@ def refuse_without_java() -> None:
     """Raise an error if there is no Java, which Spark needs."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
-        where = "where JAVA_HOME says" if home else "on this machine"
-        raise ShoalError(f"Spark needs Java 17 or later, and there is none {where}; install it, or set JAVA_HOME to it")
+        where = "at JAVA_HOME" if home else "on this machine"
+        raise ShoalError(f"Spark needs Java 17 or later, and there is none {where}. Install it, or set JAVA_HOME.")
 
 
 def _started(master: str) -> SparkSession:
@@ -77,7 +77,7 @@ def _started(master: str) -> SparkSession:
             started = builder.config("spark.hadoop.fs.permissions.umask-mode", f"{mask:03o}").getOrCreate()
     except (PySparkException, Py4JJavaError):
         raise ShoalError(
-            f"Spark did not start on '{master}'; is the address right, and is this Java 17 or later?"
+            f"Spark did not start on '{master}'. Check the address, and that Java is version 17 or later."
         ) from None
     started.sparkContext.setLogLevel("ERROR")
     return started
@@ -105,7 +105,7 @@ def in_plain_words() -> Iterator[None]:
         told = str(error)
         if re.search(_UNREADABLE, told):  # followed by values of the data
             raise FileError(
-                "the input cannot be read to its end: a file is damaged, or files do not have the same columns"
+                "The input cannot be read completely: a file is damaged, or files have different columns."
             ) from None
         said = re.search(r"shoal\.errors\.(\w+): (.+)", told)
         if said is None:

@@ -53,6 +53,16 @@ inline std::vector<Level> levels_for(Index k, Index room) {
     return levels;
 }
 
+// Put a value in its place if it is below the last of values in order, which it drops.
+inline void put_in_place(double value, Span<double> smallest) {
+    Index at = smallest.size - 1;
+    if (at < 0 || value >= smallest[at])
+        return;
+    for (; at > 0 && smallest[at - 1] > value; at--)
+        smallest[at] = smallest[at - 1];
+    smallest[at] = value;
+}
+
 // Bounds on the reduced cost of the groups that a group can grow to; `PER_MEMBER`, on that divided by their size.
 template <bool PER_MEMBER> struct Bounds {
     Bounds(Index k, Table near, Index room) : k(k), near(near), term(room), smallest(2 * k - 1) {}
@@ -78,7 +88,7 @@ template <bool PER_MEMBER> struct Bounds {
             for (Index c = 0; c < count; c++) {
                 Index x = record_of(level.candidate[c]);
                 term[c] = (level.apart[c] + near[x][t - 1] / 2) / divisor - duals[x];
-                note(term[c], t);
+                put_in_place(term[c], smallest.first(t));
             }
             double least = static_cast<double>(size) * level.cost / divisor - level.gain;
             for (Index at = 0; at < t; at++)
@@ -94,16 +104,6 @@ template <bool PER_MEMBER> struct Bounds {
     }
 
   private:
-    // Put a value in its place if it is one of the t smallest so far.
-    void note(double value, Index t) {
-        if (value < smallest[t - 1]) {
-            Index at = t - 1;
-            for (; at > 0 && smallest[at - 1] > value; at--)
-                smallest[at] = smallest[at - 1];
-            smallest[at] = value;
-        }
-    }
-
     Index k;
     Table near;
     Buffer<double> term, smallest; // scratch

@@ -12,18 +12,21 @@ namespace {
 
 // The search for the groups of one anchor after another.
 struct Pricing {
-    Pricing(Table X, Index k, Floats duals, Table near, double threshold, bool only_better, Index limit, Index room,
-            Watch watch)
-        : X(X), k(k), duals(duals), threshold(threshold), only_better(only_better), limit(limit), room(room),
-          watch(watch), bounds(k, near, X.rows), levels(levels_for(k, X.rows)), member(2 * k - 1) {}
+    Pricing(Table X, Index k, Floats duals, Table near, Matrix<const Index> lists, Integers rank, double threshold,
+            bool only_better, Index limit, Index room, Watch watch)
+        : X(X), k(k), duals(duals), near(near), lists(lists), rank(rank), threshold(threshold), only_better(only_better),
+          limit(limit), room(room), watch(watch), bounds(k, near, X.rows), levels(levels_for(k, X.rows)),
+          member(2 * k - 1), lightest((X.rows + 1) * k), smallest(2 * k - 2) {
+        weigh();
+    }
 
     bool over() const { return groups >= room || watch.stopped(); }
 
     // Collect the groups of an anchor and records of higher ranks; return a lower bound on the reduced cost of them all.
-    double search(Index anchor, Integers rank) {
+    double search(Index anchor) {
         Index size = 1, nodes = 0;
         best = threshold;
-        start(anchor, rank);
+        start(anchor);
         while (size > 0) {
             Level &level = levels[static_cast<std::size_t>(size)];
             Index next = level.most_promising();
@@ -47,20 +50,71 @@ struct Pricing {
     std::vector<Index> found; // groups, row after row of 2k - 1 members, each ending in -1
 
   private:
-    // Begin with the anchor alone, and all that may join it.
-    void start(Index anchor, Integers rank) {
-        Level &first = levels[1];
-        Index count = 0;
-        for (Index x = 0; x < X.rows; x++)
-            if (rank[x] > rank[anchor]) {
-                first.candidate[count] = x;
-                first.apart[count] = squared_distance(X, x, anchor);
-                count++;
+    // Note the least that any record of some rank or a higher one can add to a group beside its distance from the anchor,
+    // by the size m of the group: its part of the pairs among the m - 1 others, less its dual value.
+    void weigh() {
+        Index n = X.rows;
+        Buffer<Index> order(n);
+        for (Index x = 0; x < n; x++)
+            order[rank[x]] = x;
+        std::fill(lightest.begin() + n * k, lightest.end(), INFINITE);
+        for (Index r = n - 1; r >= 0; r--)
+            for (Index m = k; m <= 2 * k - 1; m++) {
+                Index x = order[r], at = r * k + m - k;
+                double alone = near[x][m - 2] / (2.0 * static_cast<double>(m)) - duals[x];
+                lightest[at] = std::min(lightest[at + k], alone);
             }
+    }
+
+    // Begin with the anchor alone, and all that may join it: among its neighbours, if no group with others is promising.
+    void start(Index anchor) {
+        Level &first = levels[1];
+        const Index *list = lists[anchor];
+        Index count = 0, listed = 0;
+        while (listed < lists.columns && list[listed] >= 0)
+            count = join(first, count, anchor, list[listed++]);
+        bool alone = listed == X.rows - 1;
+        if (!alone && (listed == 0 || may_reach(first, count, anchor, list[listed - 1]))) {
+            count = 0;
+            for (Index x = 0; x < X.rows; x++)
+                count = join(first, count, anchor, x);
+        }
         member[0] = anchor;
         first.cost = 0.0;
         first.gain = duals[anchor];
         keep_promising(first, count, 1);
+    }
+
+    // Make a record a candidate, if it has a higher rank than the anchor.
+    Index join(Level &first, Index count, Index anchor, Index x) {
+        if (rank[x] > rank[anchor]) {
+            first.candidate[count] = x;
+            first.apart[count] = squared_distance(X, x, anchor);
+            count++;
+        }
+        return count;
+    }
+
+    // Whether a group with a record that is no nearer to the anchor than the last one listed may be below the threshold:
+    // whether that is so if all of them were as near as this one, and as light as the lightest.
+    bool may_reach(const Level &first, Index count, Index anchor, Index last) {
+        double reach = squared_distance(X, last, anchor) * (1 - 1e-12); // lists may be rounded otherwise
+        for (Index m = k; m <= 2 * k - 1; m++) {
+            double divisor = static_cast<double>(m);
+            double beyond = reach / divisor + lightest[(rank[anchor] + 1) * k + m - k];
+            Span<double> terms = smallest.first(m - 2); // of the members beside the anchor and a record beyond
+            std::fill(terms.begin(), terms.end(), beyond);
+            for (Index c = 0; c < count; c++) {
+                Index x = first.candidate[c];
+                put_in_place((first.apart[c] + near[x][m - 2] / 2) / divisor - duals[x], terms);
+            }
+            double least = beyond - duals[anchor];
+            for (double term : terms)
+                least += term;
+            if (least < best)
+                return true;
+        }
+        return false;
     }
 
     // Add a candidate to the group, and collect that; return the size to go on with.
@@ -97,6 +151,9 @@ struct Pricing {
     Table X;
     Index k;
     Floats duals;
+    Table near;
+    Matrix<const Index> lists;
+    Integers rank;
     double threshold;
     bool only_better;
     Index limit, room;
@@ -104,6 +161,7 @@ struct Pricing {
     Bounds<false> bounds;
     std::vector<Level> levels;
     Buffer<Index> member;
+    Buffer<double> lightest, smallest;
     double best = 0.0; // groups of the anchor must be below it
     Index groups = 0;
 };
@@ -124,19 +182,22 @@ void group_costs(Table X, Matrix<const Index> members, Span<double> costs) {
     }
 }
 
-Buffer<Index> price(Table X, Index k, Floats duals, Table near, Integers rank, Integers anchors, double threshold,
-                    bool only_better, Index limit, Index room, Watch watch, Span<double> lowest) {
+Buffer<Index> price(Table X, Index k, Floats duals, Table near, Matrix<const Index> lists, Integers rank, Integers anchors,
+                    double threshold, bool only_better, Index limit, Index room, Watch watch, Span<double> lowest) {
     Index n = X.rows;
     require(duals.size == n && near.rows == n && rank.size == n, "duals, near and rank must have a row for each record");
     require(k >= 2 && k <= n && near.columns >= 2 * k - 1, "near must have 2k - 1 columns, k being 2 to n");
+    require(lists.rows == n && lists.columns < n, "lists must have a row of others for each record");
+    require_indices(lists, -1, n, "lists must name records");
+    require_permutation(rank, "rank must be a permutation");
     require_indices(anchors, 0, n, "anchors must be records");
     require(lowest.size == anchors.size, "lowest must have an element for each anchor");
-    Pricing pricing(X, k, duals, near, threshold, only_better, limit, room, watch);
+    Pricing pricing(X, k, duals, near, lists, rank, threshold, only_better, limit, room, watch);
     std::fill(lowest.begin(), lowest.end(), -INFINITE);
     for (Index a = 0; a < anchors.size; a++) {
         if (watch.stopped())
             break;
-        lowest[a] = pricing.search(anchors[a], rank);
+        lowest[a] = pricing.search(anchors[a]);
         if (pricing.over())
             break;
     }

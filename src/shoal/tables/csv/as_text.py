@@ -32,7 +32,7 @@ def read_as_text(path: Path, csv: Csv) -> Table:
     encoding = stated or _NO_FAULT
     lines = next(utf8_blocks(path, encoding)).decode(errors="replace").lstrip("\r\n")
     if not lines:
-        raise DataError(f"'{path}' is empty")
+        raise DataError(f"'{path}' is empty.")
     dialect = _dialect(re.split(r"[\r\n]", lines, maxsplit=1)[0], path, csv)
     refuse_stray_quotes(partial(utf8_blocks, path, encoding), dialect, path)
     found = header_of(io.StringIO(lines, newline=""), dialect, path)

@@ -62,9 +62,9 @@ def check_options(csv: Csv) -> None:
     problems = []
     for field, value in (("delimiter", csv.delimiter), ("quote", csv.quote)):
         if value is not None and (not value.isascii() or value in "\r\n\0"):
-            problems.append((f"csv.{field}", "must be an ASCII character that does not end a line"))
+            problems.append((f"csv.{field}", "must be an ASCII character other than a line break."))
     if csv.quote is not None and csv.quote == csv.delimiter:
-        problems.append(("csv.quote", "must differ from the delimiter"))
+        problems.append(("csv.quote", "must differ from the delimiter."))
     problems += [("csv.missing", what) for what in _wrong_words(csv.missing)]
     if problems:
         raise PlanError(problems)
@@ -72,13 +72,13 @@ def check_options(csv: Csv) -> None:
 
 def _wrong_words(words: list[str]) -> Iterator[str]:
     if not all(words):
-        yield "holds an empty word; an empty cell is missing anyway, leave the word out"
+        yield "has an empty word. Leave it out: empty cells always count as missing."
     if any(word != word.strip() for word in words):
-        yield "holds a word with blanks around it; cells are compared without the blanks around them"
+        yield "has a word with spaces around it. Remove them: cells are compared without surrounding spaces."
     if not all(word.isprintable() for word in words):
-        yield "holds a word with characters that cannot be printed, such as a tab or the end of a line"
+        yield "has a word with characters that cannot be printed, such as tabs or line breaks. Remove them."
     for word in sorted({word for word in words if words.count(word) > 1 and word.isprintable()}):
-        yield f"names '{word}' more than once"
+        yield f"names '{word}' more than once."
 
 
 def find_dialect(head: bytes, csv: Csv, blocks: Callable[[], Iterable[bytes]]) -> Dialect:

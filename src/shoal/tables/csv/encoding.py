@@ -29,7 +29,8 @@ def find_encoding(path: Path, given: str | None = None) -> str:
     with path.open("rb") as file:
         if any(_CONTROL.search(block) for block in iter(lambda: file.read(_BLOCK), b"")):
             raise DataError(
-                f"'{path}' is not a text file; is it a compressed file or a spreadsheet under another name?"
+                f"'{path}' is not a text file. Perhaps it is a compressed file or a spreadsheet with the wrong "
+                "extension."
             )
     return "cp1252" if _is_valid(path, "cp1252") else "latin-1"
 
@@ -48,7 +49,7 @@ def utf8_blocks(path: Path, encoding: str, size: int = _BLOCK) -> Iterator[bytes
     for block in _recoded(path, encoding, size):
         if b"\0" in block:
             raise DataError(
-                f"'{path}' holds NUL bytes, so it is not a text file; if it is UTF-16, name that as the encoding in csv"
+                f"'{path}' has NUL bytes, so it is not a text file. If it is UTF-16, add --encoding utf-16."
             )
         yield block
 
@@ -65,7 +66,9 @@ def _recoded(path: Path, encoding: str, size: int) -> Iterator[bytes]:
                 yield (text if done else text.removeprefix("\ufeff")).encode()
             except UnicodeError as error:
                 where = f" (at byte {start + error.start + 1})" if isinstance(error, UnicodeDecodeError) else ""
-                raise DataError(f"'{path}' is not written in {encoding}{where}; name its encoding in csv") from None
+                raise DataError(
+                    f"'{path}' is not encoded in {encoding}{where}. Set --encoding, for example --encoding cp1252."
+                ) from None
             done += len(raw)
 
 
@@ -74,7 +77,9 @@ def _known(encoding: str) -> str:
         codecs.getincrementaldecoder(encoding)
         "a".encode(encoding)
     except (LookupError, ValueError):
-        raise PlanError([("csv.encoding", "there is no text encoding of that name; try utf-8 or cp1252")]) from None
+        raise PlanError(
+            [("csv.encoding", "is not a text encoding. Use for example --encoding utf-8 or cp1252.")]
+        ) from None
     return encoding
 
 

@@ -34,6 +34,7 @@ from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
 from shoal.tables.table import Table
 from shoal.tables.text_values import as_type, find_decimal, one_chunk, without_words
+from shoal.text import sentence
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
 _PIECE = 1 << 18  # bytes that are parsed at a time; Arrow reads up to 32 times as many ahead
@@ -113,7 +114,7 @@ class CsvSource:
         except pa.ArrowInvalid:
             refuse_ragged(ragged, self.path, width)
             if block > 4 * self.path.stat().st_size:  # of UTF-8, at most so many bytes
-                raise FileError(f"'{self.path}' cannot be cut into cells; {HINT}") from None
+                raise FileError(f"'{self.path}' cannot be split into cells. {sentence(HINT)}") from None
         except OSError as error:
             raise FileError(f"'{self.path}' cannot be read: {in_words(error)}") from None
         else:
@@ -142,7 +143,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     check_names(names, f"'{path}'")
     first = first.slice(1) if first.num_rows > 1 else next(parsed, first.slice(1))
     if not first.num_rows:
-        raise DataError(f"'{path}' holds no records, only a header")
+        raise DataError(f"'{path}' has a header and no records.")
     source = replace(source, names=names)
     decimal = csv.decimal or "."
     if csv.decimal is None and dialect.delimiter != "," and any(b"," in block for block in blocks()):
@@ -156,7 +157,7 @@ def _head(path: Path, encoding: str) -> bytes:
     """Read the start of a file, cut between records as far as that can be seen."""
     head = next(utf8_blocks(path, encoding, _HEAD))
     if not head.strip():
-        raise DataError(f"'{path}' is empty")
+        raise DataError(f"'{path}' is empty.")
     if path.stat().st_size <= _HEAD:
         return head
     end = head.rfind(b"\n") + 1

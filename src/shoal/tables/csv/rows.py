@@ -14,9 +14,9 @@ from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.quoting import in_records
 from shoal.tables.text_values import infer, is_like_name, may_be_value
-from shoal.text import counted
+from shoal.text import counted, sentence
 
-HINT = "set --delimiter and --quote"
+HINT = "set --delimiter and --quote."
 
 
 def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
@@ -56,7 +56,7 @@ def header_of(lines: Iterable[str], dialect: Dialect, path: Path) -> list[str]:
     try:
         return next(row for row in rows_of(lines, dialect) if row)
     except (pycsv.Error, StopIteration):
-        raise DataError(f"'{path}': the header cannot be read; {HINT}") from None
+        raise DataError(f"'{path}': the header cannot be read. {sentence(HINT)}") from None
 
 
 def refuse_stray_quotes(blocks: Callable[[], Iterable[bytes]], dialect: Dialect, path: Path) -> None:
@@ -68,7 +68,7 @@ def refuse_stray_quotes(blocks: Callable[[], Iterable[bytes]], dialect: Dialect,
         record = stray.record + sum(_count(piece, dialect) for piece, _ in islice(in_records(blocks(), *how), at))
         where = f"record {record}" if record else "the header"
         what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
-        raise DataError(f"'{path}': {where} {what}; double the quotes inside a cell, or {HINT}")
+        raise DataError(f"'{path}': {where} {what}. Double the quotes inside a cell, or {HINT}")
 
 
 def _count(piece: bytes, dialect: Dialect) -> int:
@@ -83,8 +83,8 @@ def refuse_ragged(ragged: list[pacsv.InvalidRow], path: Path, width: int) -> Non
         row = min(ragged, key=lambda row: row.number or 0)
         found = counted(row.actual_columns, "cell")
         raise DataError(
-            f"'{path}': record {(row.number or 1) - 1} has {found}, the header has {width}; put quotes around cells "
-            f"that hold the delimiter, or {HINT}"
+            f"'{path}': record {(row.number or 1) - 1} has {found}, and the header has {width}. Put quotes around "
+            f"cells that hold the delimiter, or {HINT}"
         )
 
 
@@ -93,6 +93,6 @@ def refuse_record_as_header(columns: Iterable[tuple[str, Array]], decimal: str, 
     for position, (name, cells) in enumerate(columns, start=1):
         if may_be_value(name) and is_like_name(infer(cells, decimal), name, decimal):
             raise DataError(
-                f"'{path}': the first row looks like a record, in column {position} at least; the first row must name "
-                "the columns, and a year or another number needs a letter in such a name, as in y2019"
+                f"'{path}': the first row looks like a record (column {position}). It must name the columns; a "
+                "name that is a number, such as a year, needs a letter, as in y2019."
             )

@@ -36,7 +36,7 @@ def write_csv(table: Table, path: Path) -> None:
     columns = []
     for name, kind in zip(arrow.column_names, arrow.schema.types, strict=True):
         if not has_text(kind):
-            raise DataError(f"column '{name}' is of type {inner(kind)}; CSV cannot hold it, Parquet can")
+            raise DataError(f"column '{name}' is of type {inner(kind)}, which CSV cannot hold. Write Parquet.")
         column = coarsest(column_of(arrow, name))
         refuse_misread(column, name, dialect.decimal)
         columns.append(table.spelling[name] if name in table.spelling else with_word(column, name, dialect))
@@ -50,18 +50,18 @@ def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> No
     """Refuse what would not read back as it is; `start` records come before the column."""
     values = decoded(column)
     if "\0" in name:
-        raise DataError("the name of a column holds a NUL character, which no CSV file can hold; take it out")
+        raise DataError("The name of a column has a NUL character, which CSV cannot hold. Rename the column.")
     if is_text(values.type):
         record = first_where(pc.match_substring(values.cast(pa.large_string()), "\0"))
         if record:
             raise DataError(
-                f"column '{name}' holds a NUL character in record {record + start}, which no CSV file can hold; "
-                "take it out or write Parquet"
+                f"column '{name}' has a NUL character in record {record + start}, which CSV cannot hold. Remove "
+                "it, or write Parquet."
             )
     if is_like_name(values, name, decimal):
         raise DataError(
-            f"column '{name}' has a name like its values, so that a CSV file would seem to have no header; "
-            "give it a name with a letter, such as y2019, or write Parquet"
+            f"column '{name}' has a name like its values, so a CSV file would seem to have no header. Use a name "
+            "with a letter, such as y2019, or write Parquet."
         )
 
 
@@ -73,8 +73,8 @@ def with_word(column: Array, name: str, dialect: Dialect) -> Array:
     record = first_where(pc.and_(text.is_valid(), without_words(text, dialect.missing).is_null()))
     if record:
         raise DataError(
-            f"column '{name}' holds in record {record} what csv.missing takes for a missing value, so that the value "
-            "would be lost; leave that word out of csv.missing or write Parquet"
+            f"column '{name}' has a value in record {record} that --missing-word reads as missing. Leave out that "
+            "word, or write Parquet."
         )
     filled: Array = pc.fill_null(text, dialect.missing[0])
     return filled

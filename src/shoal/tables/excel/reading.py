@@ -18,6 +18,7 @@ from lxml import etree
 
 from shoal.errors import DataError, FileError, MissingExtra, ShoalError
 from shoal.tables.arrow import Array
+from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS
 from shoal.tables.text_values import one_chunk
@@ -62,7 +63,7 @@ def read_excel(path: Path) -> pa.Table:
     names = with_row_names([*names, *[""] * (len(columns) - len(names))])
     check_names(names, f"'{path}'")
     if not columns[0]:
-        raise DataError(f"'{path}' holds no records, only a header")
+        raise DataError(f"'{path}' has a header and no records.")
     return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
 
 
@@ -70,11 +71,11 @@ def _refuse_other_kinds(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(len(_OLE))
         if start == _OLE and _ENCRYPTED in file.read():
-            raise FileError(f"'{path}' is protected with a password; save it without one")
+            raise FileError(f"'{path}' is protected with a password. Save it without one.")
     if start == _OLE:
-        raise FileError(f"'{path}' is an Excel file of the old kind (.xls); save it as .xlsx")
+        raise FileError(f"'{path}' is an Excel file in the old format (.xls). Save it as .xlsx.")
     if not start.startswith(b"PK"):
-        raise FileError(f"'{path}' is not an Excel file; give it the ending of what it is")
+        raise FileError(f"'{path}' is not an Excel file. Use the extension of its real format.")
 
 
 @contextlib.contextmanager
@@ -87,20 +88,23 @@ def _undamaged(path: Path) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not the file
-        raise FileError(f"'{path}' is not a whole Excel file: it is damaged, cut off, or of another kind") from None
+        raise not_complete(path, "Excel") from None
 
 
 def _refuse_harmful(archive: zipfile.ZipFile, path: Path) -> None:
     """Refuse what unpacks to too much or declares entities; reading each part shows that it is whole, too."""
     # zipfile unpacks no more of a part than its size here says
     if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
-        raise FileError(f"'{path}' unpacks to more than 4 GiB; save the table as CSV or Parquet")
+        raise FileError(f"'{path}' unpacks to more than 4 GiB. Save the table as CSV or Parquet.")
     for part in archive.infolist():
         tail = b""
         with archive.open(part) as file:
             while block := file.read(_BLOCK):
                 if part.filename.lower().endswith((".xml", ".rels")) and _DECLARATION.search(tail + block):
-                    raise FileError(f"'{path}' declares XML entities, which no Excel file needs and which may do harm")
+                    raise FileError(
+                        f"'{path}' declares XML entities, which Excel does not need and which may be an attack. "
+                        "Save it again in Excel."
+                    )
                 tail = block[-len("<!DOCTYPE") :]
 
 
@@ -246,19 +250,21 @@ def _index(letters: str) -> int:
 def _only_sheet(book: _Book, path: Path) -> str:
     filled = [title for title, part in book.sheets.items() if book.has(part, "v", "f", "is")]
     if not filled:
-        raise DataError(f"'{path}' is empty: no sheet holds data")
+        raise DataError(f"'{path}' is empty: no sheet has data.")
     if len(filled) > 1:
         titles = ", ".join(f"'{title}'" for title in filled)
-        raise DataError(f"'{path}' has more than one sheet with data ({titles}, hidden ones included); keep one")
+        raise DataError(
+            f"'{path}' has more than one sheet with data ({titles}, hidden ones included). Keep one of them."
+        )
     if book.has(book.sheets[filled[0]], "mergeCell"):
-        raise DataError(f"'{path}' has merged cells in sheet '{filled[0]}'; unmerge them and give every cell its value")
+        raise DataError(f"'{path}' has merged cells in sheet '{filled[0]}'. Unmerge them and fill every cell.")
     return filled[0]
 
 
 def _names(header: list[_Cell], path: Path) -> list[Any]:
     """Values of the first row, up to its last cell that is not empty."""
     if not header:
-        raise DataError(f"'{path}': the first row is empty; it must name the columns")
+        raise DataError(f"'{path}': the first row is empty. It must name the columns.")
     names = [""] * (header[-1].column + 1)
     for cell in header:
         if cell.is_error:
@@ -279,8 +285,8 @@ def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> tuple
                 )
             if cell.is_unsaved:
                 raise DataError(
-                    f"{_column(names, cell.column)} has a formula in record {number - 1} whose value was not saved; "
-                    "open the file in Excel and save it again"
+                    f"{_column(names, cell.column)} has a formula in record {number - 1} whose value was not "
+                    "saved. Open the file in Excel and save it again."
                 )
             columns += [[] for _ in range(len(columns), cell.column + 1)]
             columns[cell.column] += [None] * (number - 2 - len(columns[cell.column]))

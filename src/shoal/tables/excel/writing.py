@@ -82,15 +82,17 @@ def write_excel(table: pa.Table, path: Path) -> None:
     empty cell.
     """
     if any(len(name) > MOST_CHARACTERS for name in table.column_names):
-        raise DataError(f"a column has a name of more than {MOST_CHARACTERS} characters; Excel needs a shorter one")
+        raise DataError(f"a column has a name of more than {MOST_CHARACTERS} characters. Excel needs a shorter one.")
     if table.num_rows >= MOST_ROWS or table.num_columns > MOST_COLUMNS:
         raise DataError(
-            f"the table has {table.num_rows} records and {table.num_columns} columns; Excel holds {MOST_ROWS - 1} and "
-            f"{MOST_COLUMNS}, CSV and Parquet hold all"
+            f"The table has {table.num_rows} records and {table.num_columns} columns, more than the "
+            f"{MOST_ROWS - 1} and {MOST_COLUMNS} of Excel. Write CSV or Parquet."
         )
     columns = {name: cells_of(decoded(column_of(table, name)), name) for name in table.column_names}
     if table.num_rows and not any(cells.inside[-1].is_valid for cells in columns.values()):
-        raise DataError("the last record has no value at all, which no sheet shows; leave it out or write Parquet")
+        raise DataError(
+            "The last record has no value at all, which a sheet cannot show. Leave it out, or write Parquet."
+        )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in PARTS.items():
             archive.writestr(_entry(name), text)
@@ -99,7 +101,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
             for lines in sheet_text(columns, table.num_rows):
                 size += len(lines)
                 if size > _MOST_IN_PART:
-                    raise DataError("the table needs more than 2 GiB in Excel's format; write CSV or Parquet")
+                    raise DataError("The table needs more than 2 GiB in Excel's format. Write CSV or Parquet.")
                 file.write(lines)
 
 
@@ -139,7 +141,7 @@ def cells_of(values: Array, name: str) -> Cells:
         return Cells(_TIME, _spelt(_days(_in_milliseconds(values, pa.time32("ms"), name))))
     if pa.types.is_duration(kind):
         return _durations(values, name)
-    raise DataError(f"column '{name}' is of type {kind}; Excel cannot hold it, Parquet can")
+    raise DataError(f"column '{name}' is of type {kind}, which Excel cannot hold. Write Parquet.")
 
 
 def sheet_text(columns: Mapping[str, Cells], records: int) -> Iterator[memoryview | bytes]:
@@ -212,8 +214,7 @@ def _moments(values: Array, name: str) -> Cells:
     kind: Any = values.type
     if kind.tz is not None:
         raise DataError(
-            f"column '{name}' holds moments with a time zone, which Excel cannot hold. Remove the zone, or write "
-            "Parquet."
+            f"column '{name}' has times with a time zone, which Excel cannot hold. Remove the zone, or write Parquet."
         )
     return Cells(_MOMENT, _spelt(_serials(_in_milliseconds(values, pa.timestamp("ms"), name), name)))
 

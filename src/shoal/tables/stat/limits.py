@@ -124,7 +124,7 @@ def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
         return pa.float64()
     moment = type_moment(within)
     if moment is None or (pa.types.is_timestamp(within) and within.tz is not None):
-        raise DataError(f"is of type {type_}, which {HOLDERS[kind].title} cannot hold; convert it or leave it out")
+        raise DataError(f"is of type {type_}, which {HOLDERS[kind].title} cannot hold. Convert it, or leave it out.")
     return TYPES[moment]
 
 
@@ -152,9 +152,9 @@ def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
     """List which labels and letters of missing values a file of this kind has no place for."""
     title = HOLDERS[kind].title
     lost: dict[str, list[str]] = {
-        f"{title} cannot hold, so they are left out or shortened, labels of": [],
-        f"{title} does not tell that they mean missing: codes of": [],
-        f"{title} has no letters for missing values, which become plain ones, in": [],
+        f"labels that {title} cannot hold were left out or shortened:": [],
+        f"codes that {title} does not mark as missing:": [],
+        f"missing values lost their letters, which {title} does not have:": [],
     }
     shortened, undeclared, plain = lost.values()
     ready = held(table, kind)
@@ -179,14 +179,14 @@ def _refuse_names(names: list[str], holder: Holder) -> None:
     for name in names:
         if len(name.encode()) > holder.name_length or not re.fullmatch(holder.name, name):
             raise DataError(
-                f"column '{name}' cannot be called so in {holder.title}: names have {holder.rule}, and at most "
-                f"{holder.name_length} bytes; rename it"
+                f"column '{name}' is not a valid name in {holder.title}: names have {holder.rule}, and at most "
+                f"{holder.name_length} bytes. Rename it."
             )
         key = name if holder.case_matters else name.lower()
         if key in seen:
             raise DataError(
-                f"columns '{seen[key]}' and '{name}' differ by capital letters only, which {holder.title} cannot tell "
-                "apart; rename one"
+                f"columns '{seen[key]}' and '{name}' differ only in case, which {holder.title} ignores. Rename "
+                "one of them."
             )
         seen[key] = name
 

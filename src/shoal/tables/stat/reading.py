@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import FileError, MissingExtra
 from shoal.tables.arrow import Array, pc
+from shoal.tables.atomic import not_complete
 from shoal.tables.stat.dates import Moment, Package, moment_of, moments, to_arrow_numbers
 from shoal.tables.stat.formats import is_whole
 from shoal.tables.stat.labels import Code, Labels, tagged, with_labels
@@ -48,7 +49,7 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     title = _PARSERS[kind].title
     data = path.read_bytes()
     if kind == "xpt" and data.count(_XPT_TABLE) > 1:
-        raise FileError(f"'{path}' holds more than one table; write each to a file of its own")
+        raise FileError(f"'{path}' has more than one table. Write each to its own file.")
     try:
         table = _table(path, data, kind)
     except MissingExtra:
@@ -56,7 +57,7 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     except Exception:  # the library raises what it likes for a damaged file, with values in its words
         table = None
     if table is None:
-        raise FileError(f"'{path}' is not a whole {title} file: it is damaged, cut off, or of another kind") from None
+        raise not_complete(path, title) from None
     return table
 
 

@@ -36,7 +36,7 @@ def read_apart(path: Path, kind: StatisticsKind) -> pa.Table:
         raise error
     if child.returncode in (_SHORT, -9):  # a system that runs out of memory kills
         raise MemoryError
-    raise FileError(f"'{path}' cannot be read: it is damaged, cut off, or of another kind")
+    raise FileError(f"'{path}' cannot be read: it is damaged, truncated, or in another format.")
 
 
 def main(path: str, kind: StatisticsKind) -> None:

@@ -57,9 +57,10 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
         writer_entry_point(frame, str(path), file_label="", **_WRITERS[kind], **options)
     except Exception as error:  # with values in its words, some of them
         if "Unable to write" in str(error):
-            raise FileError(f"'{path}' cannot be written: the disk gave an error, or is full") from None
+            raise FileError(f"'{path}' cannot be written: the disk reported an error, or is full.") from None
         raise DataError(
-            f"the table cannot be written to {HOLDERS[kind].title}: its labels or declared missing values do not fit"
+            f"The table cannot be written to {HOLDERS[kind].title}: its labels or declared missing values do not "
+            "fit. Write Parquet."
         ) from None
     _stamp(path, kind)
 

@@ -1,0 +1,264 @@
+"""The report for users of the data: useful to them, and of no use to an intruder."""
+
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_accessible, people, read, release_of
+
+import shoal
+from shoal import cli
+from shoal.report import external_report, release_report
+from shoal.text import Message
+
+POISON = 7_310_001  # no figure of these releases is as large
+
+
+@pytest.fixture(scope="module")
+def externals():
+    made = {}
+
+    def of(sort):
+        if sort not in made:
+            made[sort] = external_report(release_of(sort))
+        return made[sort]
+
+    return of
+
+
+FEW = ("every type", "diverse", "blocks", "hybrid, masked")  # the others take their time
+SORTS = [*FEW, *(pytest.param(sort, marks=pytest.mark.slow) for sort in RELEASES if sort not in FEW)]
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_every_release_has_an_external_report_that_anybody_can_read(externals, sort):
+    page = read(externals(sort))
+    assert_accessible(page)
+    titles = [heading.text_content() for heading in page.xpath("//h2")]
+    assert titles[:4] == ["What was done", "What analyses still hold", "How to cite", "Information loss"]
+    assert not [planted for planted in PLANTED if planted in externals(sort)]
+
+
+def poisoned(found):
+    """Replace every figure and sentence of a risk by one that cannot be mistaken."""
+    match found:
+        case bool() | None:
+            return found
+        case int() | float():
+            return POISON
+        case dict():
+            return {name: POISON_TEXT if name == "text" else poisoned(each) for name, each in found.items()}
+        case list():
+            return [poisoned(each) for each in found]
+    return found
+
+
+POISON_TEXT = f"An intruder finds {POISON} records."
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
+    release = release_of(sort)
+    verified = release.verified
+    other = replace(
+        release,
+        verified=replace(
+            verified,
+            file=poisoned(verified.file),
+            together=None if verified.together is None else {POISON: 1},
+            strata=None if verified.strata is None else {POISON: 1},
+            apart=[{POISON: 1} for _ in verified.apart],
+            diversity=poisoned(verified.diversity),
+            closeness=poisoned(verified.closeness),
+        ),
+        notes=[Message(POISON_TEXT, "warning"), Message(POISON_TEXT)],
+        suppressed=POISON,
+    )
+    assert f"{POISON:,}" in release_report(other)
+    assert external_report(other) == externals(sort)
+
+
+def numbers_in(texts):
+    found = {number.rstrip(".,") for text in texts for number in re.findall(r"\d[\d.,]*", text)}
+    return {number.replace(",", "") for number in found}
+
+
+@pytest.mark.parametrize("sort", ["every type", "diverse", "blocks"])
+def test_no_risk_figure_of_the_internal_report_is_in_the_external_one(externals, sort):
+    release = release_of(sort)
+    internal, external = read(release_report(release)), read(externals(sort))
+    shown = internal.xpath("//div[contains(@class, 'verdict')] | //table[@class='worst'] | //ul[@class='warnings']")
+    shown += internal.xpath("//*[@class='flag'] | //section[@aria-labelledby='risk']")
+    risks = numbers_in(each.text_content() for each in shown)
+    risks |= numbers_in(internal.xpath("//section[@aria-labelledby='risk']//svg/@aria-label"))
+    # What anyone may know: k, l, the number of records, and the columns that are in the file.
+    public = numbers_in([str(release.plan.k), str(release.plan.l), str(release.records)])
+    public |= {str(len(release.published.names) - len(release.plan.dropped)), "0"}
+    for drawing in external.xpath("//svg"):  # shares of at least ten records, and their axes
+        drawing.drop_tree()
+    for source in external.xpath("//dl | //*[@class='cite'] | //*[@class='quiet'] | //p[contains(., 'at least 10')]"):
+        source.drop_tree()
+    told = numbers_in([external.find("body").text_content()])
+    assert len(risks - public) > 8
+    assert told & (risks - public) == set()
+
+
+def test_users_are_told_what_they_need(externals):
+    page = read(externals("diverse")).text_content()
+    assert "mean of a group of at least 4 records" in page
+    assert "Preserved: the mean of every masked attribute, in the file and in each group." in page
+    assert "Released unchanged: " in page
+    assert "Standard errors: they come out too small" in page
+    assert "masked by microaggregation (" in page
+    assert "Dropped: name." in page
+    loss = release_of("diverse").loss()
+    assert f"{loss['IL']:.1f} %" in page
+
+
+def towns(rare, n=400):
+    """People of whom `rare` live in a town of their own, and 15 far apart in another."""
+    rng = np.random.default_rng(3)
+    town = np.array(["Ayr"] * n, dtype=object)
+    town[: n // 2] = "Rye"
+    town[5 : 5 + rare] = "Zzyzx"
+    where = np.linspace(100, 390, 15).astype(int)
+    town[where] = "Wem"
+    age = np.concatenate([rng.integers(20, 30, n // 2), rng.integers(60, 70, n - n // 2)]).astype(float)
+    return pa.table({"age": age + rng.random(n), "town": town.tolist()})
+
+
+def test_levels_that_vanished_are_named_only_if_many_records_had_them():
+    release = shoal.protect(towns(rare=3), k=8, quasi=["age", "town"], method="mdav", attribute_weights={"town": 0.001})
+    assert release.loss()["attributes"]["town"]["categories_vanished"] == 2
+    page, internal = read(external_report(release)), read(release_report(release))
+    [gone] = page.xpath("//h3[text()='What vanished']/following-sibling::ul[1]/li")
+    assert gone.text_content().strip() == "▲ town: Wem and rarer levels"
+    assert "Zzyzx" not in external_report(release) + release_report(release)
+    assert "▲ 2 of 4 levels vanished: Wem and rarer levels" in internal.text_content()
+    [picture] = [each for each in page.xpath("//svg/@aria-label") if "by town" in each]
+    assert "(all others): 4.5 %, 0.0 %, vanished" in picture
+
+
+def test_few_changed_records_cannot_be_counted():
+    rng = np.random.default_rng(1)
+    town = ["Ayr"] * 200 + ["Rye"] * 200
+    town[7] = town[8] = "Zzyzx"
+    table = pa.table({"age": np.repeat([20.0, 70.0], 200) + rng.random(400), "town": town})
+    release = shoal.protect(table, k=5, quasi=["age", "town"], method="mdav", attribute_weights={"town": 0.01})
+    row = release.loss()["attributes"]["town"]
+    assert 0 < row["changed"] < 2.5
+    cells = {
+        row[0].text_content(): [cell.text_content() for cell in row[1:]]
+        for row in read(external_report(release)).xpath("//section[@aria-labelledby='loss']//tbody/tr")
+    }
+    assert cells["town"] == ["few records", *[""] * (len(cells["town"]) - 1)]
+    assert "all masked columns" not in cells  # whose loss would tell that of the town
+
+
+def test_of_few_records_no_figure_is_told():
+    page = read(external_report(shoal.protect(people(18), publish="rest", **NUMBERS)))
+    assert "No figures are given for these data." in page.text_content()
+    assert not page.xpath("//svg")
+
+
+def test_no_engine_tells_more_than_another(tmp_path):
+    pa.parquet.write_table(people(), tmp_path / "people.parquet")
+    options = {"publish": "rest", "method": "mdav", **NUMBERS}
+    one, other = (
+        external_report(shoal.protect(tmp_path / "people.parquet", engine=engine, output=tmp_path / "m.csv", **options))
+        for engine in ("memory", "file")
+    )
+    assert one == other
+
+
+def test_neither_the_input_nor_its_checksum_is_told(tmp_path):
+    import hashlib
+
+    pyarrow.csv.write_csv(people(), tmp_path / "secret-input.csv")
+    release = shoal.protect(tmp_path / "secret-input.csv", publish="rest", **NUMBERS)
+    release.save(tmp_path / "masked.csv")
+    release.report(tmp_path / "internal.html")
+    release.report(tmp_path / "external.html", external=True)
+    internal, external = ((tmp_path / f"{name}.html").read_text() for name in ("internal", "external"))
+    digest = hashlib.sha256((tmp_path / "secret-input.csv").read_bytes()).hexdigest()
+    assert digest in internal
+    assert digest not in external
+    assert "secret-input" not in external
+    published = hashlib.sha256((tmp_path / "masked.csv").read_bytes()).hexdigest()
+    assert published in internal
+    assert published in external
+
+
+def test_options_that_do_not_go_together_are_refused(tmp_path):
+    release = release_of("numbers")
+    with pytest.raises(shoal.PlanError, match="records_at_risk: does not apply to an external report"):
+        release.report(tmp_path / "report.html", external=True, records_at_risk=True)
+    strict = replace(release, policy=shoal.plan.policy.Policy(k=50))
+    with pytest.raises(shoal.CheckFailed):
+        strict.report(tmp_path / "report.html", external=True)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(people().select(["age", "income", "sick"]), "people.csv")
+
+    def shoal_command(*arguments):
+        roles = ["--quasi", "age,income", "--confidential", "sick", "--method", "mdav", "-o", "masked.csv"]
+        monkeypatch.setattr(sys, "argv", ["shoal", "protect", "people.csv", "-k", "5", *roles, *arguments])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code or 0, capsys.readouterr()
+
+    return shoal_command
+
+
+def test_the_command_writes_the_external_report(run, tmp_path):
+    code, said = run("--external")
+    assert code == 2
+    assert "--external: does not apply without a report. Add --report." in said.err
+    assert not (tmp_path / "masked.csv").exists()
+    code, said = run("--report", "users.html", "--external")
+    assert code == 0, said.err
+    assert "for users of the data" in (tmp_path / "users.html").read_text()
+    assert "Sign-off" not in (tmp_path / "users.html").read_text()
+
+
+def test_there_is_no_external_report_of_a_release_that_fails_its_policy(run, tmp_path):
+    (tmp_path / "strict.toml").write_text("k = 20\n")
+    code, said = run("--report", "users.html", "--external", "--policy", "strict.toml")
+    assert code == 1
+    assert not (tmp_path / "users.html").exists()
+    assert "users.html" not in said.out
+
+
+def test_a_sweep_for_users_has_the_loss_alone(tmp_path):
+    others = [name for name in people().column_names if name not in ("income", "debt", "town")]
+    roles = {"quasi": ["income", "debt"], "identifiers": [*others, "town"]}
+    found = shoal.sweep(people(), k=[3, 5], method=["tour", "mdav"], max_risk=7.31, **roles)
+    found.report(tmp_path / "users.html", external=True)
+    text = (tmp_path / "users.html").read_text()
+    page = read(text)
+    assert_accessible(page)
+    cells = [[cell.text_content() for cell in row] for row in page.xpath("//tbody/tr")]
+    assert cells == [[row["method"], str(row["k"]), f"{row['IL']:.1f} %"] for row in found.rows]
+    other = replace(found, rows=[{**row, **dict.fromkeys(("linked", "unique", "risk"), POISON)} for row in found.rows])
+    other.report(tmp_path / "other.html", external=True)
+    assert (tmp_path / "other.html").read_text() == text
+    assert "7.31" not in text
+    roles = {"quasi": ["income", "town"], "identifiers": [*others, "debt"]}
+    with pytest.raises(shoal.PlanError, match="does not apply to a sweep of levels or categories"):
+        shoal.sweep(people(), k=[3], method="mdav", **roles).report(tmp_path / "no.html", external=True)
+
+
+def test_odd_characters_are_shown_by_their_codes():
+    table = pa.table({"a\x1b[2K\u202e": np.arange(60.0), "b": np.arange(60.0) ** 2})
+    text = external_report(shoal.protect(table, k=3, method="mdav"))
+    assert r"a\x1b[2K\u202e" in text
+    assert not {each for each in text if not each.isprintable()} - {"\n"}
