@@ -83,8 +83,8 @@ def assignment(
         solved = _solved(original.rows(people.first), people, masked.values[groups.first], groups, steps)
         if solved is not None:
             gap = solved.gap / solved.cost if solved.cost > 0 else 0.0
-            hits = 100 * float(_hits(people, groups, solved).sum()) / n
-            return {"hits": hits, "interval": None, **found, "sampled": False, "gap": gap}
+            exact = 100 * float(_hits(people, groups, solved).sum()) / n
+            return {"hits": exact, "interval": None, **found, "sampled": False, "gap": gap}
     hits, interval = _in_neighbourhoods(original, masked, groups, seed)
     return {"hits": hits, "interval": interval, **found, "sampled": True, "gap": None}
 

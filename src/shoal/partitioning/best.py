@@ -60,9 +60,10 @@ def best(
     """Partition records as well as a budget allows.
 
     The better of two starts, MDAV and (with a budget) a tour that is cut optimally, is refined by annealing, which
-    never raises its error: no partition is worse than MDAV's. With enough time, up to 6,000 records and k = 4, groups
-    are generated whose linear relaxation is the lower bound of all partitions, and the best partition over these and
-    all groups met by the searches is chosen by set partitioning (HiGHS); what time is left goes to refinement again.
+    never raises its error: no partition is worse than MDAV's. With enough time, up to 6,000 records and k = 6, parts of
+    the partition are then solved again, over the groups that coolings ended in and others of low reduced cost
+    (`shoal.partitioning.neighbourhoods`), in turn with more annealing. Of a few hundred records and k up to 4 the
+    optimum may be proved, which ends the search.
     One attribute that varies has its optimal cut.
 
     Records are searched in the order of their values, so that the order in which they come decides nothing but ties in

@@ -81,10 +81,10 @@ def solve_parts(
     with stopping(seconds, watch) as stop:
         pool, where = pooled([*(groups_of(X, k, labels) for labels in partitions), groups.groups])
         best = min(where[:-1], key=lambda which: float(pool.costs[which].sum()))
-        parts = _Parts(len(X), pool, best, groups.duals, monotonic() + seconds, seed, stop)
+        parts = _Parts(k, groups, pool, best, monotonic() + seconds, seed, stop)
         with ThreadPoolExecutor(threads) as workers:
             list(workers.map(lambda _: parts.solve_all(), range(threads)))
-        return labelled(len(X), pool.take(parts.chosen))
+        return labelled(len(X), parts.pool.take(parts.chosen))
 
 
 def _dual_values(X: Floats, k: int, known: Groups, stop: Integers) -> tuple[Floats, Groups]:
@@ -126,27 +126,30 @@ class _Parts:
     """A partition of groups of a pool, of which threads improve parts that have no record in common."""
 
     def __init__(
-        self, n: int, pool: Groups, chosen: Integers, duals: Floats, end: float, seed: int, stop: Integers
+        self, k: int, promising: Promising, pool: Groups, chosen: Integers, end: float, seed: int, stop: Integers
     ) -> None:
-        self.pool, self.chosen, self.end, self.stop = pool, chosen, end, stop
-        self.costs = np.maximum(reduced(pool, duals), 0.0)
-        size = np.where(pool.members >= 0, np.abs(duals)[pool.members], 0.0).sum(axis=1)
+        self.X, self.k, self.duals = promising.X, k, promising.duals
+        self.near = nearest_sums(self.X, 2 * k - 2, stop)
+        self.chosen, self.end, self.stop = chosen, end, stop
+        self.busy = np.zeros(len(self.X), np.bool_)
+        self.random = np.random.default_rng(seed)
+        self.groups = self.least = RECORDS * len(chosen) / len(self.X)
+        self.futile, self.exhausted, self.share = 0, False, RELATIVE / k**2
+        self.lock = Lock()
+        self._know(pool)
+
+    def _know(self, pool: Groups) -> None:
+        """Take a pool, and note the groups of the partition that each group of it has records of."""
+        self.pool = pool
+        self.costs = np.maximum(reduced(pool, self.duals), 0.0)
+        listed = pool.members >= 0
+        size = np.where(listed, np.abs(self.duals)[pool.members], 0.0).sum(axis=1)
         self.relative = self.costs / np.maximum(size, NEGLIGIBLE)
         self.usual = float(np.median(self.relative)) + NEGLIGIBLE
         # A row that is shorter than the longest is filled up with its first member.
-        self.members = np.where(pool.members >= 0, pool.members, pool.members[:, :1])
-        self.label = np.empty(n, np.int64)
-        self.busy = np.zeros(n, np.bool_)
-        self.random = np.random.default_rng(seed)
-        self.groups = self.least = RECORDS * len(chosen) / n
-        self.futile, self.exhausted = 0, False
-        self.lock = Lock()
-        self._number()
-
-    def _number(self) -> None:
-        members = self.pool.members[self.chosen]
-        listed = members >= 0
-        self.label[members[listed]] = np.nonzero(listed)[0]
+        self.members = np.where(listed, pool.members, pool.members[:, :1])
+        self.label = np.empty(len(self.X), np.int64)
+        self.label[self.members[self.chosen]] = np.arange(len(self.chosen))[:, None]
         self.touched = self.label[self.members]
 
     def solve_all(self) -> None:
@@ -160,17 +163,32 @@ class _Parts:
                 sleep(IDLE)
                 continue
             began = monotonic()
-            found, _ = choose(self.pool, columns, start, self.stop, max(min(SECONDS, self.end - began), 1e-3))
+            pool, where = pooled([self.pool.take(start), self.pool.take(columns), self._more(records, len(columns))])
+            seconds = max(min(SECONDS, self.end - began), 1e-3)
+            found, _ = choose(pool, np.arange(len(pool)), where[0], self.stop, seconds)
             with self.lock:
                 self.busy[records] = False
-                self._put(start, found, monotonic() - began)
+                self._put(start, pool.take(found), monotonic() - began)
 
-    def _put(self, start: Integers, found: Integers, seconds: float) -> None:
+    def _more(self, records: Integers, known: int) -> Groups:
+        """List more groups of some records, where fewer are known than there is room for."""
+        records = np.unique(records)
+        room = COLUMNS * len(records) // SHARES
+        if known > room * SHARES // 2:
+            return self.pool.take(slice(0, 0))
+        duals = self.duals[records]
+        raised = duals + self.share * np.abs(duals)
+        found, _ = search(self.X[records], self.k, raised, self.near[records], 0.0, NODES, self.stop, False, room)
+        self.share *= FALL if len(found) > 0.9 * room * SHARES else 1 / FALL
+        return Groups(np.where(found.members >= 0, records[found.members], -1), found.costs)
+
+    def _put(self, start: Integers, found: Groups, seconds: float) -> None:
         """Replace the groups of a part, and adapt the size of the next ones."""
-        gained = not np.array_equal(np.sort(start), np.sort(found))
+        gained = found.costs.sum() < self.pool.costs[start].sum()
         if gained:
-            self.chosen = np.concatenate([self.chosen[~np.isin(self.chosen, start)], found])
-            self._number()
+            pool, (_, which) = pooled([self.pool, found])
+            self.chosen = np.concatenate([self.chosen[~np.isin(self.chosen, start)], which])
+            self._know(pool)
         self.futile = 0 if gained else self.futile + 1
         if seconds > 0.8 * SECONDS:
             self.groups = max(self.groups * SHRINK, self.least)
