@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from bench import records
+from bench.records import score as records
 from bench.samples import DATA
 
 SIZES = {"census": 1080, "tarragona": 834, "eia": 4092}

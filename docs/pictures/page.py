@@ -35,7 +35,7 @@ ROLES = {
 }
 POLICY = """name = "Office of examples"
 k = 5
-loss = 30
+loss = 20
 unique_columns = 0
 not_measured = "allow"
 """
@@ -61,14 +61,16 @@ def main() -> None:
 
 
 def raw_survey(path: Path, records: int = 1500) -> None:
-    """Write the household survey as an Excel file; of some incomes there is a code for missing instead."""
+    """Write the household survey as an Excel file: a household lives in one region; some incomes are -9, refused."""
     from tests.household_survey import survey
 
     table = survey(records)
     income = table["income"].to_numpy().copy()
     income[np.random.default_rng(3).choice(records, records // 25, replace=False)] = -9
-    table = table.set_column(table.column_names.index("income"), "income", pa.array(income))
-    write_table(open_table(table), path, "xlsx")
+    region = np.array(["north", "south", "east", "west"])[table["household_no"].to_numpy() % 4]
+    for name, values in {"income": income, "region": region}.items():
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    write_table(open_table(table), path, "excel")
 
 
 def link_of(lines: IO[str]) -> str:
@@ -93,6 +95,7 @@ def walk(browser: Browser, link: str, folder: Path, name: str, width: int) -> No
         page.get_by_label(f"Role of {column}", exact=True).click()
         page.get_by_role("option", name=role, exact=True).click()
         page.get_by_role("option").first.wait_for(state="hidden")
+    page.evaluate("window.scrollTo(0, 0)")
     take(page, f"page-2-attributes-{name}")
     page.get_by_role("button", name="Next: protection").first.click()
     page.get_by_text("Policy of your office").click()
@@ -101,10 +104,11 @@ def walk(browser: Browser, link: str, folder: Path, name: str, width: int) -> No
     page.get_by_role("button", name="Draw the risk-utility map").click()
     page.get_by_role("slider").wait_for()
     page.wait_for_timeout(500)
-    page.get_by_role("heading", name="How much protection?").scroll_into_view_if_needed()
+    page.evaluate("window.scrollTo(0, 0)")
     take(page, f"page-3-protection-{name}")
     page.get_by_role("button", name="Protect", exact=True).click()
     page.get_by_role("heading", name="The release").wait_for()
+    page.evaluate("window.scrollTo(0, 0)")
     take(page, f"page-4-release-{name}")
     page.get_by_role("heading", name="Before and after").evaluate("each => each.scrollIntoView()")
     take(page, f"page-4-before-and-after-{name}")

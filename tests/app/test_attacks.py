@@ -1,5 +1,6 @@
 """Attacks on the page over real sockets: on other sessions' windows, with half of the secrets, and on the server."""
 
+import asyncio
 import contextlib
 import html
 import json
@@ -15,7 +16,8 @@ import httpx
 from tests.app.test_endpoints import Session, _until
 from websockets.exceptions import ConnectionClosed
 
-from shoal.app.security.limits import CONNECTIONS, HEADERS, STRANGERS, UPLOADS, WINDOWS
+from shoal.app.security.connections import Connections
+from shoal.app.security.limits import HEADERS, STRANGERS, UPLOADS, WINDOWS
 
 SECRET = "The file did not arrive"  # what Ann's page says, and no other
 
@@ -217,24 +219,34 @@ def is_closed(line):
         return True
 
 
-def test_the_connections_of_one_session_are_counted(eve):
-    where = (eve.http.base_url.host, eve.http.base_url.port)
-    head = (
-        f"POST {eve.at}/nothing HTTP/1.1\r\nHost: {eve.http.base_url.netloc.decode()}\r\nCookie: {eve.cookie}\r\n"
-        "Content-Length: 9\r\n\r\n"
-    )
-    begun = []
-    try:
-        for _ in range(CONNECTIONS + 1):
-            begun.append(socket.create_connection(where))
-            begun[-1].settimeout(300)
-            begun[-1].sendall(head.encode())
-        codes = [line.recv(100).split()[1] for line in begun]
-        assert set(codes) == {b"404", b"429"}
-        assert codes[:50] == [b"404"] * 50
-    finally:
-        for line in begun:
-            line.close()
+def test_the_connections_of_one_session_are_counted():
+    async def talk():
+        connections, made = Connections(strangers=2, patience=3600, of_a_session=2), []
+        kept = []
+
+        class Opened(asyncio.Protocol):
+            def connection_made(self, transport):
+                made.append(transport)
+                connections.opened(transport)
+
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Opened, "127.0.0.1", 0)
+        where = server.sockets[0].getsockname()
+        for number in range(1, 6):
+            kept.append(await asyncio.open_connection(*where))
+            while len(made) < number:
+                await asyncio.sleep(0.001)
+            if number < 4:
+                assert connections.admit(made[-1], "eve") == (number < 3)
+        assert connections.admit(made[0], "eve")  # which is counted already
+        assert [each.is_closing() for each in made] == [False, False, True, False, False]  # the oldest stranger's
+        assert connections.admit(made[3], "ann")
+        for each in made:
+            each.abort()
+        assert connections.admit(made[4], "eve")  # those that are closed do not count
+        server.close()
+
+    asyncio.run(talk())
 
 
 def test_health_is_answered_to_everybody_and_tells_nothing(ann):

@@ -81,6 +81,21 @@ def certificate(tmp_path_factory):
             {"host": "0.0.0.0", "insecure": True, "tls_cert": Path("a"), "tls_key": Path("b")},
             "insecure: does not go with --tls-cert. Leave out one of them.",
         ),
+        ({"job_limit": "long"}, "job_limit: must be a time such as 30min or 2h"),
+        ({"proxy": "127.0.0.1"}, "proxy: is of no use without --public-url"),
+        ({"public_url": "https://a.example"}, "public_url: is of no use without --proxy"),
+        ({"public_url": "http://a.example", "proxy": "::1"}, "public_url: must begin with https"),
+        ({"public_url": "https://a.example/?b", "proxy": "::1"}, "public_url: must be an address such as https://"),
+        ({"public_url": "https://a.example", "proxy": "0.0.0.0/0"}, "proxy: must not be every address"),
+        ({"public_url": "https://a.example", "proxy": "a.example"}, "proxy: must be addresses or networks"),
+        (
+            {"public_url": "https://a.example", "proxy": "::1", "user_header": "X-U"},
+            "user_header: needs --proxy-secret",
+        ),
+        (
+            {"public_url": "https://a.example", "proxy": "::1", "proxy_secret": Path("a")},
+            "proxy_secret: is of no use without --user-header",
+        ),
         ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB."),
         ({"upload_limit": "0GB"}, "upload_limit: must be a size"),
         ({"host": "192.0.2.1", "insecure": True}, "host: '192.0.2.1' is not a name or address of this machine"),
@@ -92,6 +107,23 @@ def test_what_cannot_be_served_is_refused_in_one_sentence(place, options, senten
     assert str(refused.value).startswith(sentence)
     assert len(refused.value.problems) == 1
     assert list(place.glob("*/*")) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "sentence"),
+    [
+        ("s" * 40, 0o644, "can be read by other users. Keep the secret to yourself: chmod 600"),
+        ("short", 0o600, "must hold at least 32 characters in one line"),
+        (None, 0o600, "cannot be read, or is no text"),
+    ],
+)
+def test_the_secret_of_a_proxy_is_long_and_private(place, content, mode, sentence):
+    secret = place / "here" / "secret"
+    if content is not None:
+        secret.write_text(content)
+        secret.chmod(mode)
+    with pytest.raises(FileError, match=sentence):
+        app_command(public_url="https://a.example", proxy="::1", user_header="X-U", proxy_secret=secret)
 
 
 def test_a_port_that_is_taken_is_named(place):

@@ -102,13 +102,14 @@ def test_two_sessions_see_nothing_of_one_another_on_the_pages_of_commands(visito
     bob.get_by_role("link", name="Check a masked file").click()
     bob.get_by_role("heading", name="Check a masked file").wait_for()
     assert bob.get_by_text("masked.csv").count() == 0
-    address = bob.url.rsplit("/", 1)[0]
-    assert bob.context.request.get(f"{address}/download/check.json").status == 404
-    assert ann.context.request.get(f"{address}/download/check.json").status == 200
+    of_ann, of_bob = (each.url.rsplit("/", 1)[0] for each in (ann, bob))
+    assert bob.context.request.get(f"{of_bob}/download/check.json").status == 404
+    assert bob.context.request.get(f"{of_ann}/download/check.json").status == 401
+    assert ann.context.request.get(f"{of_ann}/download/check.json").status == 200
     ann.get_by_role("button", name="Erase everything").click()
     ann.get_by_role("button", name="Erase", exact=True).click()
     ann.get_by_text("Choose the file first.").wait_for()
-    assert ann.context.request.get(f"{address}/download/check.json").status == 404
+    assert ann.context.request.get(f"{of_ann}/download/check.json").status == 404
 
 
 @pytest.mark.slow

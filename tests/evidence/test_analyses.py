@@ -9,6 +9,7 @@ import pytest
 import shoal
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.evidence.formula import Factor, parse_formula
+from shoal.measures.regression import records_behind
 
 
 @pytest.fixture(scope="module")
@@ -302,3 +303,27 @@ def test_the_command_shows_regressions_and_published_figures(people, tmp_path, r
     code, out, error = run(*command[:5], "--analysis", "income ~ size")
     assert (code, out) == (2, "")
     assert "error: --analysis: 'size' is not a column of the original" in error
+
+
+def test_coefficients_that_rest_on_few_records_are_not_shown():
+    rng = np.random.default_rng(0)
+    towns = np.array(["A"] * 3 + ["B"] * 60 + ["C"] * 60 + ["D"])
+    income = rng.normal(30_000, 5_000, len(towns))
+    income[-1] = 987_654.0
+    table = pd.DataFrame({"town": towns, "x": rng.normal(size=len(towns)), "income": income})
+    found = shoal.assess(table, table, analyses=["income ~ C(town)"], quasi=["x"], confidential=["town"])
+    rows = {row["term"]: row for row in found["analyses"][0]["coefficients"]}
+    assert found["analyses"][0]["hidden"] == 2
+    assert rows["Intercept"]["before"] is not None  # of B: A, the first, has few records
+    assert rows["C(town)[C]"]["overlap"] == 1.0
+    for few in ("C(town)[A]", "C(town)[D]"):
+        assert {rows[few][what] for what in ("before", "overlap", "moved", "sign", "significance")} == {None}
+    [shares] = [each["shares"] for each in found["estimates"]["tables"] if each["attributes"] == ["town"]]
+    assert [each["before"] is None for each in shares] == [True, False, False, True]
+
+
+def test_records_behind_a_coefficient_are_those_of_its_mean():
+    many = np.repeat(np.eye(3), [1, 12, 40], axis=0)
+    assert records_behind(many) == pytest.approx([1, 12, 40])
+    against = np.column_stack([np.ones(53), many[:, 0], many[:, 1]])
+    assert (records_behind(against) < 10).tolist() == [False, True, False]

@@ -62,16 +62,50 @@ def test_a_condition_singles_out_if_one_record_meets_it(draw):
         terms = list(zip(*(part.tolist() for part in each), strict=True))
         met = [all(low <= x[j] <= high or (x[j] != x[j] and low != low) for j, low, high in terms) for x in X.tolist()]
         alone += sum(met) == 1
-    assert singled_out(X, drawn) == alone > 0
+    assert singled_out(X, drawn).conditions == alone > 0
     if draw is read_off:  # by somebody in the file it was read off
-        assert all(singled_out(X[:0], [each]) == 0 for each in drawn[:5])
+        assert all(singled_out(X[:0], [each]).conditions == 0 for each in drawn[:5])
+
+
+def test_intervals_of_singling_out_cover_other_draws_of_people():
+    nominal = np.array([False, False, True])
+
+    def drawn(seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        return np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 4, 60)])
+
+    conditions = [read_off(drawn(0), nominal, 200, np.random.default_rng(seed)) for seed in range(80)]
+    found = [singled_out(drawn(1 + at), each) for at, each in enumerate(conditions)]
+    truth = 100 * np.mean([each.conditions for each in found]) / 200
+    wide = [rate(each.conditions, 200, each.variance)["interval"] for each in found]
+    narrow = [rate(each.conditions, 200)["interval"] for each in found]
+    covered = [np.mean([low <= truth <= high for low, high in ends]) for ends in (wide, narrow)]
+    assert covered[0] >= 0.9 > covered[1]
+
+
+def test_without_one_record_after_the_other_conditions_change_as_the_jackknife_says():
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.normal(size=25), rng.integers(0, 3, 25)])
+    conditions = read_off(X, np.array([False, True]), 40, rng)
+    without = np.array([singled_out(np.delete(X, i, axis=0), conditions).conditions for i in range(25)])
+    assert singled_out(X, conditions).variance == pytest.approx(24 / 25 * ((without - without.mean()) ** 2).sum())
+
+
+def test_people_told_by_an_identifier_are_no_control_set(release):
+    original, masked, asked = release
+    own = original.append_column("id", pa.array(range(len(original))))
+    strangers = people(50, 2)
+    strangers = strangers.append_column("id", pa.array(range(len(original) - 1, len(original) + 49)))
+    both = masked.append_column("id", pa.array(range(len(original))))
+    with pytest.raises(shoal.DataError, match=r"control set has 1 value of 'id' that the original has too\. Use"):
+        shoal.assess(own, both, **asked, key="id", control=strangers)
 
 
 def test_nobody_is_singled_out_where_all_records_are_published_alike():
     X = np.random.default_rng(3).normal(size=(50, 2))
     everywhere = Predicate(np.array([0]), np.array([-np.inf]), np.array([np.inf]))
-    assert singled_out(X, [everywhere]) == 0
-    assert singled_out(X[:1], [everywhere]) == 1
+    assert singled_out(X, [everywhere]).conditions == 0
+    assert singled_out(X[:1], [everywhere]).conditions == 1
 
 
 def test_a_guess_is_right_for_most_within_the_tolerance():

@@ -8,7 +8,7 @@ import pytest
 
 import shoal
 from shoal.evidence.verdict import LIMITS, judged
-from shoal.plan.policy import Policy
+from shoal.plan.policy import _SETTINGS, Policy
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def results(verdict):
 
 
 def test_every_limit_of_a_policy_has_a_figure_and_a_meaning():
-    limits = [name for name in Policy.model_fields if name not in ("name", "formulas", "not_measured")]
+    limits = [name for name in Policy.model_fields if name not in _SETTINGS]
     assert limits == [*LIMITS]
 
 
@@ -300,3 +300,36 @@ def test_the_engine_for_large_files_says_where_the_rest_is_measured(people, tmp_
     _, out, _ = run(*command, "--publish", "ill", "--json")
     needs = {each["limit"]: each["needs"] for each in json.loads(out)["verdict"]["limits"]}
     assert needs["l"] == needs["inference"] == "name sensitive attributes with --confidential"
+
+
+def test_a_policy_states_the_rules_of_dominance(people):
+    table = people.copy()
+    options = {"quasi": ["age", "income"], "confidential": ["ill"]}
+
+    def limit(policy: Policy, **more) -> tuple[str, str]:
+        found = shoal.assess(table, table, **options, **more, policy=policy)["verdict"]["limits"][0]
+        return found["result"], found["needs"]
+
+    assert limit(Policy(dominance=0, p_percent=10)) == ("failed", "")  # counted though no rule was named
+    assert limit(Policy(dominance=0, dominance_rule=(1, 60))) == ("failed", "")
+    many = {"dominance": 10**6}
+    assert limit(Policy(**many, p_percent=10), p_percent=20) == ("passed", "")
+    asked = ("not measured", "the policy asks for --p-percent 10")
+    assert limit(Policy(**many, p_percent=10), p_percent=5) == asked
+    asked = ("not measured", "the policy asks for --dominance 1,60")
+    assert limit(Policy(**many, dominance_rule=(1, 60)), dominance=(1, 80)) == asked
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"p_percent": 10}, "policy.p_percent: does not apply without a limit. Add dominance = 0."),
+        ({"dominance": 0, "p_percent": 0}, "policy.p_percent: must be a percentage above 0"),
+        ({"dominance": 0, "dominance_rule": [1, 600]}, "policy.dominance_rule: must be n, the contributors"),
+        ({"dominance": 0, "dominance_rule": "1,60"}, "policy.dominance_rule: must be n, the contributors"),
+    ],
+)
+def test_rules_of_dominance_that_make_no_sense_are_refused(wrong, why):
+    with pytest.raises(shoal.PlanError) as error:
+        Policy(**wrong)
+    assert why in str(error.value)

@@ -1,5 +1,7 @@
 """The optimal assignment of known records to published ones: exact, and independent of the order of the rows."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ import shoal
 from shoal.kernels.assignment import assign_to_groups
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.measures import assignment
+from shoal.measures.assignment import _squared_distances
 from shoal.measures.linkage_spaces import numeric
 
 
@@ -27,7 +30,14 @@ def drawn_case(seed: int) -> tuple[EncodedMatrix, np.ndarray, np.ndarray]:
     n, d = int(rng.integers(1, 30)), int(rng.integers(1, 4))
     groups = int(rng.integers(1, n + 1))
     size = np.bincount(np.r_[np.arange(groups), rng.integers(0, groups, n - groups)])
-    draw = [rng.normal, lambda size: rng.integers(0, 4, size).astype(float), rng.standard_cauchy][seed % 3]
+    draws = [
+        rng.normal,
+        lambda size: rng.integers(0, 4, size).astype(float),
+        rng.standard_cauchy,
+        lambda size: rng.choice([0.0, 1e3, 1e5], size) + rng.normal(size=size),
+        lambda size: np.exp(3 * rng.normal(size=size)),
+    ]
+    draw = draws[seed % len(draws)]
     return numeric(draw(size=(n, d))), draw(size=(groups, d)), size
 
 
@@ -98,13 +108,39 @@ def test_a_record_in_the_right_group_of_m_counts_one_in_m():
     assert assignment(numeric(X), numeric(Y))["hits"] == pytest.approx(100 * 4 / 3 / 6)
 
 
-def test_what_takes_too_many_steps_or_records_is_not_measured():
+@pytest.mark.parametrize("limits", [{"records": 59}, {"steps": 10}])
+def test_what_takes_too_many_steps_or_records_is_estimated_and_said_so(limits):
     X = np.random.default_rng(0).normal(size=(60, 2))
-    for limits in ({"records": 59}, {"steps": 10}):
-        found = assignment(numeric(X), numeric(X[::-1].copy()), **limits)
-        assert found["hits"] is None
-        assert found["blind"] == 100 / 60
-        assert not found["sampled"]
+    found = assignment(numeric(X), numeric(X[::-1].copy()), **limits)
+    exact = assignment(numeric(X), numeric(X[::-1].copy()))
+    assert found["sampled"]
+    assert found["gap"] is None
+    assert found["interval"][0] <= exact["hits"] <= found["interval"][1]
+    assert not exact["sampled"]
+    assert exact["interval"] is None
+
+
+def test_estimates_from_neighbourhoods_are_near_the_exact_hits_and_rather_above(monkeypatch):
+    monkeypatch.setattr(sys.modules["shoal.measures.assignment"], "GROUPS_AROUND", 100)
+    X = np.random.default_rng(1).random((1_200, 2))
+    order = np.argsort(np.floor(15 * X[:, 0]) + X[:, 1] * 0.9)
+    Y = np.empty_like(X)
+    Y[order] = np.repeat(X[order].reshape(-1, 4, 2).mean(axis=1), 4, axis=0)
+    exact, found = assignment(numeric(X), numeric(Y)), assignment(numeric(X), numeric(Y), records=100)
+    assert 0 < exact["hits"] < exact["most"]
+    assert 0.95 * exact["hits"] < found["hits"] < 1.15 * exact["hits"]  # nobody competes across borders
+    assert found["interval"][1] >= exact["hits"]
+
+
+def test_neighbourhoods_are_by_the_distance_of_every_type():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(0, 3, (20, 3)).astype(float)
+        values[rng.random((20, 3)) < 0.2] = np.nan
+        apart = np.array([0.7, 1.5, 2.0])
+        rows = EncodedMatrix(values, np.array([0, 3, 1]), apart, np.ones(3), np.array([0, 3, 3]))
+        expected = [naive.mixed_distance(rows, x, values[0].tolist()) for x in values.tolist()]
+        np.testing.assert_allclose(_squared_distances(rows, values[0]), expected)
 
 
 def test_assess_measures_the_assignment(reference_file):

@@ -286,6 +286,13 @@ def test_bound_of_many_records_needs_no_pricing(monkeypatch):
     assert 1.05 * nearest_neighbour_bound(X, 3) < bound.value < loss_of(X, mdav(X, 3))
 
 
+def test_a_budget_in_which_pairs_could_not_be_listed_leaves_the_bound_of_nearest_neighbours(monkeypatch):
+    monkeypatch.setattr("shoal.partitioning.certificate.LISTING", 1.0)
+    X = distributed("uniform", 200, 3)
+    assert lower_bound(X, 3, Effort(None, 500.0)).how == "nearest neighbours"
+    assert lower_bound(X, 3, Effort(1)).how != "nearest neighbours"
+
+
 def test_bound_of_records_with_too_many_pairs_to_list_is_that_of_nearest_neighbours(monkeypatch):
     monkeypatch.setattr("shoal.partitioning.potentials.PAIRS", 1000)
     X = distributed("uniform", 500, 3)

@@ -54,7 +54,7 @@ def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
         "Sign-off",
         "What was done",
         "Risk: what an intruder could do",
-        "Loss: what it costs those who use it",
+        "Loss: what it costs users",
         "Before and after",
         "What is not promised",
         "What was asked",

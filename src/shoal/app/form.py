@@ -25,7 +25,7 @@ ROLES = {
     "publish": "released unchanged",
 }
 NO_ROLE = "choose a role"
-_ROLE_FIELDS = {role: "identifiers" if role == "identifier" else role for role in ROLES}
+ROLE_FIELDS = {role: "identifiers" if role == "identifier" else role for role in ROLES}
 _ALONE = ("weights", "unit", "household")  # roles that one attribute may have
 TYPES: tuple[AttributeType, ...] = get_args(AttributeType)
 METHODS = {
@@ -57,7 +57,7 @@ ENDINGS = {
 
 # Where the fields of the plan are on the page. A field that is named here nowhere is in the third step, in its group.
 Step = Literal["file", "attributes", "protection"]
-ON_COLUMNS = (*_ROLE_FIELDS.values(), "types", "levels", "missing_codes", "attribute_weights")
+ON_COLUMNS = (*ROLE_FIELDS.values(), "types", "levels", "missing_codes", "attribute_weights")
 IN_FRONT = ("k", "method", "missing", "l")  # what most people need
 APART = ("output", "edits")  # drawn by the third step itself: the kind of file to write, and rules or their file
 
@@ -154,7 +154,7 @@ class Choices:
         """
         names = [each["column"] for each in columns]
         _refuse_unknown(plan, names)
-        roles = {name: role for role, of in _ROLE_FIELDS.items() for name in plan.roles[of]}
+        roles = {name: role for role, of in ROLE_FIELDS.items() for name in plan.roles[of]}
         by_default = not plan.masked and not plan.draws
         for each in columns:  # attributes keep the order of the plan, which a release may depend on
             rest = "publish" if plan.publish == "rest" else ""
@@ -226,7 +226,7 @@ class Choices:
         given = {name: value for name, value in self.values.items() if step_of(name) != "attributes"}
         if self.edits_file is not None:
             given["edits"] = str(self.edits_file)
-        for role, name in _ROLE_FIELDS.items():
+        for role, name in ROLE_FIELDS.items():
             given[name] = self.having(role) if role not in _ALONE else next(iter(self.having(role)), None)
         given["strata"] = given["strata"] or None
         if self.values.get("method") in ("hybrid", "ms"):  # which may do without

@@ -189,7 +189,11 @@ class Work:
             "codes": as_list(self.choices.missing_codes.get(column, "")),
             "values": self.shows_values,
         }
-        self.looks[column] = Job("look", task, lambda job: None)
+
+        def finished(job: Job) -> None:
+            job.problems = [self._without_folders(problem) for problem in job.problems]
+
+        self.looks[column] = Job("look", task, finished)
         self._line.submit(self.looks[column])
         return self.looks[column]
 

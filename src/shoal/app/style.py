@@ -32,7 +32,9 @@ h2:focus, h3:focus { outline: none }
 .shoal-attributes tbody:last-child { border-bottom: 1px solid #d8dce0 }
 .shoal-panels { border: 1px solid #d8dce0; border-radius: 4px }
 .shoal-panels > * + * { border-top: 1px solid #d8dce0 }
-.shoal-details .nicegui-column { padding: 0.25rem 0 0.5rem 0.5rem }
+.shoal-details .nicegui-column:not(:empty) { padding: 0.25rem 0 0.5rem 0.5rem }
+.shoal-roles { margin: 0 }
+.shoal-roles dd { margin: 0 0 0.5rem 0 }
 .shoal-table .shoal-bars tr { display: table-row }
 .shoal-table .shoal-bars tr > th { width: auto }
 .shoal-bars { width: 100%; border-collapse: collapse; font-size: 0.85rem }

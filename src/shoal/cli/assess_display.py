@@ -114,6 +114,9 @@ def _sampled(risk: dict[str, Any]) -> str:
         for name in links
         if risk[name]["sampled"]
     ]
+    if (found := risk["assignment"])["sampled"] and found["interval"] is not None:
+        low, high = found["interval"]
+        said.append(f"The assignment is solved around groups drawn at random: {low:.2f} to {high:.2f} %.")
     if risk["real_k_by_subset"]["sampled"] or risk["DLD_average"]["sampled"]:
         said.append("Averages over subsets come from a sample, listed by --json.")
     return " ".join(said)

@@ -112,7 +112,7 @@ def assess_command(
         list[str] | None,
         own(
             "utility",
-            "A regression that users run, once for each: 'income ~ age + C(educ)'; logistic for 0 and 1.",
+            "A regression that users run, such as 'income ~ age + C(educ)' (logistic for 0 and 1); once for each.",
             metavar="FORMULA",
         ),
     ] = None,

@@ -33,7 +33,7 @@ Against = Annotated[
     list[str] | None,
     own(
         "protection",
-        "An earlier release of the same data: do both together reveal more? Once for each release.",
+        "An earlier release of the same data, to test what both reveal together. Once for each release.",
         metavar="FILE",
     ),
 ]

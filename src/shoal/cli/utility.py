@@ -89,7 +89,7 @@ def _analysis(found: dict[str, Any]) -> RenderableType:
     table.columns[-1].justify, table.columns[0].overflow = "left", "fold"
     table.columns[0].min_width = min(16, max(len(row["term"]) for row in found["coefficients"]))
     for row in found["coefficients"]:
-        table.add_row(*_cells(row), style="" if row["overlap"] >= _POOR else "yellow")
+        table.add_row(*_cells(row), style="yellow" if row["overlap"] is not None and row["overlap"] < _POOR else "")
     parts: list[RenderableType] = [head, table, _summed(found)]
     if found["not_estimated"]:
         parts.append(Text(f"Warning: not estimated from the masked file: {found['not_estimated']}.", "yellow"))
@@ -101,8 +101,8 @@ def _cells(row: dict[str, Any]) -> Iterator[Text | str]:
     for side in (row["before"], row["after"]):
         yield "-" if side is None else f"{side['estimate']:.4g}"
         yield "" if side is None else f"{side['low']:.3g} to {side['high']:.3g}"
-    yield f"{row['overlap']:.2f}"
-    yield _changed(row)
+    yield "" if row["overlap"] is None else f"{row['overlap']:.2f}"
+    yield "hidden: rests on few records" if row["before"] is None else _changed(row)
 
 
 def _changed(row: dict[str, Any]) -> str:

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from shoal.errors import PlanError
 from shoal.evidence.formula import Formula, Term, parse_formula, spelled
 from shoal.evidence.sides import Categories, Label, Side, in_order, written
-from shoal.measures.regression import Fit, NotEstimable, independent, interval_overlap, least_squares, logistic
+from shoal.measures.regression import (
+    Fit,
+    NotEstimable,
+    independent,
+    interval_overlap,
+    least_squares,
+    logistic,
+    records_behind,
+)
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.text import counted, listed
 
@@ -33,7 +41,7 @@ def parse_formulas(texts: Sequence[str]) -> list[Formula]:
     return found
 
 
-def analyses(formulas: Sequence[Formula], before: Side, after: Side) -> list[dict[str, Any]]:
+def analyses(formulas: Sequence[Formula], before: Side, after: Side, least: int = 1) -> list[dict[str, Any]]:
     """Estimate regressions from both files.
 
     Returns for each the ``formula``, its ``kind`` (linear, or logistic if the response is 0 and 1 in the original), the
@@ -44,12 +52,17 @@ def analyses(formulas: Sequence[Formula], before: Side, after: Side) -> list[dic
     ``after``, an overlap of 0, and keeps nothing; ``not_estimated`` says why. ``overlap`` is the mean over the
     coefficients and ``least`` the smallest; ``signs`` and ``significances`` are the percentages kept.
 
+    What rests on fewer than `least` records of the original (`shoal.measures.regression.records_behind`) might show
+    their values: it has None for ``before`` and for all that follows from it, and ``hidden`` counts such coefficients.
+    The mean and the percentages are those of all coefficients.
+
     Complete records only, in each file by itself, with the weights of that file. Categories are coded against the first
-    one, in order, that both files have.
+    one, in order, that both files have and that `least` records of the original have; if there is none, against the
+    first that both files have.
     """
     for formula in formulas:
         refuse_unknown(before.table, {"analysis": formula.names}, "the original")
-    return [_analysis(formula, before, after) for formula in formulas]
+    return [_analysis(formula, before, after, least) for formula in formulas]
 
 
 @dataclass(frozen=True)
@@ -79,16 +92,17 @@ class _Answer:
         return {self.design.labels[j]: row for j, row in zip(self.used, _rows(self.fit), strict=True)}
 
 
-def _analysis(formula: Formula, before: Side, after: Side) -> dict[str, Any]:
+def _analysis(formula: Formula, before: Side, after: Side, least: int) -> dict[str, Any]:
     y = _response(formula, before)
     kind = "logistic" if np.isin(y[~np.isnan(y)], (0, 1)).all() else "linear"
     gone = [name for name in formula.names if name not in after.table.names]
     own = {name: before.categories(name) for name in formula.categorical}
     masked = {} if gone else {name: after.categories(name) for name in formula.categorical}
-    first = {name: _reference(own[name], masked[name]) for name in masked}
+    first = {name: _reference(own[name], masked[name], least) for name in masked}
     one = _design(formula, before, own, first)
     fit = _fit_original(formula, one, kind)
-    return _compared(formula, kind, one, fit, _masked(formula, kind, after, masked, first, gone))
+    few = records_behind(one.X, one.weights) < least - 1e-6
+    return _compared(formula, kind, one, fit, _masked(formula, kind, after, masked, first, gone), few)
 
 
 def _masked(
@@ -126,9 +140,12 @@ def _wrong(formula: Formula, what: str) -> PlanError:
     return PlanError([("analysis", f"'{formula.text}' {what}.")])
 
 
-def _reference(before: Categories, after: Categories) -> Label | None:
-    """Return the category to which the others are compared: the first that both files have."""
-    return next(iter(in_order({*before.labels} & {*after.labels})), None)
+def _reference(before: Categories, after: Categories, least: int) -> Label | None:
+    """Return the category to which others are compared: the first that both files have, if possible a frequent one."""
+    shared = in_order({*before.labels} & {*after.labels})
+    counts = np.bincount(before.codes[before.codes >= 0], minlength=len(before.labels))
+    frequent = {label for label, count in zip(before.labels, counts, strict=True) if count >= least}
+    return next((label for label in shared if label in frequent), next(iter(shared), None))
 
 
 def _design(
@@ -244,8 +261,10 @@ def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | N
     return f"'{design.terms[column]}' {error}"
 
 
-def _compared(formula: Formula, kind: str, one: _Design, fit: Fit, masked: _Answer) -> dict[str, Any]:
-    """Put the coefficients of both files side by side."""
+def _compared(
+    formula: Formula, kind: str, one: _Design, fit: Fit, masked: _Answer, few: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Put the coefficients of both files side by side; those of the original that rest on few records are hidden."""
     other, after = masked.design, masked.coefficients
     published = set() if other is None else {*other.labels}
     coefficients: list[dict[str, Any]] = []
@@ -259,7 +278,8 @@ def _compared(formula: Formula, kind: str, one: _Design, fit: Fit, masked: _Answ
         "kind": kind,
         "confidence": CONFIDENCE,
         "records": {"before": len(one.y), "after": 0 if other is None else len(other.y)},
-        "coefficients": coefficients,
+        "coefficients": [_without_before(row) if hide else row for row, hide in zip(coefficients, few, strict=True)],
+        "hidden": int(few.sum()),
         "overlap": float(np.mean(overlaps)),
         "least": min(overlaps),
         "signs": 100 * float(np.mean([each["sign"] for each in coefficients])),
@@ -295,6 +315,11 @@ def _kept(before: dict[str, Any], after: dict[str, Any] | None, error: float) ->
         "sign": bool(np.sign(before["estimate"]) == np.sign(after["estimate"])),
         "significance": before["significant"] == after["significant"],
     }
+
+
+def _without_before(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a coefficient without what the original says of it."""
+    return {**row, **dict.fromkeys(("before", "overlap", "moved", "sign", "significance"))}
 
 
 def _shown(label: tuple[Label, ...]) -> str:

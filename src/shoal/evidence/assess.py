@@ -20,7 +20,7 @@ from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError, PlanError
 from shoal.evidence.analyses import analyses as run_analyses
 from shoal.evidence.analyses import parse_formulas
-from shoal.evidence.attacks import Victims, attacks, control_of, refuse_overlap
+from shoal.evidence.attacks import Victims, attacks, control_of, overlap, refuse_same
 from shoal.evidence.check import CsvOptions, opened, rule_levels
 from shoal.evidence.composition import record_keys
 from shoal.evidence.estimates import estimates
@@ -41,6 +41,7 @@ from shoal.pipeline.treatment import numbers_to_mask, refuse_unknown
 from shoal.pipeline.unit_codes import UnitSummary, unit_codes
 from shoal.plan import AttributeType, Plan
 from shoal.plan.policy import Policy, as_policy
+from shoal.report.figures import least
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
 from shoal.tables.numbers import to_floats
@@ -121,7 +122,8 @@ def assess(
     published : path, optional
         A file of figures that were published from the original (`shoal.evidence.published`).
     policy : Policy or path of a policy file, optional
-        The limits of an office, held against what is measured; its ``formulas`` are run beside `analyses`.
+        The limits of an office, held against what is measured; its ``formulas`` are run beside `analyses`, and its
+        rules of dominance are those that are counted where none is given.
     p_percent, dominance, magnitudes : optional
         As in a plan: ``risk["dominance"]`` counts the groups of records published alike that break the p % rule or
         (n, k)-dominance, by `shoal.measures.dominance`.
@@ -143,8 +145,9 @@ def assess(
         `shoal.measures.risk_book`, with ``before`` and ``after`` as in `shoal.measures.exposure`, ``file`` as in
         `shoal.pipeline.whole_file.file_risk`, ``intruder`` where one was described, and ``scenarios`` where there
         are any (`_scenarios`), ``singling_out``, ``linkability`` and ``inference`` as in
-        `shoal.evidence.attacks.attacks`; and the ``score`` of both together (`shoal.measures.score`; None where the
-        original is all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``, and
+        `shoal.evidence.attacks.attacks`, ``control`` as in `shoal.evidence.attacks.overlap` with the ``identifiers``
+        that both files have (None without a control set); and the ``score`` of both together (`shoal.measures.score`;
+        None where the original is all zeros). ``risk["DR"]`` is the mean of ``DLD`` on all attributes and ``ID_rank``,
         ``score_PIL`` the mean of PIL and DR (Torra, Cano & Navarro-Arribas 2009). All of these use every attribute that
         is compared. Measures of loss that are about numbers alone are in ``loss["of_numbers"]``, with the attributes
         that they cover, where not all attributes are numbers without missing values; the score then takes
@@ -155,12 +158,15 @@ def assess(
         `shoal.evidence.analyses.analyses`; and ``published`` as in `shoal.evidence.published.published_figures`, None
         without such figures. ``verdict`` as in `shoal.evidence.verdict.Verdict.as_json`, None without a policy.
     """
+    limits = as_policy(policy)
+    if limits is not None:
+        p_percent = limits.p_percent if p_percent is None else p_percent
+        dominance = limits.dominance_rule if dominance is None else dominance
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
     roles = {"quasi": quasi, "confidential": confidential, "weights": weights, "unit": unit}
     plan = Plan(k=k, seed=seed, csv=csv, **roles, **known_types)
     rules = rules_of(plan)
-    limits = as_policy(policy)
     wanted = [*([analyses] if isinstance(analyses, str) else analyses), *(limits.formulas if limits else [])]
     formulas = parse_formulas(list(dict.fromkeys(wanted)))
     figures = [] if published is None else read_published(published)
@@ -176,7 +182,7 @@ def assess(
     spaces = linkage_spaces([pair.attribute for pair in pairs], [pair.masked for pair in pairs], plan)
     sides = _sides(everyone, before, after, rows, plan)
     with np.errstate(over="ignore", invalid="ignore"):
-        compared = measures.in_bounds(run_analyses(formulas, *sides))
+        regressions = measures.in_bounds(run_analyses(formulas, *sides, least(plan)))
         still = measures.in_bounds(published_figures(figures, *sides, plan)) if figures else None
     progress("risk", 0, 1)
     labels = classes(after, names)[rows]
@@ -203,7 +209,9 @@ def assess(
         risk["scenarios"] = _scenarios(after, several)
     secrets = {name: _secret(before, after, rows, name, plan) for name in plan.confidential}
     sensitive = [pair for pair in secrets.values() if pair is not None]
-    risk |= attacks(_victims(pairs, sensitive, control, plan, tolerance))
+    compared = [pair.attribute for pair in (*pairs, *sensitive)]
+    people, risk["control"] = _strangers(control, everyone, compared, (key, unit), plan)
+    risk |= attacks(_victims(pairs, sensitive, people, plan, tolerance))
     risk["inference"] = {name: risk["inference"].get(name) for name in secrets}
     progress("loss", 0, 1)
     loss = {**_loss_of_numbers(pairs), **_costs(pairs, _weights(before, plan))}
@@ -214,7 +222,7 @@ def assess(
     risk["DR"] = measures.disclosure_risk(risk["DLD"]["linked"], id_)
     equal = [pair.attribute.name for pair in pairs if pair.equal]
     with np.errstate(over="ignore", invalid="ignore"):
-        seen = measures.in_bounds(estimates(_types(pairs, before, plan), equal, *sides))
+        seen = measures.in_bounds(estimates(_types(pairs, before, plan), equal, *sides, least(plan)))
     found = {
         "records": len(before),
         "suppressed": everybody - len(before),
@@ -228,8 +236,9 @@ def assess(
         "score_PIL": _score(loss["PIL"]["PIL"], risk["DLD"]["linked"], id_),
         "edits": broken,
         "estimates": seen,
-        "analyses": compared,
+        "analyses": regressions,
         "published": still,
+        "dominance_rules": {"p_percent": plan.p_percent, "dominance": plan.dominance},
     }
     return Figures(found, verdict=None if limits is None else judged(limits, found).as_json())
 
@@ -511,16 +520,28 @@ def _secret(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
     return None
 
 
-def _victims(pairs: list[_Pair], sensitive: list[_Pair], control: Any, plan: Plan, tolerance: float) -> Victims:
+def _victims(
+    pairs: list[_Pair], sensitive: list[_Pair], control: dict[str, Codes] | None, plan: Plan, tolerance: float
+) -> Victims:
     if not 0 <= tolerance < 1:
         raise PlanError([("tolerance", "must be at least 0 and below 1, a share of the true value.")])
-    people = None
-    if control is not None:
-        compared = [pair.attribute for pair in (*pairs, *sensitive)]
-        with _said_of("control set"):
-            people = control_of(opened(control, plan), compared)
-        refuse_overlap(compared, people)
-    return Victims(pairs, sensitive, people, plan, tolerance)
+    return Victims(pairs, sensitive, control, plan, tolerance)
+
+
+def _strangers(
+    control: Any, everyone: Table, compared: list[Attribute], identifiers: Sequence[str | None], plan: Plan
+) -> tuple[dict[str, Codes] | None, dict[str, Any] | None]:
+    """Read the control set, and return what was looked for so that nobody of the file is in it."""
+    if control is None:
+        return None, None
+    with _said_of("control set"):
+        table = opened(control, plan)
+        people = control_of(table, compared)
+    told = [name for name in dict.fromkeys(identifiers) if name is not None and name in table.names]
+    for name in told:
+        refuse_same(name, *({*each.to_arrow()[name].to_pylist()} for each in (everyone, table)))
+    found = overlap(compared, people)
+    return people, {**found, "identifiers": told}
 
 
 def _known(intruder: Sequence[str], names: list[str], field: str = "intruder") -> list[str]:

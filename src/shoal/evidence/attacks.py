@@ -24,7 +24,7 @@ from shoal.measures.distance_linkage import some_records
 from shoal.measures.equivalence_classes import published_classes
 from shoal.measures.inference import best_guess, guesses_from_nearest, right_guesses
 from shoal.measures.linkability import halves, linkable
-from shoal.measures.singling_out import at_random, read_off, singled_out
+from shoal.measures.singling_out import Predicate, at_random, read_off, singled_out
 from shoal.pipeline.linkage_spaces import balanced_spaces
 from shoal.plan import Plan
 from shoal.tables import Table
@@ -111,16 +111,21 @@ def _singling_out(victims: Victims) -> dict[str, Any]:
     count = min(MOST_ATTACKS, max(FEWEST_ATTACKS, MOST_CONDITIONS // len(original)))
     rng = np.random.default_rng(victims.seed)
     conditions = read_off(masked, nominal, count, rng)
-    main = rate(singled_out(original, conditions), count)
-    baseline = rate(singled_out(original, at_random(masked, nominal, count, rng)), count)
+    main = _alone(original, conditions)
+    baseline = _alone(original, at_random(masked, nominal, count, rng))
     control = like = None
     if victims.control is not None:
         people = victims.matrix(2)
         size = min(len(people), len(original))
-        control = rate(singled_out(people[some_records(len(people), size, victims.seed)], conditions), count)
+        control = _alone(people[some_records(len(people), size, victims.seed)], conditions)
         if size < len(original):
-            like = rate(singled_out(original[some_records(len(original), size, victims.seed)], conditions), count)
+            like = _alone(original[some_records(len(original), size, victims.seed)], conditions)
     return {**measured(main, baseline, control, like), "sampled": True}
+
+
+def _alone(people: NDArray[np.float64], conditions: list[Predicate]) -> Rate:
+    found = singled_out(people, conditions)
+    return rate(found.conditions, len(conditions), found.variance)
 
 
 def _linkability(victims: Victims, spaces: list[EncodedMatrix]) -> dict[str, Any] | None:
@@ -198,21 +203,45 @@ def control_of(table: Table, attributes: Sequence[Attribute]) -> dict[str, Codes
     return found
 
 
-def refuse_overlap(attributes: Sequence[Attribute], control: dict[str, Codes]) -> None:
-    """Refuse a control set with people of the file.
+def overlap(attributes: Sequence[Attribute], control: dict[str, Codes]) -> dict[str, Any]:
+    """Refuse a control set with people of the file, and return what was looked for.
 
     Different people may be alike in all columns. Of people who are not in the file, about as many are like one who is
-    as people in the file are like another one there; more than chance makes of that is an overlap.
+    as people in the file are like another one there. And as many are like a record that is unique in the file as there
+    are records in pairs there (Good 1953). More than chance makes of one of these is an overlap.
+
+    Returns
+    -------
+    dict
+        The columns that were ``compared``, sensitive ones too; the ``records`` of the control set; how many of these
+        are ``alike`` with a record of the file, and how many by chance (``by_chance``).
+
+    References
+    ----------
+    Good (1953), The population frequencies of species and the estimation of population parameters, Biometrika 40.
     """
     original = np.column_stack([each.codes for each in attributes])
     people = np.column_stack([control[each.name] for each in attributes])
     classes = published_classes(np.concatenate([original, people]))
     n, m = len(original), len(people)
     inside = np.bincount(classes.labels[:n], minlength=len(classes.size))
-    alike = int((inside[classes.labels[n:]] > 0).sum())
-    twins = float((inside[classes.labels[:n]] > 1).mean())
-    if alike > twins * m + 3 * np.sqrt(twins * (1 - twins) * m):
+    met, own = inside[classes.labels[n:]], inside[classes.labels[:n]]
+    for alike, twins in ((met > 0, own > 1), (met == 1, own == 2)):
+        count, chance = int(alike.sum()), float(twins.mean())
+        if count > chance * m + 3 * np.sqrt(chance * (1 - chance) * m) + (3 if chance else 0):
+            raise DataError(
+                f"The control set has {counted(count, 'record')} of {m:,} that equal a record of the original in all "
+                f"columns compared ({listed([each.name for each in attributes])}), and chance explains "
+                f"{round(chance * m):,}. Use people who are not in the file."
+            )
+    compared = [each.name for each in attributes]
+    return {"compared": compared, "records": m, "alike": int((met > 0).sum()), "by_chance": float((own > 1).mean() * m)}
+
+
+def refuse_same(name: str, own: set[Any], others: set[Any]) -> None:
+    """Refuse a control set with people whom a column of identifiers, which both files have, tells to be in the file."""
+    if both := len((own & others) - {None}):
         raise DataError(
-            f"The control set has {counted(alike, 'record')} of {m:,} that equal a record of the original in all "
-            f"columns compared, and chance explains {round(twins * m):,}. Use people who are not in the file."
+            f"The control set has {counted(both, 'value')} of '{name}' that the original has too. Use people who are "
+            "not in the file."
         )

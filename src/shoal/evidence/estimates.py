@@ -20,7 +20,9 @@ MOST_TABLES = 45  # of two attributes
 MOST_CELLS = 100  # of a table that are listed one by one
 
 
-def estimates(types: Mapping[str, str], unchanged: Sequence[str], before: Side, after: Side) -> dict[str, Any]:
+def estimates(
+    types: Mapping[str, str], unchanged: Sequence[str], before: Side, after: Side, least: int = 1
+) -> dict[str, Any]:
     """Estimate what users of a file look at first, from both files.
 
     `types` has the type of each attribute, `unchanged` those that masking did not touch.
@@ -31,7 +33,8 @@ def estimates(types: Mapping[str, str], unchanged: Sequence[str], before: Side, 
     are ``new``, the mean ``overlap`` of the intervals of their shares, and the shares of each (``shares``; not of
     tables with more than 100 cells, nor the names of those that vanished); ``distances`` of distributions:
     Wasserstein's in standard deviations for numbers and dates, Hellinger's for categories; and what was ``left_out`` of
-    the tables. Missing values count nowhere.
+    the tables. Missing values count nowhere. Means and totals of fewer than `least` original records are left out;
+    of a cell with fewer, ``before`` and the ``overlap`` are None.
     """
     shared = [name for name in types if name in before.table.names and name in after.table.names]
     numbers = [name for name in shared if types[name] == "continuous"]
@@ -41,7 +44,7 @@ def estimates(types: Mapping[str, str], unchanged: Sequence[str], before: Side, 
     found: dict[str, Any] = {"means": {}, "totals": {}, "tables": [], "distances": {}, "left_out": None}
     for name in numbers:
         one, two = _present(before, name), _present(after, name)
-        if one is None or two is None:
+        if one is None or two is None or len(one[0]) < least:
             continue
         found["means"][name] = _both(mean(*one), mean(*two))
         found["totals"][name] = _both(total(*one), total(*two))
@@ -53,7 +56,7 @@ def estimates(types: Mapping[str, str], unchanged: Sequence[str], before: Side, 
     small = [name for name, pair in categories.items() if max(len(each.labels) for each in pair) <= MOST_LEVELS]
     pairs = [pair for pair in combinations(small, 2) if not {*pair} <= {*unchanged}]
     for names in [*((name,) for name in categories), *pairs[:MOST_TABLES]]:
-        table = _cross_table(names, [categories[name] for name in names], before, after)
+        table = _cross_table(names, [categories[name] for name in names], before, after, least)
         if table is not None:
             found["tables"].append(table)
             if len(names) == 1:
@@ -81,7 +84,7 @@ def _both(before: Estimate, after: Estimate) -> dict[str, Any]:
 
 
 def _cross_table(
-    names: Sequence[str], columns: Sequence[tuple[Categories, Categories]], before: Side, after: Side
+    names: Sequence[str], columns: Sequence[tuple[Categories, Categories]], before: Side, after: Side, least: int
 ) -> dict[str, Any] | None:
     """Compare the shares of the combinations of categories; None if a file has no complete record."""
     places = [{label: at for at, label in enumerate(in_order({*one.labels, *two.labels}))} for one, two in columns]
@@ -103,10 +106,12 @@ def _cross_table(
         "hellinger": hellinger(own, masked),
     }
     if len(cells) <= MOST_CELLS:
+        members, _ = _counts([pair[0] for pair in columns], places, Side(before.table))
         found["shares"] = [
             {
                 "categories": _named(int(at), places) if masked[at] > 0 else None,
                 **_both(one, two),
+                **({"before": None, "overlap": None} if 0 < members[at] < least else {}),
             }
             for at, one, two in cells
         ]

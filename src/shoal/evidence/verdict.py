@@ -95,6 +95,13 @@ def _linkage(found: Evidence) -> float | None:
     return _most([_at(found, f"risk.{name}.expected") for name in ("DLD", "DLD_masking", "DLD_neutral")])
 
 
+def _assigned(found: Evidence) -> float | None:
+    """Return what an optimal assignment finds; if it is estimated, the upper end of its interval."""
+    interval: list[float] | None = _at(found, "risk.assignment.interval")
+    hits: float | None = _at(found, "risk.assignment.hits")
+    return hits if interval is None else interval[1]
+
+
 def _inference(found: Evidence) -> float | None:
     attacks = _at(found, "risk.inference")
     return _most([_at(each, "gain.percent") for each in attacks.values()]) if attacks else None
@@ -115,6 +122,19 @@ def _negative(found: Evidence) -> str:
     """Say which magnitudes no rule of dominance was counted for."""
     names = _at(found, "left_out.negative, in what is measured of dominance") or []
     return f"{listed(names)} {'are' if len(names) > 1 else 'is'} negative in some records" if names else ""
+
+
+def _other_rule(policy: Policy, found: Evidence) -> str:
+    """Say which rule of dominance the policy asks for, if groups were counted by a laxer one or by none."""
+    rules = found.get("dominance_rules") or {}
+    p, pair = rules.get("p_percent"), rules.get("dominance")
+    if policy.p_percent is not None and (p is None or p < policy.p_percent):
+        return f"the policy asks for --p-percent {policy.p_percent:g}"
+    if policy.dominance_rule is None:
+        return ""
+    n, share = policy.dominance_rule
+    strict = pair is not None and pair[0] >= n and pair[1] <= share
+    return "" if strict else f"the policy asks for --dominance {n:g},{share:g}"
 
 
 def _singled_out(found: Evidence) -> str:
@@ -164,9 +184,7 @@ LIMITS: dict[str, Limit] = {
         True,
         _linkage_doubt,
     ),
-    "assignment": Limit(
-        "records found by optimal assignment", False, " %", lambda e: _at(e, "risk.assignment.hits"), _ASSESS, True
-    ),
+    "assignment": Limit("records found by optimal assignment", False, " %", _assigned, _ASSESS, True),
     "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _partial),
     "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_loss_doubt),
     "analyses": Limit(
@@ -298,6 +316,7 @@ def _evidence(release: "Release") -> dict[str, Any]:
         "suppressed": release.suppressed,
         "confidential": release.plan.confidential,
         "private": private,
+        "dominance_rules": {"p_percent": release.plan.p_percent, "dominance": release.plan.dominance},
         "risk": {**release.risk(), **({"diversity": diversity} if diversity else {})},
         **({} if private else {"loss": release.loss()}),
     }
@@ -331,7 +350,8 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
         about = LIMITS[name]
         figure = about.figure(evidence)
         needs = _needed(name, policy, evidence)
-        if (figure is None or about.met(figure, bound)) and (doubt := about.doubt(evidence)):
+        doubt = about.doubt(evidence) or (_other_rule(policy, evidence) if name == "dominance" else "")
+        if doubt and (figure is None or about.met(figure, bound)):
             figure, needs = None, doubt
         found.append(Judged(name, bound, figure, needs if figure is None else ""))
     return Verdict(policy, found)

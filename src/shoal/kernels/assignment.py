@@ -25,21 +25,22 @@ def assign_to_groups(
 ) -> Assigned | None:
     """Assign ``supply[i]`` of each record to groups that are at `rows` and take ``size[g]`` each, at the least cost.
 
-    None if that takes more than `most` steps, of which each looks at a pair of a record and a group.
+    None if that takes more than `most` steps, each a look at a group, or at a node of the search tree.
 
     Notes
     -----
     With squared distances c_ig and prices p_g, the sum over the assigned pairs of c_ig + p_g - min over h of
-    (c_ih + p_h) is at most the gap to the optimum, by the duality of linear programming. Records begin at their nearest
-    groups, with prices 0; then groups with too many records give them away along shortest paths to groups with room,
-    found by Dijkstra's algorithm among the groups, until all fit. Of each record a list of groups, from a search tree,
-    is looked at first; it is extended as soon as a group beyond it might be on a shortest path. At the end the gap is
-    measured over all pairs, again by the tree.
+    (c_ih + p_h) is at most the gap to the optimum, by the duality of linear programming. Where records fit at their
+    nearest groups, that is all. Otherwise an auction with smaller and smaller bids finds prices by which nearly all
+    records fit; then groups with too many give them away along shortest paths to groups with room, found by Dijkstra's
+    algorithm among the groups, until all fit. Of each record a list of groups, from a search tree, is looked at; it is
+    made again as soon as a group beyond it might matter. At the end the gap is measured over all pairs, by the tree.
 
     References
     ----------
     Jonker & Volgenant (1987), A shortest augmenting path algorithm for dense and sparse linear assignment problems,
-    Computing 38, 325-340. Ahuja, Magnanti & Orlin (1993), Network flows, section 9.7.
+    Computing 38, 325-340. Bertsekas & Castañón (1989), The auction algorithm for the transportation problem, Annals of
+    Operations Research 20, 67-96. Ahuja, Magnanti & Orlin (1993), Network flows, section 9.7.
     """
     values = np.ascontiguousarray(records.values)
     with stoppable() as watch:

@@ -8,10 +8,17 @@ from shoal.measures.intervals import wilson
 Rate = dict[str, Any]
 
 
-def rate(successes: float, attacks: int) -> Rate:
-    """Return the ``percent`` of ``attacks`` that succeed, with its 95 % ``interval`` (`wilson`)."""
+def rate(successes: float, attacks: int, variance: float = 0.0) -> Rate:
+    """Return the ``percent`` of ``attacks`` that succeed, with its 95 % ``interval`` (`wilson`).
+
+    `variance` is that of the successes beyond the draw of attacks, where the same people are met by several: the
+    interval is that of as many independent attacks as have the variance of both together.
+    """
     percent = 100 * successes / attacks if attacks else 0.0
-    return {"percent": percent, "interval": list(wilson(successes, attacks)), "attacks": attacks}
+    centre = (successes + 1) / (attacks + 2)  # above 0, also where no attack succeeds
+    drawn = attacks * centre * (1 - centre)
+    share = drawn / (drawn + variance) if drawn else 1.0
+    return {"percent": percent, "interval": list(wilson(successes * share, attacks * share)), "attacks": attacks}
 
 
 def excess(main: Rate, other: Rate) -> dict[str, Any]:

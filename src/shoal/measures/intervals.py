@@ -7,7 +7,7 @@ Z_95 = 1.959963984540054  # of the normal distribution, two-sided
 Interval = tuple[float, float]
 
 
-def wilson(successes: float, trials: int) -> Interval:
+def wilson(successes: float, trials: float) -> Interval:
     """95 % interval of a share, in percent.
 
     Successes may be probabilities that were added up: these vary less than hits and misses, and the interval is then

@@ -110,6 +110,21 @@ def least_squares(X: Matrix, y: Vector, weights: Vector | None = None) -> Fit:
     return Fit(estimates / scale, np.sqrt(np.diag(variance)) / scale, n - p)
 
 
+def records_behind(X: Matrix, weights: Vector | None = None) -> Vector:
+    """Return on how many records each coefficient of a linear regression on the independent columns of X rests.
+
+    A coefficient is a sum of a_i y_i over the records, and rests on ``(sum of a_i^2)^2 / sum of a_i^4`` of them: on m,
+    if it is the mean of m; on hardly more than one, if it compares one record with the mean of many others.
+    """
+    w = np.ones(len(X)) if weights is None else weights / weights.mean()
+    root = np.sqrt(w)[:, None]
+    Z = X / np.sqrt((X * X).mean(axis=0))
+    inverse = np.linalg.inv(_triangle(Z * root))
+    squares = ((Z * w[:, None]) @ (inverse @ inverse.T)) ** 2
+    behind: Vector = squares.sum(axis=0) ** 2 / (squares**2).sum(axis=0)
+    return behind
+
+
 def logistic(X: Matrix, y: Vector, weights: Vector | None = None) -> Fit:
     """Estimate a logistic regression of y, between 0 and 1, on the independent columns of X by maximum likelihood.
 

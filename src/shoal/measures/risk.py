@@ -128,7 +128,7 @@ def risk_book(spaces: LinkageSpaces, seed: int = 0) -> dict[str, Any]:
         "DLD_average": linkage_average(*spaces.own, subsets, each, seed),
         "DLD_masking": linkage(*spaces.masking, records=at_once, seed=seed),
         "DLD_neutral": linkage(*spaces.neutral, records=at_once, seed=seed),
-        "assignment": assignment(*spaces.masking),
+        "assignment": assignment(*spaces.masking, seed=seed),
         "PLD": probabilistic_linkage_by_types(before, after, seed=seed),
         "ID_rank": interval_disclosure_rank(original, masked, spaces.nominal),
         "ID_sd": interval_disclosure_sd(original, masked, spaces.nominal),

@@ -45,17 +45,45 @@ def at_random(masked: Matrix, nominal: NDArray[np.bool_], count: int, rng: np.ra
     return found
 
 
-def singled_out(X: Matrix, predicates: list[Predicate]) -> int:
-    """Count the conditions that exactly one record meets."""
+class Singled(NamedTuple):
+    """How many conditions single out a record, and the variance of that number over draws of other people."""
+
+    conditions: int
+    variance: float
+
+
+def singled_out(X: Matrix, predicates: list[Predicate]) -> Singled:
+    """Count the conditions that exactly one record meets.
+
+    Many conditions may hold for the same person, so that another draw of people would change many at once. The variance
+    over such draws is the jackknife's: without a record, the conditions that it alone meets single out nobody, and
+    those that it meets with one other do.
+
+    References
+    ----------
+    Efron & Stein (1981), The jackknife estimate of variance, Annals of Statistics 9, 586-596: on average it is at least
+    the variance.
+    """
     columns = np.asfortranarray(X)
-    return sum(_matches(columns, each) == 1 for each in predicates)
+    change = np.zeros(len(X))
+    alone = 0
+    for each in predicates:
+        met = _matches(columns, each)
+        if len(met) == 1:
+            alone += 1
+            change[met] += 1
+        elif len(met) == 2:
+            change[met] -= 1
+    n = max(1, len(X))
+    return Singled(alone, (n - 1) / n * float(((change - change.sum() / n) ** 2).sum()))
 
 
-def _matches(X: Matrix, predicate: Predicate) -> int:
+def _matches(X: Matrix, predicate: Predicate) -> NDArray[np.int64]:
+    """Return the records that meet a condition."""
     met = np.ones(len(X), dtype=bool)
     for j, low, high in zip(*predicate, strict=True):
         met &= np.isnan(X[:, j]) if np.isnan(low) else (X[:, j] >= low) & (X[:, j] <= high)
-    return int(np.count_nonzero(met))
+    return np.flatnonzero(met)
 
 
 def _condition(

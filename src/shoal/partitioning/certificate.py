@@ -21,6 +21,7 @@ PRICED, PRICED_LARGE = 150_000, 30_000
 # Up to so many columns a tree finds neighbours in seconds, whatever the number of records; with more, every record may
 # be compared with all others, and so many numbers take seconds.
 TREE_COLUMNS, COMPARED = 6, 2e11
+LISTING = 8e-6  # seconds for each record and k that listing pairs takes, which cannot be cut short
 RATIOS = 30  # steps towards the least weighted mean, of which a few are needed
 
 
@@ -96,7 +97,8 @@ def _dual_bound(X: Floats, k: int, steps: float, seconds: float, watch: Integers
                 watch[2] = round(1e6 * bound / total)
 
         tell(best.value)
-        shares = matched_shares(X, k, stop) if k > 1 and stop[1] == 0 else None
+        affordable = k > 1 and stop[1] == 0 and seconds > LISTING * k * len(X)
+        shares = matched_shares(X, k, stop) if affordable else None
         if shares is None:
             return best
         if shares.values.sum() * (1 - MARGIN) > best.value:

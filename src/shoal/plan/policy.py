@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, Va
 from shoal.errors import PlanError
 from shoal.plan.toml_file import read_toml
 
-_SETTINGS = ("name", "formulas", "not_measured")  # fields that are no limits
+_RULES = ("p_percent", "dominance_rule")  # by which `dominance` is counted
+_SETTINGS = ("name", "formulas", "not_measured", *_RULES)  # fields that are no limits
 
 AtLeastTwo = Annotated[int, Field(ge=2)]
 Count = Annotated[int, Field(ge=0)]
@@ -42,6 +43,12 @@ class Policy(BaseModel):
     l: Values | None = Field(None, description="distinct values of every sensitive attribute in a group")  # noqa: E741 - the literature's own name
     t: Share | None = Field(None, description="distance of a sensitive attribute in a group from that in the file")
     dominance: Count | None = Field(None, description="groups whose total one contributor dominates")
+    p_percent: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+        None, description="p of the p % rule by which `dominance` is counted, or a larger one"
+    )
+    dominance_rule: tuple[int, float] | None = Field(
+        None, description="n and k of (n, k)-dominance by which `dominance` is counted, or a smaller k", strict=False
+    )
     unique_columns: Count | None = Field(None, description="columns released unchanged in which a record is unique")
     unique_records: Percentage | None = Field(None, description="unique records by what strangers may know")
     linkage: Percentage | None = Field(None, description="records linked by distance (DLD)")
@@ -69,6 +76,13 @@ class Policy(BaseModel):
         if policy.formulas and policy.analyses is None:
             how = "Add analyses, for example analyses = 0.8."
             raise PlanError([("policy.formulas", f"does not apply without a limit. {how}")])
+        for name in _RULES:
+            if getattr(policy, name) is not None and policy.dominance is None:
+                raise PlanError([(f"policy.{name}", "does not apply without a limit. Add dominance = 0.")])
+        if policy.dominance_rule is not None and not (
+            policy.dominance_rule[0] >= 1 and 0 < policy.dominance_rule[1] <= 100
+        ):
+            raise PlanError([_sentence("dominance_rule", "range")])
         if not policy.limits:
             raise PlanError([("policy", "has no limit. Add one, for example k = 5.")])
         return policy
@@ -102,6 +116,10 @@ def _sentence(name: str, kind: str) -> tuple[str, str]:
         return field, f"is not a limit. {known}"
     if name == "formulas":
         return field, "must be a list of formulas, for example ['income ~ age']."
+    if name == "p_percent":
+        return field, "must be a percentage above 0, for example 10."
+    if name == "dominance_rule":
+        return field, "must be n, the contributors, and k, their share of the total in percent, for example [1, 60]."
     if name in _SETTINGS:
         return field, "must be 'refuse' or 'allow'." if name == "not_measured" else "must be a text."
     return field, f"must be {_must_be(name)}."

@@ -6,7 +6,7 @@ from typing import Any
 from nicegui import ui
 
 from shoal.app.fields import fields_of, page_words
-from shoal.app.form import NO_ROLE, ROLES, TYPES
+from shoal.app.form import NO_ROLE, ROLE_FIELDS, ROLES, TYPES
 from shoal.app.listing import FILTERS, Listing
 from shoal.app.view import View
 from shoal.plan import Plan
@@ -23,10 +23,21 @@ _STORED = {"": "as stored in the file"}
 def show(view: View) -> None:
     """List the attributes with their formats; roles and types are changed by a click, one by one or together."""
     view.heading("What are the attributes?", _MEANINGS)
+    _meanings(view)
     table = Attributes(view)
     table.draw()
     with ui.row().classes("items-center"):
         ui.button("Next: protection", on_click=lambda: view.go(2)).props("no-caps")
+
+
+def _meanings(view: View) -> None:
+    """Explain every role in the words of the plan."""
+    with view.part("What the roles mean"), ui.element("dl").classes("shoal-roles"):
+        for role, label in ROLES.items():
+            with ui.element("dt"):
+                ui.label(label).classes("text-weight-medium")
+            with ui.element("dd"):
+                ui.label(fields_of(Plan)[ROLE_FIELDS[role]].help).classes("text-secondary")
 
 
 class Attributes:
@@ -184,12 +195,19 @@ class _Row:
                 _named(type_, f"Type of {name}", "min-width: 9rem")
                 ui.label(self._why_type()).classes("text-caption text-secondary").style("max-width: 14rem")
             with ui.element("td"):
-                more = ui.button(icon="expand_more", on_click=lambda: self._open()).props("flat dense round")
-                more.props["aria-label"] = f"Details of {name}"
+                self.more = ui.button(icon="expand_more", on_click=lambda: self._open()).props("flat dense round")
+                self.more.props["aria-label"] = f"Details of {name}"
         with ui.element("tr").classes("shoal-details"), ui.element("td").props("colspan=5"):
             self.place = ui.column().classes("w-full")
-        if name in self.table.listing.opened:
+        self._show_details()
+
+    def _show_details(self) -> None:
+        is_open = self.name in self.table.listing.opened
+        self.more.props(f"aria-expanded={str(is_open).lower()} icon=expand_{'less' if is_open else 'more'}")
+        if is_open:
             self._details()
+        else:
+            self.place.clear()
 
     def _gaps(self) -> str:
         """Say how many values are missing, and which codes stand for more."""
@@ -218,10 +236,7 @@ class _Row:
     def _open(self) -> None:
         opened = self.table.listing.opened
         (opened.discard if self.name in opened else opened.add)(self.name)
-        if self.name in opened:
-            self._details()
-        else:
-            self.place.clear()
+        self._show_details()
 
     def _details(self) -> None:
         """Draw what goes with the role and the type, and how the values are distributed."""
@@ -230,7 +245,7 @@ class _Row:
         self.place.clear()
         with self.place, ui.row().classes("w-full items-start q-pb-md"):
             with ui.column().style("width: 20rem; max-width: 100%"):
-                if (choices.uses(name) or choices.has_rules) and choices.types[name] in ("ordinal", ""):
+                if self._takes_levels():
                     known = choices.known_levels.get(name)
                     hint = f"{len(known)} levels in the order of their words" if known else fields["levels"].help
                     self._text("Levels", choices.levels, 'low, "middle, or so", high', hint)
@@ -241,6 +256,12 @@ class _Row:
                     self._text("Weight in distances", choices.attribute_weights, "1", fields["attribute_weights"].help)
             with ui.column().classes("col").style("min-width: min(100%, 18rem)") as place:
                 _Look(self.work.look(name), name, place).draw()
+
+    def _takes_levels(self) -> bool:
+        """Whether levels can be typed: numbers have an order of their own."""
+        name, choices = self.name, self.choices
+        wanted = (choices.uses(name) or choices.has_rules) and choices.types[name] in ("ordinal", "")
+        return name in choices.levels or (wanted and not self.column["numeric"])
 
     def _text(self, label: str, field: dict[str, Any], example: str, help_: str) -> None:
         def note(text: str | None) -> None:

@@ -16,6 +16,7 @@ from shoal.plan.commands import plan_text, protect_command
 from shoal.plan.policy import Policy
 from shoal.text import counted, quoted
 
+_PLAN = "Plan and command line"
 _RULES = "rules"  # the group of the plan's fields that has rules, or a file of them
 
 
@@ -51,8 +52,9 @@ class Protection:
             for group, fields in panels().items():
                 self._panel(group, fields)
             self._policy()
-            with self.view.part("Plan and command line"):
+            with self.view.part(_PLAN) as part:
                 self.preview()
+            part.on_value_change(self.preview.refresh)
         self.wrong()
         with ui.row().classes("items-center"):
             self.view.action("Protect", lambda: self._begin(self.work.protect))
@@ -128,7 +130,9 @@ class Protection:
             ui.label(f"{counted(elsewhere, 'field')} above cannot be used as set.").classes("text-negative")
 
     def _preview(self) -> None:
-        """Show the plan that the form makes, and the command that does the same."""
+        """Show the plan that the form makes, and the command that does the same, once this was unfolded."""
+        if _PLAN not in self.view.unfolded:
+            return
         try:
             plan = self.work.plan()
         except PlanError:

@@ -5,25 +5,31 @@
 namespace shoal::ISA {
 
 MixedTree::MixedTree(Table given, Integers kinds, Floats apart, Watch watch)
-    : kinds(kinds), apart(apart), d(given.columns), order(given.rows) {
+    : kinds(kinds), apart(apart), d(given.columns), order(given.rows), place(given.rows), leaf((given.rows + LANES - 1) / LANES) {
     // A copy: another thread may change the values while they are put in order.
     Buffer<double> copy(given.rows * d);
     std::copy(given.data, given.data + given.rows * d, copy.begin());
     Table rows = copy.matrix(given.rows, d);
+    for (Index kind : kinds)
+        plain &= kind != MODE;
+    for (double value : copy)
+        plain &= value == value;
     for (Index i = 0; i < rows.rows; i++)
         order[i] = i;
-    Index blocks = (rows.rows + LANES - 1) / LANES;
-    values = Buffer<double>(blocks * (1 + d) * LANES);
+    values = Buffer<double>(leaf.size() * (1 + d) * LANES);
     if (rows.rows > 0)
-        build(rows, 0, rows.rows, watch);
+        build(rows, 0, rows.rows, -1, watch);
+    for (Index at = 0; at < rows.rows; at++)
+        place[order[at]] = at;
 }
 
 // Returns the node of the rows order[first .. end - 1]; all leaves but the last are full.
-Index MixedTree::build(Table rows, Index first, Index end, Watch watch) {
+Index MixedTree::build(Table rows, Index first, Index end, Index above, Watch watch) {
     Index node = static_cast<Index>(nodes.size());
-    nodes.push_back({0, first / LANES});
+    nodes.push_back({0, first / LANES, above});
     measure(rows, first, end);
     if (end - first <= LANES) {
+        leaf[first / LANES] = node;
         fill(rows, first / LANES);
         return node;
     }
@@ -35,8 +41,8 @@ Index MixedTree::build(Table rows, Index first, Index end, Watch watch) {
     };
     if (!watch.stopped())
         std::nth_element(order.begin() + first, order.begin() + middle, order.begin() + end, before);
-    build(rows, first, middle, watch);
-    Index right = build(rows, middle, end, watch);
+    build(rows, first, middle, node, watch);
+    Index right = build(rows, middle, end, node, watch);
     nodes[static_cast<std::size_t>(node)].right = right;
     return node;
 }
@@ -71,6 +77,37 @@ Index MixedTree::widest(Index node) const {
         }
     }
     return found;
+}
+
+void MixedTree::put(Index row, Index j, double value) {
+    plain &= value == value;
+    Index block = place[row] / LANES;
+    values[(block * (1 + d) + 1 + j) * LANES + place[row] % LANES] = value;
+    Range range = seen(block, j);
+    for (Index at = leaf[block]; at >= 0; at = nodes[static_cast<std::size_t>(at)].above) {
+        const Node &node = nodes[static_cast<std::size_t>(at)];
+        Range &mine = ranges[static_cast<std::size_t>(at * d + j)];
+        if (node.right != 0) {
+            const Range &one = ranges[static_cast<std::size_t>((at + 1) * d + j)];
+            const Range &two = ranges[static_cast<std::size_t>(node.right * d + j)];
+            range = {std::min(one.low, two.low), std::max(one.high, two.high), one.missing || two.missing};
+        }
+        if (range.low == mine.low && range.high == mine.high && range.missing == mine.missing)
+            return;
+        mine = range;
+    }
+}
+
+// What the rows of a block have in a column.
+MixedTree::Range MixedTree::seen(Index block, Index j) const {
+    Range range{INFINITE, -INFINITE, false};
+    const double *column = values.data() + (block * (1 + d) + 1 + j) * LANES;
+    for (Index lane = 0; lane < std::min<Index>(LANES, order.size() - block * LANES); lane++) {
+        range.missing |= column[lane] != column[lane];
+        range.low = column[lane] < range.low ? column[lane] : range.low;
+        range.high = column[lane] > range.high ? column[lane] : range.high;
+    }
+    return range;
 }
 
 void MixedTree::fill(Table rows, Index block) {

@@ -14,8 +14,8 @@ namespace {
 struct Pricing {
     Pricing(Table X, Index k, Floats duals, Table near, Matrix<const Index> lists, Integers rank, double threshold,
             bool only_better, Index limit, Index room, Watch watch)
-        : X(X), k(k), duals(duals), near(near), lists(lists), rank(rank), threshold(threshold), only_better(only_better),
-          limit(limit), room(room), watch(watch), bounds(k, near, X.rows), levels(levels_for(k, X.rows)),
+        : X(X), k(k), duals(duals), near(near), lists(lists), rank(rank), threshold(threshold),
+          only_better(only_better), limit(limit), room(room), watch(watch), bounds(k, near, X.rows), levels(levels_for(k, X.rows)),
           member(2 * k - 1), lightest((X.rows + 1) * k), smallest(2 * k - 2) {
         weigh();
     }
@@ -72,12 +72,14 @@ struct Pricing {
         const Index *list = lists[anchor];
         Index count = 0, listed = 0;
         while (listed < lists.columns && list[listed] >= 0)
-            count = join(first, count, anchor, list[listed++]);
-        bool alone = listed == X.rows - 1;
-        if (!alone && (listed == 0 || may_reach(first, count, anchor, list[listed - 1]))) {
+            count = join(first, count, anchor, list[listed++], INFINITE);
+        double radius = listed == 0 ? INFINITE : 0.0;
+        if (listed > 0 && listed < X.rows - 1)
+            radius = farthest(first, count, anchor, list[listed - 1]);
+        if (radius > 0.0) {
             count = 0;
             for (Index x = 0; x < X.rows; x++)
-                count = join(first, count, anchor, x);
+                count = join(first, count, anchor, x, radius);
         }
         member[0] = anchor;
         first.cost = 0.0;
@@ -85,36 +87,35 @@ struct Pricing {
         keep_promising(first, count, 1);
     }
 
-    // Make a record a candidate, if it has a higher rank than the anchor.
-    Index join(Level &first, Index count, Index anchor, Index x) {
+    // Make a record a candidate, if it has a higher rank than the anchor and is as near as that.
+    Index join(Level &first, Index count, Index anchor, Index x, double radius) {
         if (rank[x] > rank[anchor]) {
             first.candidate[count] = x;
             first.apart[count] = squared_distance(X, x, anchor);
-            count++;
+            count += first.apart[count] <= radius;
         }
         return count;
     }
 
-    // Whether a group with a record that is no nearer to the anchor than the last one listed may be below the threshold:
-    // whether that is so if all of them were as near as this one, and as light as the lightest.
-    bool may_reach(const Level &first, Index count, Index anchor, Index last) {
+    // How far from the anchor, as a squared distance, a member of a group below the threshold can be; 0 if no farther than
+    // the last one listed. No other member adds less than the lightest records would, were they as near as that one.
+    double farthest(const Level &first, Index count, Index anchor, Index last) {
         double reach = squared_distance(X, last, anchor) * (1 - 1e-12); // lists may be rounded otherwise
+        double radius = 0.0;
         for (Index m = k; m <= 2 * k - 1; m++) {
-            double divisor = static_cast<double>(m);
-            double beyond = reach / divisor + lightest[(rank[anchor] + 1) * k + m - k];
-            Span<double> terms = smallest.first(m - 2); // of the members beside the anchor and a record beyond
-            std::fill(terms.begin(), terms.end(), beyond);
+            double divisor = static_cast<double>(m), light = lightest[(rank[anchor] + 1) * k + m - k];
+            Span<double> terms = smallest.first(m - 2); // of the members beside the anchor and the farthest
+            std::fill(terms.begin(), terms.end(), reach / divisor + light);
             for (Index c = 0; c < count; c++) {
                 Index x = first.candidate[c];
                 put_in_place((first.apart[c] + near[x][m - 2] / 2) / divisor - duals[x], terms);
             }
-            double least = beyond - duals[anchor];
+            double left = best + duals[anchor];
             for (double term : terms)
-                least += term;
-            if (least < best)
-                return true;
+                left -= term;
+            radius = std::max(radius, (left - light) * divisor);
         }
-        return false;
+        return radius > reach ? radius * (1 + 1e-9) : 0.0;
     }
 
     // Add a candidate to the group, and collect that; return the size to go on with.

@@ -1,17 +1,19 @@
-"""The lowest losses known on the three reference sets, counted again from their labels. See bench/records/README.md.
+"""The lowest losses known on the three reference sets, counted again from their labels. See README.md beside it.
 
-    python -m bench.records                                    # recount all of them: a second
-    python -m bench.records --score labels.csv --set census -k 5
-    python -m bench.records --keep labels.csv --set census -k 5 --by "name, version"   # if it is lower
-    python -m bench.records --prove 60 --sets census -k 5      # prove bounds again, a minute each at most
+    python score.py                                            # recount all of them: a second
+    python score.py --score labels.csv --set census -k 5
+    python score.py --keep labels.csv --set census -k 5 --by "name, version"   # if it is lower
+    python score.py --prove 60 --sets census -k 5              # prove bounds again, a minute each at most
 
-The count uses nothing of Shoal: z-scores, squared distances to the means of groups, sizes and checksums by numpy. Ends
-with an error if anything is not as it is claimed.
+It needs numpy alone, and nothing of Shoal but to prove bounds: z-scores, squared distances to the means of groups,
+sizes and checksums. Ends with an error if anything is not as it is claimed, or if the data are not the reference sets.
 """
 
 import argparse
+import csv
 import hashlib
 import json
+import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -19,17 +21,36 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench.samples import DATA, reference_set
 
-FOLDER = Path(__file__).parent / "records"
+FOLDER = Path(__file__).parent
 LIST = FOLDER / "records.json"
-SETS = ["census", "tarragona", "eia"]
+DATA = Path(os.environ.get("SHOAL_DATA", FOLDER.parents[2] / "shared" / "data"))
+# The reference sets: the SHA-256 of their numbers as 64-bit floats, little-endian, record after record
+SETS = {
+    "census": "8cd4a46073869132d5e299ccd59258188ea64499b850d74a40565286927c9c51",
+    "tarragona": "98c5774f42a775ba02182977623296c6caf5679b31414ad287b9097f2513e82f",
+    "eia": "873e36dcb933b5e4ca063f7225b68d45e239621a0b61fcdbfa1509a53419f5d7",
+}
 DIGITS = 1e-6  # relative: records are written with nine digits
+
+
+def numbers(name: str) -> np.ndarray:
+    """Read a reference set: all columns, but of EIA only UTILITYID and those that end in REVENUE or SALES."""
+    path = DATA / f"{name}.csv"
+    if not path.exists():
+        raise SystemExit(f"{path} is missing; SHOAL_DATA names the folder of the reference sets")
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    chosen = [j for j, each in enumerate(header) if name != "eia" or each.endswith(("UTILITYID", "REVENUE", "SALES"))]
+    X = np.array([[float(row[j]) for j in chosen] for row in rows])
+    if hashlib.sha256(X.astype("<f8").tobytes()).hexdigest() != SETS[name]:
+        raise SystemExit(f"{path} is not the reference set: its numbers, or their order, differ")
+    return X
 
 
 def z_scores(name: str) -> np.ndarray:
     """Return a reference set, each attribute with mean 0 and variance 1 (ddof 0)."""
-    X = np.column_stack([column.to_numpy().astype(np.float64) for column in reference_set(DATA, name).columns])
+    X = numbers(name)
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
@@ -140,7 +161,7 @@ def keep(path: Path, name: str, k: int, by: str) -> None:
 
 def save(records: dict[str, Any]) -> None:
     """Write the list, in the order of sets and k."""
-    order = sorted(records, key=lambda each: (SETS.index(each.split("-")[0]), int(each.split("-")[1])))
+    order = sorted(records, key=lambda each: (list(SETS).index(each.split("-")[0]), int(each.split("-")[1])))
     LIST.write_text(json.dumps({each: records[each] for each in order}, indent=1) + "\n", encoding="utf-8")
 
 
@@ -170,7 +191,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, metavar="FILE", help="labels to keep, if they are lower")
     parser.add_argument("--by", default="", help="who found them, with what")
     parser.add_argument("--prove", type=float, metavar="SECONDS", help="prove bounds again")
-    parser.add_argument("--sets", "--set", nargs="+", default=SETS, choices=SETS)
+    parser.add_argument("--sets", "--set", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("-k", type=int, nargs="+", default=list(range(3, 11)))
     options = parser.parse_args()
     if (options.score or options.keep) and (len(options.sets) != 1 or len(options.k) != 1):
