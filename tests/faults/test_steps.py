@@ -42,7 +42,7 @@ RAISED = {
     "memory limit in NumPy": "not enough memory",
     "memory limit in Arrow": "not enough memory",
     "memory limit in DuckDB": "not enough memory",
-    "unexpected error": "unexpected RuntimeError",
+    "unexpected error": "Unexpected RuntimeError",
 }
 ASKED_TO_STOP = ["Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGHUP"]
 
@@ -91,7 +91,7 @@ def test_asked_to_stop_in_a_step(where, fault, expected, tmp_path):
         assert place.hidden == []
     else:
         assert ended.code == 130
-        assert_one_clear_line(ended, "stopped: interrupted")
+        assert_one_clear_line(ended, "stopped: Interrupted.")
         assert_nothing_left(place)
 
 
