@@ -137,7 +137,7 @@ COLUMNS = [each._asdict() for each in PROPOSALS]
 
 
 def test_a_file_begins_with_what_is_proposed():
-    begun = Choices.of(COLUMNS, {"missing": ["NA"]}, "sas7bdat")
+    begun = Choices.of(COLUMNS, {"csv.missing": ["NA"]}, "sas7bdat")
     assert begun.ending == "csv"
     assert begun.options() == {
         "k": 5,

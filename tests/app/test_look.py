@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from shoal.app.look import look_at
-from shoal.app.worker import inspect
+from shoal.app.worker import inspect, risk_utility
 from shoal.parallel import quiet
 from shoal.plan import Plan
 
@@ -61,7 +61,9 @@ def test_single_values_are_counted_if_that_is_allowed(people):
 def test_a_file_is_read_as_the_form_says(tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("a|b\n" + "\n".join(f"{i}|nix" if i % 3 else f"{i}|{i}" for i in range(60)) + "\n")
-    found = inspect(str(path), quiet, {"delimiter": "|", "missing": ["nix"]})
+    found = inspect(str(path), quiet, {"csv": {"delimiter": "|", "missing": ["nix"]}})
     assert [each["column"] for each in found["columns"]] == ["a", "b"]
     assert found["columns"][1]["missing"] == 40
-    assert found["csv"] == {"delimiter": "|", "missing": ["nix"]}
+    assert found["reading"] == {"csv.delimiter": "|", "csv.missing": ["nix"]}
+    options = {"k": 3, "quasi": ["a"], "identifiers": ["b"], "csv": {"delimiter": "|"}}
+    assert risk_utility(str(path), options, quiet)["records"] == 60

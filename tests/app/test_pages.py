@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pytest
 
@@ -110,6 +111,34 @@ def test_two_sessions_see_nothing_of_one_another_on_the_pages_of_commands(visito
     ann.get_by_role("button", name="Erase", exact=True).click()
     ann.get_by_text("Choose the file first.").wait_for()
     assert ann.context.request.get(f"{of_ann}/download/check.json").status == 404
+
+
+@pytest.mark.slow
+def test_a_sheet_of_a_workbook_is_chosen_where_several_have_data(visitors, tmp_path):
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("people")):
+        for row in [["age", "sex"], *([20 + at % 7, 1 + at % 2] for at in range(40))]:
+            sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    page = visitors()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a file").click()
+    chooser.value.set_files(tmp_path / "book.xlsx")
+    page.get_by_text("hidden ones included). Choose one with “Sheet”.").wait_for()
+    page.get_by_text("How the file is read").click()
+    page.get_by_label("Sheet", exact=True).fill("people")
+    page.get_by_role("button", name="Read the file again").click()
+    page.get_by_text("book.xlsx: 40 records, 2 attributes").wait_for()
+
+    page.get_by_role("link", name="Risk before masking").click()
+    take(page, "Original file", tmp_path / "book.xlsx")
+    page.get_by_text("hidden ones included). Choose one with “Sheet”.").wait_for()
+    page.get_by_label("Sheet", exact=True).fill("people")
+    page.get_by_role("button", name="Read the file again").click()
+    page.get_by_role("button", name="Measure the risk").wait_for()
+    page.get_by_role("button", name="Measure the risk").click()
+    assert "40 records, 2 keys" in finished(page)
+    assert "--sheet people" in page.locator("code").first.inner_text()
 
 
 @pytest.mark.slow

@@ -110,12 +110,12 @@ def test_a_file_of_a_plan_begins_as_the_plan_says_and_is_saved_as_such(work):
     columns = [Proposal(name, "quasi", "continuous", numeric=True)._asdict() for name in ("age", "wage", "id")]
     work.file = work.place("people.csv")
     work.loaded = Plan(k=4, quasi=["wage", "age"], identifiers=["id"], method="vmdav", gain=0.3)
-    work._opened({"records": 9, "columns": columns, "csv": {}})
+    work._opened({"records": 9, "columns": columns, "reading": {}})
     saved = work.plan_file()
     assert Plan(**tomllib.loads(saved)) == work.loaded.updated(input="people.csv", output="people-masked.csv")
     assert "budget" not in saved
     work.loaded = Plan(k=4, quasi=["height"])
-    work._opened({"records": 9, "columns": columns, "csv": {}})
+    work._opened({"records": 9, "columns": columns, "reading": {}})
     [problem] = work.problems
     assert problem.startswith("Quasi-identifiers: 'height' is not a column of this file.")
     assert work.choices.having("quasi") == ["age", "wage", "id"]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 README = Path(__file__).parents[2] / "README.md"
@@ -48,6 +49,27 @@ def test_a_plan_file_does_what_the_options_did(run, people, tmp_path):
     assert code == 2
     assert "already exists" in err
     assert run("protect", "--plan", "one.csv.plan.toml", "--overwrite")[0] == 0
+
+
+def test_one_sheet_of_a_workbook_is_protected_by_the_option_that_the_error_names(run, tmp_path):
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("people")):
+        for row in [["age", "pay"], *([20 + i, 7 * i % 30] for i in range(12))]:
+            sheet.append(row)
+    book.save(tmp_path / "book.xlsx")
+    options = ["book.xlsx", "-k", 3, "--quasi", "age,pay", "-o", "masked.csv"]
+    code, _, err = run("protect", *options)
+    assert (code, "'people', hidden ones included). Choose one with --sheet." in " ".join(err.split())) == (2, True)
+    code, _, err = run("protect", *options, "--sheet", "adults")
+    assert code == 2
+    assert "--sheet: names 'adults'" in err
+    assert run("protect", *options, "--sheet", "people")[0] == 0
+    assert 'sheet = "people"' in (tmp_path / "masked.csv.plan.toml").read_text()
+    code, out, _ = run("roles", "book.xlsx", "--sheet", "people")
+    assert code == 0
+    assert "--sheet people" in out
+    code, out, _ = run("assess", "book.xlsx", "masked.csv", "--sheet", "people", "--json")
+    assert json.loads(out)["records"] == 12
 
 
 def test_blocks_say_that_k_holds_within_each_only(run, people):

@@ -346,7 +346,7 @@ def test_a_second_sheet_with_data_is_refused_and_an_empty_one_is_not(saved):
     path = saved([["a"], [1]], lambda book: book.create_sheet("empty", 0))
     assert read_excel(path).to_pydict() == {"a": [1]}
     path = saved([["a"], [1]], lambda book: book.create_sheet("more").append([1]))
-    assert "more than one sheet with data ('Sheet', 'more', hidden ones included). Keep one" in refusal(path)
+    assert "more than one sheet with data ('Sheet', 'more', hidden ones included). Choose one" in refusal(path)
 
 
 def test_texts_keep_their_characters(shared):

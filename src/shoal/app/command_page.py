@@ -9,7 +9,7 @@ from nicegui import events, ui
 from shoal.app.commands import Asked, CommandPage
 from shoal.app.view import View
 from shoal.errors import PlanError, ShoalError
-from shoal.tables.files import KINDS
+from shoal.tables.files import KINDS, is_workbook
 
 _SMALL = 10_000_000  # bytes of a file that is no table
 _OTHERS = {  # by option: the kinds of files that are no tables
@@ -30,12 +30,20 @@ def show(view: View, page: CommandPage) -> None:
             _file(view, page, each)
     if not entered.columns:
         ui.label("Choose the file first. What can be chosen of its columns follows.").classes("text-secondary")
+        _sheet(view, page)
         return
     _options(view, page)
     with ui.row():
         view.action(page.action, lambda: _run(view, page))
     if entered.found is not None:
         _result(view, page)
+
+
+def _sheet(view: View, page: CommandPage) -> None:
+    """Ask for the sheet of a workbook that could not be read, perhaps because several have data."""
+    if any(map(is_workbook, view.work.entered_on(page).files.get(page.options[0].name, []))):
+        _field(view, page, next(each for each in page.options if each.name == "sheet"))
+        ui.button("Read the file again", on_click=lambda: view.work.look_for(page)).props("outline no-caps")
 
 
 def _run(view: View, page: CommandPage) -> None:

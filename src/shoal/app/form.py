@@ -66,7 +66,7 @@ def step_of(name: str) -> Step:
     """Return the step of the page that has a field of the plan."""
     if name in ON_COLUMNS:
         return "attributes"
-    return "file" if name == "input" or name.startswith("csv.") else "protection"
+    return "file" if name in ("input", "sheet") or name.startswith("csv.") else "protection"
 
 
 def panels() -> dict[str, list[Field]]:
@@ -127,8 +127,8 @@ class Choices:
     ending: str = "csv"
 
     @classmethod
-    def of(cls, columns: list[dict[str, Any]], csv: dict[str, Any], ending: str) -> "Choices":
-        """Begin with what is proposed for the columns of a file: see `shoal.pipeline.roles.Proposal`."""
+    def of(cls, columns: list[dict[str, Any]], reading: dict[str, Any], ending: str) -> "Choices":
+        """Begin with what is proposed for columns (`shoal.pipeline.roles.Proposal`), and how the file was read."""
         roles = {each["column"]: each["role"] for each in columns}
         codes = {
             each["column"]: [code for code in each["missing_codes"] if not isinstance(code, str)] for each in columns
@@ -139,7 +139,7 @@ class Choices:
             roles=roles,
             types={each["column"]: each["type"] for each in columns},
             missing_codes={name: as_text(each) for name, each in codes.items() if each},
-            values={"k": 5} | ({"missing": "group"} if has_gaps else {}) | _read(csv),
+            values={"k": 5} | ({"missing": "group"} if has_gaps else {}) | reading,
             **_known(columns, ending),
         )
 
@@ -187,9 +187,9 @@ class Choices:
         self.values["k"] = k
 
     @property
-    def csv(self) -> dict[str, Any]:
-        """How a CSV file is read, as far as it was set."""
-        return {name.partition(".")[2]: value for name, value in self.values.items() if name.startswith("csv.")}
+    def reading(self) -> dict[str, Any]:
+        """How the file is read, as far as it was set."""
+        return {name: value for name, value in self.values.items() if step_of(name) == "file"}
 
     def having(self, role: str) -> list[str]:
         """Name the attributes of a role, in the order of the file or of the plan that was loaded."""
@@ -268,10 +268,6 @@ def _known(columns: list[dict[str, Any]], ending: str) -> dict[str, Any]:
         "known_levels": {each["column"]: list(each["levels"]) for each in columns if each["levels"]},
         "ending": ending if ending in ENDINGS else "csv",
     }
-
-
-def _read(csv: dict[str, Any]) -> dict[str, Any]:
-    return {f"csv.{name}": value for name, value in csv.items() if value}
 
 
 def _refuse_unknown(plan: Plan, names: Sequence[str]) -> None:

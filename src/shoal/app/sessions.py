@@ -12,12 +12,13 @@ from typing import Any
 import tomli_w
 
 from shoal.app.commands import CommandPage, Entered, arguments, command_line
-from shoal.app.fields import as_list
-from shoal.app.form import Choices, sentences
+from shoal.app.fields import as_list, nested, values_of
+from shoal.app.form import Choices, sentences, step_of
 from shoal.app.jobs import Job, Line
 from shoal.errors import FileError, PlanError, ShoalError
 from shoal.plan import Plan
 from shoal.plan.policy import Policy
+from shoal.tables.files import is_workbook
 
 _LONGEST_NAME = 120
 
@@ -110,22 +111,24 @@ class Work:
         self.cancel()
         for old in (self.file, self.choices.edits_file):
             self._remove(old)  # a session holds one file
-        csv, policy = {} if self.file is not None else self.choices.csv, self.choices.policy_file
-        csv = csv if self.loaded is None else self._loaded_csv()
+        reading, policy = {} if self.file is not None else self.choices.reading, self.choices.policy_file
+        reading = reading if self.loaded is None else self._loaded_reading()
         self._begin()
         self.file = path
         self.choices.policy_file = policy
-        self._inspect(task, csv)
+        self._inspect(task, reading)
 
     def read_again(self) -> None:
         """Read the file again, as the form says now."""
-        self._inspect("inspect", self.choices.csv)
+        self._inspect("inspect", self.choices.reading)
 
-    def _inspect(self, task: str, csv: dict[str, Any]) -> None:
+    def _inspect(self, task: str, reading: dict[str, Any]) -> None:
         """Look at the file; until that is done, the form has only what says how it is read."""
         self._stop_looking()
-        self.choices.values |= {f"csv.{name}": value for name, value in csv.items()}
-        self._start(task, {"path": str(self.file), "csv": csv or None}, self._opened)
+        for name in self.choices.reading:
+            del self.choices.values[name]
+        self.choices.values |= reading
+        self._start(task, {"path": str(self.file), "reading": nested(reading)}, self._opened)
 
     def load_plan(self, path: Path) -> None:
         """Load a plan, and apply it to the file; to the next one if none is open.
@@ -140,13 +143,13 @@ class Work:
         finally:
             self._remove(path)
         if self.file is not None:
-            self._inspect("inspect", self._loaded_csv())
+            self._inspect("inspect", self._loaded_reading())
         self.version += 1
 
-    def _loaded_csv(self) -> dict[str, Any]:
-        """Return how the loaded plan reads CSV files."""
-        csv = None if self.loaded is None else self.loaded.csv
-        return {} if csv is None else csv.model_dump(exclude_defaults=True)
+    def _loaded_reading(self) -> dict[str, Any]:
+        """Return how the loaded plan reads its file."""
+        values = {} if self.loaded is None else values_of(self.loaded)
+        return {name: value for name, value in values.items() if step_of(name) == "file" and name != "input"}
 
     @property
     def loaded_for(self) -> str:
@@ -183,7 +186,7 @@ class Work:
             return known
         task = {
             "path": str(self.file),
-            "csv": self.choices.csv or None,
+            "reading": nested(self.choices.reading),
             "column": column,
             "type_": self.choices.types[column],
             "codes": as_list(self.choices.missing_codes.get(column, "")),
@@ -224,11 +227,11 @@ class Work:
     def _opened(self, found: dict[str, Any]) -> None:
         assert self.file is not None  # noqa: S101 - or nothing would have been opened
         self.records, self.columns = found["records"], found["columns"]
-        ending, policy, csv = self.file.suffix.lstrip(".").lower(), self.choices.policy_file, self.choices.csv
-        self.choices = Choices.of(found["columns"], found["csv"], ending)
+        ending, policy, reading = self.file.suffix.lstrip(".").lower(), self.choices.policy_file, self.choices.reading
+        self.choices = Choices.of(found["columns"], found["reading"], ending)
         if self.loaded is not None:
             try:
-                plan = self.loaded.updated(csv=None).updated(csv=csv or None)  # as the file was read
+                plan = self.loaded.updated(csv=None, sheet=None).updated(**nested(reading))  # as the file was read
                 self.choices = Choices.of_plan(plan, found["columns"], ending)
             except PlanError as error:
                 self.problems = sentences(error)
@@ -347,8 +350,16 @@ class Work:
         entered.found = None
         self.version += 1
         if asked is page.options[0]:
-            entered.columns = []
-            self._start("inspect", {"path": str(place)}, lambda found: self._seen(page, found), page.path)
+            self.look_for(page)
+
+    def look_for(self, page: CommandPage) -> None:
+        """Look at the first file of a command; of a workbook, at the sheet that was entered."""
+        entered = self.entered_on(page)
+        entered.columns = []
+        [path], sheet = entered.files[page.options[0].name], entered.values.get("sheet")
+        reading = {"sheet": sheet} if sheet and is_workbook(path) else {}
+        task = {"path": str(path), "reading": reading}
+        self._start("inspect", task, lambda found: self._seen(page, found), page.path)
 
     def leave_out(self, page: CommandPage, option: str, path: Path) -> None:
         """Remove a file of a command."""

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
+from shoal.app.fields import page_words, values_of
 from shoal.app.form import sentences
 from shoal.app.security.limits import COLUMNS
 from shoal.errors import FileError, MissingExtra, PlanError, ShoalError
@@ -39,15 +40,16 @@ SAMPLED = 20_000  # records that the map is drawn from; of more, a sample
 Found = dict[str, Any]
 
 
-def inspect(path: str, progress: Progress, csv: dict[str, Any] | None = None) -> Found:
+def inspect(path: str, progress: Progress, reading: dict[str, Any] | None = None) -> Found:
     """Look at a file: its attributes, and what they probably are."""
     from shoal.evidence.roles import roles
 
     _refuse_wide(_columns(Path(path)))
-    found = roles(path, csv=csv, progress=progress)
+    found = roles(path, progress=progress, **(reading or {}))
     _refuse_wide(len(found))
-    read = {} if found.csv is None else found.csv.model_dump(exclude_defaults=True)
-    return {"records": found.records, "columns": [each._asdict() for each in found], "csv": read}
+    read = values_of(Plan(k=2, csv=found.csv, sheet=found.sheet))
+    del read["k"]
+    return {"records": found.records, "columns": [each._asdict() for each in found], "reading": read}
 
 
 def _columns(path: Path) -> int:
@@ -74,13 +76,13 @@ def _refuse_wide(columns: int) -> None:
         )
 
 
-def survey(path: str, progress: Progress, csv: dict[str, Any] | None = None) -> Found:
+def survey(path: str, progress: Progress, reading: dict[str, Any] | None = None) -> Found:
     """Write the demonstration's survey, and look at it; its roles are known."""
     from shoal import datasets
     from shoal.tables import write_table
 
     write_table(open_table(datasets.survey()), path, "csv")
-    found = inspect(path, progress, csv)
+    found = inspect(path, progress, reading)
     for each in found["columns"]:
         each["role"] = "confidential" if each["column"] in datasets.CONFIDENTIAL else "quasi"
         each["type"] = datasets.TYPES.get(each["column"], "continuous")
@@ -93,14 +95,15 @@ def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Foun
     from shoal.evidence.sweep import sweep
 
     plan = Plan(**options)
-    table = open_table(path, plan.csv).to_arrow()
+    table = open_table(path, plan.csv, plan.sheet).to_arrow()
     records = len(table)
     if records > SAMPLED:
         table = table.take(np.sort(np.random.default_rng(0).choice(records, SAMPLED, replace=False)))
     sizes = [size for size in SIZES if size <= len(table) // 2] or [plan.k]
     # mdav is quicker, and what the others release loses no more
     method = "mdav" if plan.method in ("auto", "best") else plan.method
-    found = sweep(table, sizes, method, plan.updated(method="auto", budget=None), progress=progress)
+    plan = plan.updated(method="auto", budget=None, csv=None, sheet=None)  # the file is read already
+    found = sweep(table, sizes, method, plan, progress=progress)
     return {"rows": found.rows, "records": len(table), "sampled": records > SAMPLED}
 
 
@@ -143,7 +146,7 @@ def look(
     path: str,
     column: str,
     progress: Progress,
-    csv: dict[str, Any] | None = None,
+    reading: dict[str, Any] | None = None,
     type_: str = "",
     codes: Sequence[str] = (),
     values: bool = False,
@@ -152,7 +155,7 @@ def look(
     from shoal.app.look import look_at
 
     progress("read", 0, 1)
-    return look_at(Plan(k=2, input=path, csv=csv), column, type_, codes, values)
+    return look_at(Plan(k=2, input=path, **(reading or {})), column, type_, codes, values)
 
 
 def _again(target: Path, asked: Plan, *, written: bool) -> Found:
@@ -219,7 +222,7 @@ def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> 
     except PlanError as error:
         return {"problems": sentences(error)}
     except ShoalError as error:
-        return {"problems": [*map(sentence, error.sentences)]}
+        return {"problems": [sentence(page_words(each)) for each in error.sentences]}
     except KeyboardInterrupt:
         return {"problems": []}
     except MemoryError:

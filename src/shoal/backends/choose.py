@@ -18,6 +18,7 @@ from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.bounded import open_bounded
 from shoal.tables.declared_codes import table_without_codes
+from shoal.tables.files import refuse_sheet
 from shoal.tables.unchanged import steady
 
 _SHARE = 0.75  # of the memory that is free, where nothing was said: others need some too
@@ -47,6 +48,7 @@ def open_records(
     resume
         Whether to go on from where a run was killed.
     """
+    refuse_sheet(table if plan.input is None else plan.input, plan.sheet)
     engine, note = engine_for(plan, table)
     refuse_limits(engine, plan)
     if resume and engine != "file":
@@ -88,7 +90,7 @@ def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
         raise PlanError([("input", "is missing. Pass a table or name a file.")])
-    return open_table(source, plan.csv) if plan.epsilon is None else open_bounded(source, plan)
+    return open_table(source, plan.csv, plan.sheet) if plan.epsilon is None else open_bounded(source, plan)
 
 
 def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, str | None]:

@@ -12,7 +12,7 @@ from shoal.text import listed, visible
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "unit", "edits", "levels", "csv"),
+    *("k", "quasi", "confidential", "unit", "edits", "levels", "sheet", "csv"),
     k="The minimum group size that must hold.",
     quasi="Quasi-identifiers (key variables) of the file; every numeric attribute if left out.",
     confidential="Sensitive attributes, which intruders are assumed not to know.",
@@ -61,7 +61,7 @@ def _print_notes(result: dict[str, Any]) -> None:
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "weights", "unit", "types", "levels", "edits", "csv"),
+    *("k", "quasi", "confidential", "weights", "unit", "types", "levels", "edits", "sheet", "csv"),
     *("p_percent", "dominance", "magnitudes"),
     k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
     quasi="The masked attributes to compare; every one that differs if left out.",

@@ -9,7 +9,9 @@ from shoal.cli.output import print_json, show
 from shoal.plan.fields import FILES
 
 
-@takes_plan("quasi", "confidential", "identifiers", "aggregate", "types", "levels", "recompute", "adjust", "csv")
+@takes_plan(
+    *("quasi", "confidential", "identifiers", "aggregate", "types", "levels", "recompute", "adjust", "sheet", "csv")
+)
 def edits_command(
     options: dict[str, Any],
     data: Annotated[str, typer.Argument(help=f"The original file ({FILES}).")],

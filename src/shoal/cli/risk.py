@@ -15,7 +15,8 @@ from shoal.text import counted
 
 
 @takes_plan(
-    "weights", "csv", weights="The attribute with the sampling weights. Without it, the file counts as the population."
+    *("weights", "sheet", "csv"),
+    weights="The attribute with the sampling weights. Without it, the file counts as the population.",
 )
 def risk_command(
     options: dict[str, Any],

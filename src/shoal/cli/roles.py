@@ -16,7 +16,7 @@ from shoal.text import quoted, visible
 _COLOURS = {"identifier": "red", "unit": "red", "weights": "yellow", "publish": "green"}
 
 
-@takes_plan("csv")
+@takes_plan("sheet", "csv")
 def roles_command(
     options: dict[str, Any],
     data: Annotated[str, typer.Argument(help=f"The file to look at ({FILES}).")],

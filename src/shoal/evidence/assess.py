@@ -21,7 +21,7 @@ from shoal.errors import DataError, PlanError
 from shoal.evidence.analyses import analyses as run_analyses
 from shoal.evidence.analyses import parse_formulas
 from shoal.evidence.attacks import Victims, attacks, control_of, overlap, refuse_same
-from shoal.evidence.check import CsvOptions, opened, rule_levels
+from shoal.evidence.check import CsvOptions, opened, refuse_unknown_sheet, rule_levels
 from shoal.evidence.composition import record_keys
 from shoal.evidence.estimates import estimates
 from shoal.evidence.notebook import Figures
@@ -79,6 +79,7 @@ def assess(
     unit: str | None = None,
     control: Any = None,
     tolerance: float = 0.05,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -135,6 +136,8 @@ def assess(
         risk for the people in the file (see `shoal.evidence.attacks`).
     tolerance : float
         Guessed sensitive numbers are right within this share of the true value.
+    sheet : str, optional
+        The sheet of an Excel workbook, if several have data. With several files, one of them at least must have it.
 
     Returns
     -------
@@ -165,7 +168,8 @@ def assess(
     known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
     known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
     roles = {"quasi": quasi, "confidential": confidential, "weights": weights, "unit": unit}
-    plan = Plan(k=k, seed=seed, csv=csv, **roles, **known_types)
+    plan = Plan(k=k, seed=seed, csv=csv, sheet=sheet, **roles, **known_types)
+    refuse_unknown_sheet(plan, original, masked, control)
     rules = rules_of(plan)
     wanted = [*([analyses] if isinstance(analyses, str) else analyses), *(limits.formulas if limits else [])]
     formulas = parse_formulas(list(dict.fromkeys(wanted)))

@@ -27,6 +27,7 @@ from shoal.plan import Csv, Plan
 from shoal.plan.commands import file_name
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.attributes import Level
+from shoal.tables.files import is_workbook, sheets_of
 from shoal.text import counted
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def check(
     confidential: Sequence[str] = (),
     levels: Mapping[str, Sequence[Level]] | None = None,
     unit: str | None = None,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
     """Check that every combination of quasi-identifiers occurs at least k times, and that rules hold.
 
@@ -84,6 +86,8 @@ def check(
     unit : str, optional
         A column of the masked table that tells which person or firm a record is of, perhaps by pseudonyms: every
         combination must have records of k of these. It comes from the manifest if there is one.
+    sheet : str, optional
+        The sheet of an Excel workbook, if several have data. With several files, one of them at least must have it.
 
     Returns
     -------
@@ -102,7 +106,9 @@ def check(
     """
     _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key, levels, unit)
     given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
-    plan = Plan(**given, quasi=quasi, confidential=confidential, edits=edits, csv=csv, levels=levels or {}, unit=unit)
+    roles: dict[str, Any] = {"quasi": quasi, "confidential": confidential, "unit": unit}
+    plan = Plan(**given, **roles, edits=edits, csv=csv, levels=levels or {}, sheet=sheet)
+    refuse_unknown_sheet(plan, masked, original, *_several(against))
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
     if unused := [name for name in plan.levels if name not in compared_by_order(rules)]:
@@ -207,7 +213,7 @@ def _refuse_contradictions(
 
 def _counted(masked: Any, plan: Plan) -> _Seen:
     """Count how often the combinations of quasi-identifiers occur."""
-    table = open_table(masked, plan.csv)
+    table = open_table(masked, plan.csv, _sheet(masked, plan))
     roles = {"quasi": plan.masked, "confidential": plan.confidential, "unit": plan.roles["unit"]}
     refuse_unknown(table, roles)
     names = plan.masked or numeric_attributes(table, [*plan.confidential, *plan.roles["unit"]])
@@ -224,7 +230,7 @@ def _counted(masked: Any, plan: Plan) -> _Seen:
 
 def _again(masked: Any, plan: Plan, manifest: Manifest) -> _Seen:
     """Verify a file once more that has a manifest."""
-    seen = recheck(Path(masked), manifest, plan.csv)
+    seen = recheck(Path(masked), manifest, plan.csv, _sheet(masked, plan))
     if seen.table is None:
         raise CheckFailed(seen.failures)
     blocks = [block["attributes"] for block in seen.blocks]
@@ -291,11 +297,15 @@ def rule_levels(table: Table, rules: Sequence[Rule], original: Table | None, pla
 
 def _earlier(against: Any, plan: Plan) -> list[Earlier]:
     found = []
-    for number, source in enumerate(against if isinstance(against, list | tuple) else [against], start=1):
+    for number, source in enumerate(_several(against), start=1):
         is_path = isinstance(source, str | os.PathLike)
         name = f"'{os.fspath(source)}'" if is_path else f"earlier release {number}"
         found.append(Earlier(name, opened(source, plan)))
     return found
+
+
+def _several(against: Any) -> Sequence[Any]:
+    return against if isinstance(against, list | tuple) else [against]
 
 
 def _broken(table: Table, rules: Sequence[Rule], original: Table | None, levels: Mapping[str, Levels]) -> Iterator[str]:
@@ -307,6 +317,17 @@ def _broken(table: Table, rules: Sequence[Rule], original: Table | None, levels:
 
 
 def opened(source: Any, plan: Plan) -> Table:
-    """Open a table; what was said of CSV files holds for those of several that are."""
+    """Open a table; what was said of CSV files and of sheets holds for those of several that are or have them."""
     is_other = isinstance(source, str | os.PathLike) and Path(source).suffix and kind_of(source) != "csv"
-    return open_table(source, None if is_other else plan.csv)
+    return open_table(source, None if is_other else plan.csv, _sheet(source, plan))
+
+
+def refuse_unknown_sheet(plan: Plan, *sources: Any) -> None:
+    """Refuse the name of a sheet that none of several tables has."""
+    if plan.sheet is not None and not any(_sheet(source, plan) for source in sources):
+        open_table(next(filter(is_workbook, sources), None), sheet=plan.sheet)  # raises: unknown, or no workbook
+
+
+def _sheet(source: Any, plan: Plan) -> str | None:
+    """Return the sheet to read of a table: the plan's if the table has it; None leaves it to the workbook."""
+    return plan.sheet if plan.sheet is not None and plan.sheet in sheets_of(source) else None

@@ -53,7 +53,7 @@ def rules(table: Any, edits: Any, **options: Any) -> list[dict[str, Any]]:
     least = rank if isinstance(rank, int) and rank > 2 else 2
     k = {} if options.get("method") == "ms" else {"k": least}  # which forms no groups
     plan = Plan(**{**k, **options, "edits": edits})
-    source = table_without_codes(open_table(table, plan.csv), plan.missing_codes)
+    source = table_without_codes(open_table(table, plan.csv, plan.sheet), plan.missing_codes)
     read = rules_of(plan)
     refuse_other_columns(plan, source)
     plan = with_attributes(plan, source)

@@ -52,7 +52,7 @@ class Recheck:
     unverified: list[str] = field(default_factory=list)
 
 
-def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
+def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str | None = None) -> Recheck:
     """Compare a published file, or a folder of files, with its manifest.
 
     Parameters
@@ -63,10 +63,12 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None) -> Recheck:
         What it must be.
     csv
         How a CSV file is written, if it is not as the manifest says.
+    sheet
+        The sheet of a workbook, if several have data.
     """
     failures = [*contradictions(manifest), *_other_bytes(path, manifest.published)]
     try:
-        table = _opened(path, manifest.published, csv)
+        table = _opened(path, manifest.published, csv, sheet)
     except ShoalError as error:
         if not failures:
             raise
@@ -127,10 +129,10 @@ def _other_file(path: Path, what: str, size: int, sha256: str) -> Iterator[str]:
         yield f"{what} is not the one that was published: its SHA-256 differs from the manifest"
 
 
-def _opened(path: Path, published: Published, csv: Csv | None) -> Table:
+def _opened(path: Path, published: Published, csv: Csv | None, sheet: str | None) -> Table:
     if not path.is_dir():
         is_csv = kind_of(path) == "csv"
-        return open_table(path, (csv or published.csv) if is_csv else csv)
+        return open_table(path, (csv or published.csv) if is_csv else csv, sheet)
     read = _read_text if path.suffix.lower() == ".csv" else _read_parquet
     try:
         return open_table(pa.concat_tables([read(file) for file in _files(path)]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import DataError, PlanError
-from shoal.evidence.check import CsvOptions, opened
+from shoal.evidence.check import CsvOptions, opened, refuse_unknown_sheet
 from shoal.evidence.key_columns import KeyColumn, household_codes, key_column
 from shoal.evidence.notebook import figures_html
 from shoal.kernels.types import Floats, Integers
@@ -196,6 +196,7 @@ def risk(
     fraction: float | None = None,
     suda: bool = True,
     csv: CsvOptions = None,
+    sheet: str | None = None,
     progress: Progress = quiet,
 ) -> Risk:
     """Measure the risk of a file before it is masked, from how often combinations of key variables occur.
@@ -221,6 +222,8 @@ def risk(
         Whether SUDA2 and DIS scores are computed, for at most 16 keys.
     csv : Csv or dict, optional
         How CSV files are written, where looking at them is not enough.
+    sheet : str, optional
+        The sheet of an Excel workbook, if several have data. With several files, one of them at least must have it.
     progress : callable, optional
         Called at the beginning of each step with its name.
 
@@ -240,8 +243,9 @@ def risk(
     >>> found.individual.round(4).tolist(), round(found.expected, 4)
     ([0.0188, 0.0188, 0.2558], 0.2934)
     """
-    plan = _asked(keys, weights, household, fraction, suda, csv)
+    plan = _asked(keys, weights, household, fraction, suda, {"csv": csv, "sheet": sheet})
     _refuse_masked(table)
+    refuse_unknown_sheet(plan, table, population)
     progress("read", 0, 1)
     sample = opened(table, plan)
     named = {"keys": plan.masked, "weights": plan.roles["weights"], "household": [household] if household else []}
@@ -286,13 +290,13 @@ def _asked(
     household: str | None,
     fraction: float | None,
     suda: bool,
-    csv: CsvOptions,
+    reading: dict[str, Any],
 ) -> Plan:
     """Return the request as a plan, or report all that is wrong with it."""
     problems: list[tuple[str, str]] = []
     plan = None
     try:
-        plan = Plan(k=2, quasi=keys, weights=weights, csv=csv)
+        plan = Plan(k=2, quasi=keys, weights=weights, **reading)
         if not plan.masked:
             problems.append(("keys", "names no attribute. Name the key variables, for example --keys age,sex."))
     except PlanError as error:

@@ -37,12 +37,15 @@ class Roles(Sequence[Proposal]):
         The file.
     csv : Csv, optional
         How a CSV file is read: words for missing values that were found are among it.
+    sheet : str, optional
+        The sheet of a workbook that was asked for.
     """
 
     proposals: list[Proposal]
     records: int
     input: str | None = None
     csv: Csv | None = None
+    sheet: str | None = None
 
     def __len__(self) -> int:
         return len(self.proposals)
@@ -76,7 +79,7 @@ class Roles(Sequence[Proposal]):
         PlanError
             No column is proposed to be masked, or an option is wrong.
         """
-        return proposed_plan(self.proposals, **{"input": self.input, "csv": self.csv, **options})
+        return proposed_plan(self.proposals, **{"input": self.input, "sheet": self.sheet, "csv": self.csv, **options})
 
     def to_toml(self, folder: AnyPath = ".", **options: Any) -> str:
         """Return the plan as the text of a file in `folder` to edit, with the reason for every role as a comment."""
@@ -117,7 +120,9 @@ def _comment(proposal: Proposal) -> str:
     return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ")
 
 
-def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] | None = None) -> Roles:
+def roles(
+    table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] | None = None, sheet: str | None = None
+) -> Roles:
     """Propose for every column of a table a role, a type and missing-value codes, each with a reason in words.
 
     The guess is made from names in seven languages, formats, how many values are different, what is constant within
@@ -132,6 +137,8 @@ def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] |
         Called with the name of the step, what is done and what there is.
     csv : Csv or dict, optional
         How a CSV file is written, as in a plan.
+    sheet : str, optional
+        The sheet of an Excel workbook, if several have data.
 
     Returns
     -------
@@ -150,7 +157,8 @@ def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] |
     """
     with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
         # No output is written. A file larger than memory needs a place to name, of a kind that all its columns suit.
-        wanted = asked(table, None, {"k": 2, "csv": csv, "output": str(Path(folder) / "unused.parquet")})
+        unused = str(Path(folder) / "unused.parquet")
+        wanted = asked(table, None, {"k": 2, "csv": csv, "sheet": sheet, "output": unused})
         found, records = _proposals(table, wanted, progress)
         words = {each.column: [code for code in each.missing_codes if isinstance(code, str)] for each in found}
         if any(words.values()) and wanted.input is not None and kind_of(wanted.input) == "csv":
@@ -159,7 +167,7 @@ def roles(table: Any, *, progress: Progress = quiet, csv: Csv | dict[str, Any] |
             wanted = wanted.updated(csv=read.model_copy(update={"missing": new}))
             again, records = _proposals(table, wanted, progress)
             found = [each._replace(missing_codes=(*words[each.column], *each.missing_codes)) for each in again]
-    return Roles(found, records, wanted.input, wanted.csv)
+    return Roles(found, records, wanted.input, wanted.csv, sheet)
 
 
 def _proposals(table: Any, plan: Plan, progress: Progress) -> tuple[list[Proposal], int]:

@@ -18,7 +18,7 @@ def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> P
     if isinstance(table, str | os.PathLike):
         options = {**options, "input": table}
     elif table is not None and plan is not None and plan.input is not None:
-        options = {"input": None, "csv": None, **options}  # the plan's own describe another table
+        options = {"input": None, "sheet": None, "csv": None, **options}  # the plan's own describe another table
     plan = Plan(**options) if plan is None else plan.updated(**options)
     paths = {name: getattr(plan, name) for name in ("input", "edits")}
     local = {name: path for name, path in paths.items() if isinstance(path, str) and "://" not in path}

@@ -16,7 +16,7 @@ from shoal.text import quoted
 SWEEP_FIELDS = (
     *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
     *("unit", "unit_as", "household", "household_attributes", "household_as"),
-    *("tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "csv"),
+    *("tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "sheet", "csv"),
 )
 
 

@@ -675,6 +675,13 @@ class Plan(BaseModel):
         metavar="FILE",
         title="File to write",
     )
+    sheet: str | None = option(
+        None,
+        "files",
+        "sheet of an Excel workbook to read, by its name, if several have data",
+        metavar="NAME",
+        title="Sheet",
+    )
     scale: Scale | None = option(None, "scale", "record blocks, for files of any size")
     csv: Csv | None = option(None, "files", "format of a CSV input, where detection is not enough")
 

@@ -22,7 +22,7 @@ from shoal.tables.attributes import without_declared
 from shoal.tables.csv.as_text import read_as_text
 from shoal.tables.dataframes import adopt
 from shoal.tables.dtypes import is_number, is_text
-from shoal.tables.files import open_table, readable_kind, refuse_csv_options
+from shoal.tables.files import open_table, readable_kind, refuse_csv_options, refuse_sheet
 from shoal.tables.table import Table
 from shoal.tables.text_values import decoded, each_number
 
@@ -48,7 +48,7 @@ def open_bounded(source: Any, plan: Plan) -> Table:
     """
     import narwhals as nw
 
-    table = _opened(source, plan.csv or Csv())
+    table = _opened(source, plan.csv or Csv(), plan.sheet)
     if table.has_index:
         raise PlanError(
             [("epsilon", "The index of the table cannot be protected. Drop it with reset_index(drop=True).")]
@@ -63,7 +63,8 @@ def open_bounded(source: Any, plan: Plan) -> Table:
     return Table(nw.from_arrow(pa.table(columns), backend=kind).to_native(), table.dialect)
 
 
-def _opened(source: Any, csv: Csv) -> Table:
+def _opened(source: Any, csv: Csv, sheet: str | None) -> Table:
+    refuse_sheet(source, sheet)
     if not isinstance(source, str | os.PathLike):
         refuse_csv_options(csv)
         return Table(adopt(source))
@@ -72,7 +73,7 @@ def _opened(source: Any, csv: Csv) -> Table:
     if kind == "xml":
         raise PlanError([("epsilon", "does not apply to XML, whose records name the columns. Convert it to CSV.")])
     try:
-        return read_as_text(path, csv) if kind == "csv" else open_table(path, csv)
+        return read_as_text(path, csv) if kind == "csv" else open_table(path, csv, sheet)
     except (DataError, FileError):
         raise FileError(
             f"'{path}' cannot be read as a table. With --epsilon the reason is not shown, because it may disclose "

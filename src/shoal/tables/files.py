@@ -55,20 +55,22 @@ def writable_kind(path: str | os.PathLike[str]) -> Kind:
     return kind
 
 
-def open_table(source: Any, csv: Csv | None = None) -> Table:
+def open_table(source: Any, csv: Csv | None = None, sheet: str | None = None) -> Table:
     """Open a table: the path of a file, or a dataframe of pandas, Polars, PyArrow or anything that narwhals knows.
 
     What only streams Arrow (`__arrow_c_stream__`) comes back as a PyArrow table. How a CSV file is written is found by
-    looking at it, as far as `csv` leaves it open.
+    looking at it, as far as `csv` leaves it open. `sheet` names the one to read of an Excel workbook in which
+    several have data.
     """
     csv = csv or Csv()
+    refuse_sheet(source, sheet)
     if isinstance(source, str | os.PathLike):
-        return _open_file(Path(source), csv)
+        return _open_file(Path(source), csv, sheet)
     refuse_csv_options(csv)
     return _adopted(source)
 
 
-def _open_file(path: Path, csv: Csv) -> Table:
+def _open_file(path: Path, csv: Csv, sheet: str | None) -> Table:
     with readable(path):
         kind = readable_kind(path)
         if kind == "csv":
@@ -76,7 +78,7 @@ def _open_file(path: Path, csv: Csv) -> Table:
 
             return read_csv(path, csv)
         refuse_csv_options(csv)
-        return _adopted(_read(path, kind))
+        return _adopted(_read(path, kind, sheet))
 
 
 @contextmanager
@@ -104,13 +106,13 @@ def undamaged(path: Path, kind: str) -> Iterator[None]:
             raise not_complete(path, kind) from None
 
 
-def _read(path: Path, kind: Kind) -> pa.Table:
+def _read(path: Path, kind: Kind, sheet: str | None) -> pa.Table:
     if kind in STATISTICS:
         return read_apart(path, kind)
     if kind == "excel":
         from shoal.tables.excel.reading import read_excel
 
-        return read_excel(path)
+        return read_excel(path, sheet)
     if kind == "xml":
         from shoal.tables.xml import read_xml
 
@@ -128,6 +130,29 @@ def refuse_csv_options(csv: Csv) -> None:
     """Refuse options of CSV files for anything else."""
     if csv != Csv():
         raise PlanError([("csv", "does not apply: the table is not a CSV file. Leave it out.")])
+
+
+def is_workbook(source: Any) -> bool:
+    """Whether a table is the path of an Excel workbook."""
+    return isinstance(source, str | os.PathLike) and KINDS.get(Path(source).suffix.lower()) == "excel"
+
+
+def sheets_of(source: Any) -> list[str]:
+    """Name the sheets with data of an Excel workbook; none of any other table."""
+    if not is_workbook(source):
+        return []
+    from shoal.tables.excel.reading import filled_sheets
+
+    path = Path(source)
+    with readable(path):
+        readable_kind(path)
+        return filled_sheets(path)
+
+
+def refuse_sheet(source: Any, sheet: str | None) -> None:
+    """Refuse the name of a sheet for anything but an Excel workbook."""
+    if sheet is not None and not is_workbook(source):
+        raise PlanError([("sheet", "does not apply: the table is not an Excel workbook. Leave it out.")])
 
 
 def readable_kind(path: Path) -> Kind:

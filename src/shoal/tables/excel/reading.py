@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from lxml import etree
 
-from shoal.errors import DataError, FileError, MissingExtra, ShoalError
+from shoal.errors import DataError, FileError, MissingExtra, PlanError, ShoalError
 from shoal.tables.arrow import Array
 from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, with_row_names
@@ -44,19 +44,16 @@ class _Cell(NamedTuple):
     is_timed: bool = False
 
 
-def read_excel(path: Path) -> pa.Table:
-    """Read the one sheet of a workbook that holds data.
+def read_excel(path: Path, sheet: str | None = None) -> pa.Table:
+    """Read a sheet of a workbook: the one of this name, or else the only one that has data.
 
     Types follow from the types of the cells: integers, floats (integers too where a column has both), booleans, text,
     dates, moments (of milliseconds, which is what Excel tells apart), times of day, durations. A column with cells of
     different types becomes text, as in a CSV file. Empty cells are missing values, and so are blank texts in a column
     of another type. Rows without a value below the last record are none.
     """
-    _refuse_other_kinds(path)
-    with _undamaged(path), zipfile.ZipFile(path) as archive:
-        _refuse_harmful(archive, path)
-        book = _Book(archive)
-        rows = book.rows(_only_sheet(book, path))
+    with _opened(path) as book:
+        rows = book.rows(_chosen(book, path, sheet))
         first = next(rows, (1, []))
         names = _names(first[1] if first[0] == 1 else [], path)
         columns, timed = _columns(rows, names)
@@ -65,6 +62,20 @@ def read_excel(path: Path) -> pa.Table:
     if not columns[0]:
         raise DataError(f"'{path}' has a header and no records.")
     return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
+
+
+def filled_sheets(path: Path) -> list[str]:
+    """Name the sheets of a workbook that have data, hidden ones included."""
+    with _opened(path) as book:
+        return book.filled
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator["_Book"]:
+    _refuse_other_kinds(path)
+    with _undamaged(path), zipfile.ZipFile(path) as archive:
+        _refuse_harmful(archive, path)
+        yield _Book(archive)
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -172,6 +183,11 @@ class _Book:
                 while element.getprevious() is not None:
                     del element.getparent()[0]
 
+    @property
+    def filled(self) -> list[str]:
+        """The names of the sheets that have data."""
+        return [title for title, part in self.sheets.items() if self.has(part, "v", "f", "is")]
+
     def has(self, part: str, *tags: str) -> bool:
         """Whether a part has one of some elements."""
         return next(self.elements(part, *tags), None) is not None
@@ -247,18 +263,24 @@ def _index(letters: str) -> int:
     return index - 1
 
 
-def _only_sheet(book: _Book, path: Path) -> str:
-    filled = [title for title, part in book.sheets.items() if book.has(part, "v", "f", "is")]
+def _chosen(book: _Book, path: Path, sheet: str | None) -> str:
+    """Return the name of the sheet to read, which has data and no merged cells."""
+    filled = book.filled
     if not filled:
         raise DataError(f"'{path}' is empty: no sheet has data.")
-    if len(filled) > 1:
+    if sheet is not None and sheet not in filled:
+        *others, last = [f"'{title}'" for title in filled]
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise PlanError([("sheet", f"names '{sheet}', which is no sheet with data of '{path}'. Use {known}.")])
+    if sheet is None and len(filled) > 1:
         titles = ", ".join(f"'{title}'" for title in filled)
         raise DataError(
-            f"'{path}' has more than one sheet with data ({titles}, hidden ones included). Keep one of them."
+            f"'{path}' has more than one sheet with data ({titles}, hidden ones included). Choose one with --sheet."
         )
-    if book.has(book.sheets[filled[0]], "mergeCell"):
-        raise DataError(f"'{path}' has merged cells in sheet '{filled[0]}'. Unmerge them and fill every cell.")
-    return filled[0]
+    chosen = filled[0] if sheet is None else sheet
+    if book.has(book.sheets[chosen], "mergeCell"):
+        raise DataError(f"'{path}' has merged cells in sheet '{chosen}'. Unmerge them and fill every cell.")
+    return chosen
 
 
 def _names(header: list[_Cell], path: Path) -> list[Any]:
