@@ -129,7 +129,7 @@ def test_the_secret_of_a_proxy_is_long_and_private(place, content, mode, sentenc
 def test_a_port_that_is_taken_is_named(place):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(PlanError, match=f"port: {port} is taken by another program; choose another with --port"):
+        with pytest.raises(PlanError, match=f"port: {port} is used by another program. Choose another"):
             app_command(port=port)
 
 

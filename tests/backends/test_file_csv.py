@@ -94,7 +94,7 @@ def test_a_number_late_in_the_file_makes_floats(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("at", "row", "options", "error", "words"),
     [
-        (300, "x;1;2;3", {}, DataError, "record 301 has 4 cells, the header has 6"),
+        (300, "x;1;2;3", {}, DataError, "record 301 has 4 cells, and the header has 6"),
         (300, 'x;"1"2;3,0;Ulm;2015-01-01;', {}, DataError, "record 301 has text after a closing quote"),
         (399, 'x;1;3,0;"Ulm;2015-01-01;', {}, DataError, "record 400 opens a quote that is never closed"),
         (350, "x;old;3,0;Ulm;2015-01-01;", {}, DataError, "column 'age' is not a number in record 351"),

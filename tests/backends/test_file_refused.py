@@ -104,7 +104,7 @@ def test_kinds_and_paths(tmp_path):
     source = saved(numbers(300), tmp_path / "in.parquet")
     refused(plan_for(tmp_path, tmp_path / "no.parquet"), FileError, "There is no file", tmp_path)
     refused(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")), FileError, "written in pieces", tmp_path)
-    refused(plan_for(tmp_path, source, output=str(source)), FileError, "already exists|being protected", tmp_path)
+    refused(plan_for(tmp_path, source, output=str(source)), FileError, "already exists|is the input", tmp_path)
     (tmp_path / "in.xlsx").write_bytes(b"")
     refused(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "be read in pieces", tmp_path)
     (tmp_path / "out.parquet").write_bytes(b"")
