@@ -112,7 +112,7 @@ def test_a_file_of_a_plan_begins_as_the_plan_says_and_is_saved_as_such(work):
     work.loaded = Plan(k=4, quasi=["wage", "age"], identifiers=["id"], method="vmdav", gain=0.3)
     work._opened({"records": 9, "columns": columns, "csv": {}})
     saved = work.plan_file()
-    assert Plan(**tomllib.loads(saved)) == work.loaded.updated(input="people.csv", output="masked.csv")
+    assert Plan(**tomllib.loads(saved)) == work.loaded.updated(input="people.csv", output="people-masked.csv")
     assert "budget" not in saved
     work.loaded = Plan(k=4, quasi=["height"])
     work._opened({"records": 9, "columns": columns, "csv": {}})
