@@ -108,8 +108,8 @@ def test_a_plan_for_another_table_lists_what_is_missing_and_what_is_new():
     with pytest.raises(shoal.PlanError) as caught:
         shoal.protect(PEOPLE, k=3, quasi=["profit"], identifiers=["name"])
     assert str(caught.value).splitlines() == [
-        "quasi: 'profit' is not a column of the table",
-        "publish: leaves 'age', 'income', 'town' without a treatment",
+        "quasi: 'profit' is not a column of the table.",
+        "publish: leaves 'age', 'income', 'town' without a treatment.",
     ]
 
 
