@@ -99,7 +99,9 @@ def test_what_is_published_by_name_is_a_warning_even_if_it_is_unique():
 
 
 def test_a_published_column_that_the_table_lacks_is_named():
-    with pytest.raises(shoal.PlanError, match=r"publish: 'twn' is not a column of the table\. Did you mean 'town'") as caught:
+    with pytest.raises(
+        shoal.PlanError, match=r"publish: 'twn' is not a column of the table\. Did you mean 'town'"
+    ) as caught:
         shoal.protect(PEOPLE, k=3, quasi=["age"], publish=["twn"])
     assert len(caught.value.problems) == 1  # a misspelled name is no table of other columns
 
