@@ -335,3 +335,17 @@ def test_small_strata_are_those_of_fewer_than_k_households(tmp_path, engine):
     release = shoal.protect(path, output=tmp_path / "out.parquet", small_strata="suppress", **plan)
     assert release.suppressed == 6
     assert release.risk()["households"]["smallest"] >= 3
+
+
+def test_household_numbers_that_differ_by_blanks_are_a_warning():
+    table = people()
+    names = [f"h{number}" for number in table["home"].to_pylist()]
+
+    def warnings() -> list[str]:
+        release = shoal.protect(table.set_column(0, "home", pa.array(names)), publish=["weight"], **PLAN)
+        return [str(note) for note in release.notes if "blanks" in note and note.severity == "warning"]
+
+    assert warnings() == []
+    names[names.index(max(names, key=names.count))] += " "  # one of several members
+    [found] = warnings()
+    assert found.startswith("'home' has 1 household number equal to another one but for blanks around it")
