@@ -170,6 +170,14 @@ def test_what_is_refused_on_a_worker_is_refused_in_the_same_words(spark):
         shoal.spark.protect(spark.createDataFrame(table), k=2, quasi=["a", "b"], missing="impute")
 
 
+def test_a_path_is_read_by_spark_and_the_release_is_saved_where_that_is_named_later(spark, tmp_path):
+    table = people(300)
+    pq.write_table(table, tmp_path / "in.parquet")
+    release = shoal.protect(tmp_path / "in.parquet", PEOPLE, engine="spark")
+    release.save(tmp_path / "out.parquet")
+    assert sorted_rows(pq.read_table(tmp_path / "out.parquet")) == sorted_rows(in_memory(table, release.plan))
+
+
 def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
     table = people(600)
     (tmp_path / "in.parquet").mkdir()

@@ -119,7 +119,7 @@ def test_weights_count_in_both_files(people):
 @pytest.mark.parametrize(
     ("formula", "why"),
     [
-        ("income ~ agee", "'agee' is not a column of the original; did you mean 'age'"),
+        ("income ~ agee", r"'agee' is not a column of the original\. Did you mean 'age'"),
         ("income ~ educ", r"takes 'educ' as a number, which it is not: write C\(educ\)"),
         ("educ ~ age", "neither a number nor boolean"),
         ("income ~ age + twice", "collinear terms: 'twice' follows from those before it"),
@@ -269,7 +269,7 @@ def test_missing_values_are_in_no_published_count(people, tmp_path):
         ("mean,age,,1e3,", "needs a tolerance"),
         ("mean,age,,3,-1", "has a tolerance that is neither"),
         ("mean,age,age >,3,", "line 2 of"),
-        ("mean,agee,,3,", "'agee' is not a column of the original; did you mean 'age'"),
+        ("mean,agee,,3,", r"'agee' is not a column of the original\. Did you mean 'age'"),
         ("mean,educ,,3,", "asks for a mean of 'educ', which is not a number"),
     ],
 )

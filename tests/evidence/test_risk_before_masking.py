@@ -152,7 +152,7 @@ def with_weights(*changed: tuple[int, float | None]) -> pa.Table:
 
 NOT_POSITIVE = "the weight in column 'w' is missing or not above zero in 1 record (first: record 5)"
 REFUSED = {
-    "unknown key": (PEOPLE, {"keys": ["age", "sax"]}, "keys: 'sax' is not a column of the table; did you mean 'sex'?"),
+    "unknown key": (PEOPLE, {"keys": ["age", "sax"]}, "keys: 'sax' is not a column of the table. Did you mean 'sex'?"),
     "no keys": (PEOPLE, {"keys": []}, "keys: names no attribute"),
     "keys left out": (PEOPLE, {"keys": None}, "keys: names no attribute. Name the key variables"),
     "a key twice": (PEOPLE, {"keys": ["age", "age"]}, "keys: names 'age' more than once."),
@@ -263,7 +263,7 @@ def test_the_screen_shows_figures_and_json_has_them_all(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--keys", "agee"], "error: --keys: 'agee' is not a column of the table; did you mean 'age'?"),
+        (["--keys", "agee"], "error: --keys: 'agee' is not a column of the table. Did you mean 'age'?"),
         ([], "error: Missing option '--keys'"),
         (["--keys", "age", "--no-suda", "--by-level"], "does not apply without SUDA2"),
         (["--keys", "age", "--fraction", "2"], "--fraction: must be above 0 and at most 1"),

@@ -239,7 +239,7 @@ def test_all_mistakes_of_a_policy_are_reported_together_and_before_any_work(peop
 def test_a_wrong_formula_of_a_policy_is_refused_before_any_work(people):
     with pytest.raises(shoal.PlanError, match=r"uses a function other than C\(\)"):
         protected(people, policy=Policy(analyses=0.5, formulas=["income ~ log(age)"]))
-    with pytest.raises(shoal.PlanError, match=r"policy\.formulas: 'agee' is not a column of the table; did you mean"):
+    with pytest.raises(shoal.PlanError, match=r"policy\.formulas: 'agee' is not a column of the table\. Did you mean"):
         protected(people, policy=Policy(analyses=0.5, formulas=["income ~ agee"]))
 
 

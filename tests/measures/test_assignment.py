@@ -132,6 +132,29 @@ def test_estimates_from_neighbourhoods_are_near_the_exact_hits_and_rather_above(
     assert found["interval"][1] >= exact["hits"]
 
 
+def test_a_neighbourhood_that_is_not_solved_counts_as_found_and_many_are_no_figure(monkeypatch):
+    module = sys.modules["shoal.measures.assignment"]
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    pair = numeric(X), numeric(X[::-1].copy())
+    solved, calls = module._solved, []
+    monkeypatch.setattr(
+        module, "_solved", lambda *given: calls.append(1) or (solved(*given) if len(calls) > 50 else None)
+    )
+    assert assignment(*pair, records=59)["hits"] == pytest.approx(25.0)  # 50 of the 200 that are drawn
+    monkeypatch.setattr(module, "STEPS_AROUND", 0)
+    assert assignment(*pair, records=59)["hits"] is None
+
+
+def test_a_file_that_is_hardly_changed_is_solved_exactly_though_distances_are_rounded():
+    rng = np.random.default_rng(0)
+    X = 30 * rng.normal(size=(100, 4))
+    X[1] = X[0]
+    Y = X + 1e-5 * rng.normal(size=X.shape)
+    found = assignment(numeric(X), numeric(Y))
+    assert not found["sampled"]
+    assert found["hits"] == pytest.approx(99.0)  # of two people who are alike either may be either
+
+
 def test_neighbourhoods_are_by_the_distance_of_every_type():
     for seed in range(5):
         rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,7 +108,7 @@ def test_the_summary_and_a_note_say_which_attributes_are_constant():
     expected = naive.varying_within(table.select(["home", *PLAN["quasi"]]).to_pylist(), "home")
     assert found["attributes"] == [name for name in PLAN["quasi"] if not expected[name]]
     assert found["varying"] == {name: expected[name] for name in OWN}
-    assert any("masked once per household (40 by 'home')" in note for note in release.notes)
+    assert any("Masked once per household (40 by 'home')" in note for note in release.notes)
     assert release.summary()["risk"]["households"]["groups"] > 1
 
 
@@ -315,3 +316,36 @@ def test_groups_of_persons_that_are_one_family_are_told_with_advice_that_can_be_
         assert said.startswith("12 of 12 groups by 'age' hold fewer than 3")
         assert "use a larger -k, or drop an attribute of persons" in said
         assert "--unit" not in said
+
+
+@pytest.mark.parametrize("engine", [None, "file"])
+def test_small_strata_are_those_of_fewer_than_k_households(tmp_path, engine):
+    homes = np.repeat(np.arange(20), 3)
+    table = {"home": homes, "part": np.where(homes < 2, "x", np.where(homes < 11, "y", "z"))}
+    table |= {"rent": 100.0 + homes**2, "age": np.arange(60) % 37}
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table(table), path)  # the first stratum has two households, and six persons
+    plan = {"k": 3, "quasi": ["rent", "age"], "strata": ["part"], "household": "home", "method": "mdav"}
+    plan["engine"] = engine
+    with pytest.raises(DataError, match=r"fewer than k = 3 households in the stratum of record 1\. Use --small-strata"):
+        shoal.protect(path, output=tmp_path / "none.parquet", **plan)
+    merged = shoal.protect(path, output=tmp_path / "merged.parquet", small_strata="merge", **plan)
+    assert merged.risk()["households"]["smallest"] >= 3
+    assert any("1 stratum of fewer than k = 3 households joined" in note for note in merged.notes)
+    release = shoal.protect(path, output=tmp_path / "out.parquet", small_strata="suppress", **plan)
+    assert release.suppressed == 6
+    assert release.risk()["households"]["smallest"] >= 3
+
+
+def test_household_numbers_that_differ_by_blanks_are_a_warning():
+    table = people()
+    names = [f"h{number}" for number in table["home"].to_pylist()]
+
+    def warnings() -> list[str]:
+        release = shoal.protect(table.set_column(0, "home", pa.array(names)), publish=["weight"], **PLAN)
+        return [str(note) for note in release.notes if "blanks" in note and note.severity == "warning"]
+
+    assert warnings() == []
+    names[names.index(max(names, key=names.count))] += " "  # one of several members
+    [found] = warnings()
+    assert found.startswith("'home' has 1 household number equal to another one but for blanks around it")

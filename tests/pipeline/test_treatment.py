@@ -99,16 +99,19 @@ def test_what_is_published_by_name_is_a_warning_even_if_it_is_unique():
 
 
 def test_a_published_column_that_the_table_lacks_is_named():
-    with pytest.raises(shoal.PlanError, match="publish: 'twn' is not a column of the table; did you mean 'town'"):
+    with pytest.raises(
+        shoal.PlanError, match=r"publish: 'twn' is not a column of the table\. Did you mean 'town'"
+    ) as caught:
         shoal.protect(PEOPLE, k=3, quasi=["age"], publish=["twn"])
+    assert len(caught.value.problems) == 1  # a misspelled name is no table of other columns
 
 
 def test_a_plan_for_another_table_lists_what_is_missing_and_what_is_new():
     with pytest.raises(shoal.PlanError) as caught:
         shoal.protect(PEOPLE, k=3, quasi=["profit"], identifiers=["name"])
     assert str(caught.value).splitlines() == [
-        "quasi: 'profit' is not a column of the table",
-        "publish: leaves 'age', 'income', 'town' without a treatment",
+        "quasi: 'profit' is not a column of the table.",
+        "publish: leaves 'age', 'income', 'town' without a treatment.",
     ]
 
 

@@ -277,3 +277,21 @@ def test_too_few_complete_records_are_refused_in_words(complete):
     options = {"k": 2, "quasi": ["x", "y"], "missing": "suppress"}
     with pytest.raises(DataError, match=f"Only {complete} records? would be left without missing values"):
         shoal.protect(table, unit="who", **options)
+
+
+@pytest.mark.parametrize("chunks", [1, 4])
+def test_units_with_blanks_around_are_a_warning_with_the_number_of_records(chunks):
+    table = stays()
+    names = [f"P{number}" for number in table["patient"].to_pylist()]
+    names[7], names[200] = f"{names[7]} ", f" {names[200]}"
+    size = -(-len(names) // chunks)
+    spelled = pa.chunked_array([names[i : i + size] for i in range(0, len(names), size)])
+    notes = protected(table.set_column(0, "patient", spelled)).notes
+    [found] = [note for note in notes if "blanks" in note]
+    assert found.severity == "warning"
+    assert "The unit in 'patient' begins or ends with blanks in 2 records (first: record 8)" in found
+    assert not [
+        note
+        for note in protected(table.set_column(0, "patient", pa.array([n.strip() for n in names]))).notes
+        if "blanks" in note
+    ]

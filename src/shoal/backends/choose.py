@@ -59,7 +59,7 @@ def open_records(
     if engine == "spark":
         from shoal.backends.spark.dataframe import open_spark
 
-        with open_spark(table, plan, progress, notes) as records:
+        with open_spark(table if is_spark(table) else None, plan, progress, notes) as records:
             yield records
     elif engine == "file":
         from shoal.backends.file.run import open_file

@@ -107,13 +107,16 @@ def _grid(*headings: str) -> Table:
 def _risks(found: dict[str, Any]) -> Table:
     """Show expected re-identifications and the spread of probabilities, of individuals, households and matches."""
     table = _grid("Risk", "expected", "of records", "highest", "records above 1 %", "5 %", "10 %", "50 %")
-    rows = [("individual", found["individual"], found["expected"], found["global_risk"])]
+    all_of_it = "" if found["weighted"] else ", if the file is everyone"
+    rows = [(f"individual{all_of_it}", found["individual"], found["expected"], found["global_risk"])]
     if "household" in found:
-        rows.append(("household", found["household"], found["expected_household"], found["global_risk_household"]))
+        households = found["expected_household"], found["global_risk_household"]
+        rows.append((f"household{all_of_it}", found["household"], *households))
     for name, spread, expected, share in rows:
         table.add_row(name, f"{expected:,.2f}", f"{100 * share:.3f} %", *_spread(spread))
     if "dis" in found:
-        table.add_row("DIS", "", "", *_spread(found["dis"]))
+        sampled = "" if found["weighted"] else f", if the file is {100 * found['dis']['fraction']:g} % of everyone"
+        table.add_row(f"DIS{sampled}", "", "", *_spread(found["dis"]))
     return table
 
 

@@ -132,7 +132,9 @@ def _masked(
 def _response(formula: Formula, side: Side) -> Vector:
     y = side.numbers(formula.response)
     if y is None:
-        raise _wrong(formula, f"has a response, '{formula.response}', that is neither a number nor boolean")
+        raise _wrong(
+            formula, f"has a response, '{formula.response}', that is neither a number nor boolean. Code it as 0 and 1"
+        )
     return y
 
 
@@ -251,7 +253,9 @@ def _fit_original(formula: Formula, design: _Design, kind: str) -> Fit:
     try:
         return _fit(design, range(design.X.shape[1]), kind)
     except NotEstimable as error:
-        raise _wrong(formula, f"cannot be estimated from the original: {_reason(error, design, None)}") from None
+        advice = "Use another response" if error.column is None else "Leave that term out"
+        why = _reason(error, design, None)
+        raise _wrong(formula, f"cannot be estimated from the original: {why}. {advice}") from None
 
 
 def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | None) -> str:

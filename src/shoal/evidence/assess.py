@@ -28,7 +28,7 @@ from shoal.evidence.notebook import Figures
 from shoal.evidence.published import published_figures, read_published
 from shoal.evidence.sides import Side
 from shoal.evidence.units import counted_units, units_in_classes
-from shoal.evidence.verdict import judged
+from shoal.evidence.verdict import judged, refuse_formulas
 from shoal.evidence.whole_file import whole_file
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
@@ -176,6 +176,7 @@ def assess(
     figures = [] if published is None else read_published(published)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
+    refuse_formulas(limits, before)
     everyone, everybody = before, len(before)
     broken = _broken(rules, before, after, plan)
     before, rows = _matched(before, after, key)

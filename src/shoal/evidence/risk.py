@@ -66,6 +66,9 @@ class Risk:
         How many of them have 1, 2, ... keys.
     fraction : float
         The sampling fraction that DIS is computed with.
+    weighted : bool
+        Whether F_k is from weights. If not, ``individual`` takes the file for the whole population, and ``dis`` takes
+        it for a sample of `fraction`.
     kmap : dict or None
         What `shoal.measures.population_risk.k_map` counts in a population table, with ``frequency``, how many of its
         records have the key of each record.
@@ -87,6 +90,7 @@ class Risk:
     level_records: dict[str, dict[Level, int]] = field(default_factory=dict)
     minimal_sample_uniques: dict[int, int] = field(default_factory=dict)
     fraction: float = FRACTION
+    weighted: bool = False
     kmap: dict[str, Any] | None = None
     notes: list[Message] = field(default_factory=list)
 
@@ -140,6 +144,7 @@ class Risk:
         found: dict[str, Any] = {
             "records": len(self),
             "keys": self.keys,
+            "weighted": self.weighted,
             "combinations": self.combinations,
             "sample_uniques": self.sample_uniques,
             "sample_below": {str(k): int((self.sample_frequency < k).sum()) for k in (3, 5)},
@@ -257,7 +262,7 @@ def risk(
     by_record = None if weights is None else _weights(sample, weights)
     f, F = frequencies(combined, by_record)
     individual = individual_risk(f, F)
-    found: dict[str, Any] = {"fraction": _fraction(fraction, by_record, len(sample))}
+    found: dict[str, Any] = {"fraction": _fraction(fraction, by_record, len(sample)), "weighted": weights is not None}
     notes = [*_key_notes(columns), *_weight_notes(by_record, weights)]
     if household is not None:
         members = household_codes(sample, household)
@@ -270,15 +275,15 @@ def risk(
         scored = suda2(combined, found["fraction"])
         found |= {"suda": scored.score, "dis": scored.dis} | _contributions(scored, combined, columns)
         if fraction is None and weights is None:
-            notes.append(
-                Message(
-                    "DIS presumes that 1 % of the population was sampled. Set the sampling fraction with --fraction."
-                )
-            )
+            notes.append(warning(_TWO_PRESUMPTIONS))
     notes.append(Message(_BEFORE_MASKING))
     return Risk(plan.masked, f, F, individual, len(combined.size), **found, notes=by_severity(notes))
 
 
+_TWO_PRESUMPTIONS = (
+    "Without weights, DIS takes the file for 1 % of the population and individual risk takes it for all of it, so the "
+    "two cannot be compared. Name the --weights, or set the sampling fraction of DIS with --fraction."
+)
 _BEFORE_MASKING = (
     "These figures hold for a file that is not masked. Measure the risk of a masked one by linkage, with shoal assess."
 )

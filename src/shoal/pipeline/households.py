@@ -23,7 +23,7 @@ from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import Attribute, Codes, plain_values, without_declared
 from shoal.tables.dtypes import inner, is_text
-from shoal.text import counted
+from shoal.text import counted, warning
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -251,4 +251,19 @@ def _notes(households: Households) -> list[str]:
             f"masked per person because members differ in a few of {number:,} households, or one misses a value: "
             f"{', '.join(nearly)}"
         )
-    return found
+    return [*_on_spellings(households), *found]
+
+
+def _on_spellings(households: Households) -> list[str]:
+    """Warn of household numbers that are one but for blanks."""
+    if not is_text(households.ids.type):
+        return []
+    twice = len(households) - len(pc.utf8_trim_whitespace(households.ids).unique())
+    if not twice:
+        return []
+    return [
+        warning(
+            f"'{households.column}' has {counted(twice, 'household number')} equal to another one but for blanks "
+            "around it, so that one household counts as two. Remove the blanks."
+        )
+    ]

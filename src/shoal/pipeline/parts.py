@@ -47,13 +47,14 @@ class Key:
 class Tally:
     """How many records each combination has, and the first of them, from 1, where records have numbers.
 
-    Where k counts units, `units` has the lowest `most` numbers of those of each combination: as many as decide whether
-    there are that many, in it or together with others.
+    Where k counts units or households, which `counts` says, `units` has the lowest `most` numbers of those of each
+    combination: as many as decide whether there are that many, in it or together with others.
     """
 
     keys: Mapping[Key, tuple[int, int | None]]
     units: Mapping[Key, frozenset[int]] | None = None
     most: int = 0
+    counts: str = "record"
 
     def __add__(self, other: "Tally") -> "Tally":
         found = dict(self.keys)
@@ -65,7 +66,7 @@ class Tally:
         for key, (count, first) in other.keys.items():
             before, earlier = found.get(key, (0, None))
             found[key] = (before + count, first if earlier is None else min(earlier, first or earlier))
-        return Tally(found, units, self.most)
+        return Tally(found, units, self.most, self.counts)
 
     def _some(self, units: frozenset[int]) -> frozenset[int]:
         return frozenset(sorted(units)[: self.most])
@@ -85,11 +86,6 @@ class Tally:
             if key.stratum in found:
                 found[key.stratum] |= units
         return [found[stratum] for stratum in strata]
-
-    @property
-    def counts(self) -> str:
-        """What k counts."""
-        return "record" if self.units is None else "unit"
 
 
 def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8]) -> tuple[Integers, list[Key]]:
@@ -131,16 +127,17 @@ def tally(
     start: int | None,
     units: Integers | None = None,
     most: int = 0,
+    what: str = "unit",
 ) -> Tally:
     """Count the records of each combination; `start` is how many records there are before these, where known.
 
-    With the numbers of their `units`, so many of these at most are kept of each.
+    With the numbers of their `units`, so many of these at most are kept of each; `what` they are is for messages.
     """
     counts = np.bincount(places[keep], minlength=len(keys))
     first = np.full(len(keys), len(places))
     np.minimum.at(first, places[keep], np.flatnonzero(keep))
     of = None if units is None else _lowest(places[keep], units[keep], most)
-    found = Tally({}, None if of is None else {}, most)
+    found = Tally({}, None if of is None else {}, most, "record" if of is None else what)
     for i in np.flatnonzero(counts).tolist():  # keys may be equal that Arrow tells apart: 0.0 and -0.0
         one = {keys[i]: (int(counts[i]), None if start is None else int(first[i]) + 1 + start)}
         found += Tally(one, None if of is None else {keys[i]: of[i]}, most)

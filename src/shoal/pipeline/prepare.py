@@ -207,7 +207,7 @@ def _looked_through(masker: BlockMasker, records: Records) -> _Seen:
         return _Seen(Tally({Key(): (masker.records, 1)}), Broken())
     used = plan.used if plan.missing == "suppress" else []
     ruled = [] if masker.edits is None else columns_of(masker.edits.rules)
-    names = list(dict.fromkeys([*used, *(plan.strata or []), *ruled, *plan.roles["unit"]]))
+    names = list(dict.fromkeys([*used, *(plan.strata or []), *ruled, *plan.roles["unit"], *plan.roles["household"]]))
     return records.fold(partial(_look, masker), [name for name in names if name in records.outline.names], "scan")
 
 
@@ -220,8 +220,10 @@ def _look(masker: BlockMasker, piece: pa.Table, start: int | None) -> _Seen:
     if masker.edits is not None:
         broken, breaks = masker.edits.broken(table, complete, start)
         keep = complete & ~breaks if masker.edits.exclude else complete
-    units = None if masker.plan.unit is None else unit_codes(table, masker.plan.unit)
-    found = tally(*masker.keys(piece), keep, start, units, masker.plan.k or 0)
+    column = masker.plan.unit or masker.plan.household
+    units = None if column is None else unit_codes(table, column)
+    what = "household" if masker.plan.unit is None else "unit"
+    found = tally(*masker.keys(piece), keep, start, units, masker.plan.k or 0, what)
     return _Seen(found, broken, int((~complete).sum()), int((complete & ~keep).sum()))
 
 
@@ -242,8 +244,8 @@ def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[str]:
         )
     if seen.tally.units is not None and (units := seen.tally.protected(seen.tally.keys)) < plan.k:
         raise DataError(
-            f"Only {counted(units, 'unit')} would be left with records that can be published, fewer than k = "
-            f"{plan.k}. Use a smaller -k."
+            f"Only {counted(units, seen.tally.counts)} would be left with records that can be published, fewer than "
+            f"k = {plan.k}. Use a smaller -k."
         )
     return [f"{counted(seen.missed, 'record')} left out because of missing values"] if seen.missed else []
 

@@ -142,6 +142,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     method = chosen(resolved, attributes, summary)
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
     notes += on_time_of_day(resolved, attributes)
+    notes += summary.units.notes(str(resolved.unit)) if summary.units is not None else []
     notes += on_unused_codes(resolved, {*resolved.used} - {*summary.with_gaps(resolved.used)})
     looked_at = (summary.profiles.get(name) for name in resolved.changed)
     profiles = [profile for profile in looked_at if profile is not None]

@@ -138,7 +138,7 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         refuse_unknown(table, {**plan.roles, **named})
     except PlanError as error:
         new = [name for name in table.names if name not in plan.named]
-        misspelled = all("did you mean" in what for _, what in error.problems)
+        misspelled = all("Did you mean" in what for _, what in error.problems)
         if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
         told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"

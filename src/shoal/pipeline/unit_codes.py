@@ -18,7 +18,7 @@ from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import plain_values, without_declared
 from shoal.tables.dtypes import inner, is_text
-from shoal.text import counted
+from shoal.text import counted, warning
 
 Integers = NDArray[np.int64]
 
@@ -63,7 +63,7 @@ def _values(table: Table, name: str) -> Array:
 
 @dataclass(frozen=True)
 class UnitSummary:
-    """What a pass over the records shows of units: the records without one, and the lowest numbers of units.
+    """What a pass over the records shows of units: records without one or with blanks around it, and lowest numbers.
 
     Numbers are kept up to `most`: with k of them, whether there are k units is known for certain, also in the union of
     any records, whatever their number.
@@ -71,17 +71,23 @@ class UnitSummary:
 
     most: int
     missing: Flaw
+    blanks: Flaw  # the value begins or ends with blanks
     lowest: Integers
 
     @classmethod
     def of(cls, table: Table, name: str, most: int, start: int | None) -> "UnitSummary":
         """Look at some records; `start` is the number of records before them, where that is known."""
-        missing = flaw(_values(table, name).is_null().to_numpy(zero_copy_only=False), start)
-        return cls(most, missing, np.unique(unit_codes(table, name))[:most])
+        values = _values(table, name)
+        missing = flaw(values.is_null().to_numpy(zero_copy_only=False), start)
+        blanks = Flaw()
+        if is_text(values.type):
+            around = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(values), values), False)
+            blanks = flaw(around.to_numpy(zero_copy_only=False), start)
+        return cls(most, missing, blanks, np.unique(unit_codes(table, name))[:most])
 
     def __add__(self, other: "UnitSummary") -> "UnitSummary":
         lowest = np.union1d(self.lowest, other.lowest)[: self.most]
-        return UnitSummary(self.most, self.missing + other.missing, lowest)
+        return UnitSummary(self.most, self.missing + other.missing, self.blanks + other.blanks, lowest)
 
     def problem(self, name: str, k: int) -> str | None:
         """Explain why units cannot be protected."""
@@ -97,3 +103,16 @@ class UnitSummary:
                 "smaller -k, or name another --unit."
             )
         return None
+
+    def notes(self, name: str) -> list[str]:
+        """Warn of spellings that make two units of one."""
+        if not self.blanks.count:
+            return []
+        where = "" if self.blanks.first is None else f" (first: record {self.blanks.first})"
+        return [
+            warning(
+                f"The unit in '{name}' begins or ends with blanks in {counted(self.blanks.count, 'record')}{where}, "
+                "and counts as another unit than the same value without blanks. Remove the blanks, or k may count a "
+                "unit twice."
+            )
+        ]

@@ -43,12 +43,15 @@ _DIALECT = {
 
 
 def refuse_output(spark: SparkSession, plan: Plan) -> None:
-    """Raise an error, before any work is done, if the plan lacks a file; whether it exists is asked later."""
-    problems = [(part, "is missing. Name the file.") for part in ("input", "output") if getattr(plan, part) is None]
-    if problems:
-        raise PlanError(problems)
-    _format(str(plan.output))
-    _Disk(spark, str(plan.output)).refuse(str(plan.input), overwrite=True)
+    """Raise an error, before any work is done, if the plan names no input or an output that cannot be written.
+
+    Whether the output exists is asked later, and a release without one is written by its `save`.
+    """
+    if plan.input is None:
+        raise PlanError([("input", "is missing. Name the file.")])
+    if plan.output is not None:
+        _format(plan.output)
+        _Disk(spark, plan.output).refuse(plan.input, overwrite=True)
 
 
 def _format(path: str) -> str:
