@@ -82,7 +82,7 @@ def test_records_left_out_are_told_on_the_screen_and_in_json(tables, run, tmp_pa
 
 def test_a_masked_key_that_occurs_twice_is_refused(tables):
     original, masked = tables
-    with pytest.raises(shoal.DataError, match="'id' does not tell the records of the masked table apart"):
+    with pytest.raises(shoal.DataError, match="'id' does not identify the records of the masked table"):
         shoal.assess(original, masked.take([0, 0, 1, 2, 3]), ["a", "b"], key="id")
 
 
