@@ -38,7 +38,7 @@ def test_a_file_in_which_every_group_is_one_patient_is_not_safe(tmp_path, run):
     command += ["--identifiers", "patient_no", "-o", "masked.csv", "--report", "report.html"]
     out = " ".join(run(*command)[1].split())
     assert "Warning: 60 of 60 groups hold fewer than 5 different values of 'patient_no'" in out
-    assert "Safe" not in out
+    assert "No record is unique over all" not in out
     assert "60 of 60 groups hold fewer than 5 different values" in (tmp_path / "report.html").read_text()
     [found] = json.loads((tmp_path / "masked.csv.manifest.json").read_text())["verified"]["units"]
     assert (found["column"], found["units"], found["least"], found["below_k"]) == ("patient_no", 60, 1, 60)

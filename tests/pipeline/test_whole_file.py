@@ -156,7 +156,7 @@ def test_a_file_is_called_safe_only_if_no_record_is_unique_in_all_its_columns():
     table = survey(500)
     masked = file_of(table.select(["age", "income"]), quasi=["age", "income"])
     assert masked["headline"]["safe"]
-    assert masked["headline"]["text"].startswith("Safe over all published columns")
+    assert masked["headline"]["text"].startswith("No record is unique over all published columns")
     with_debt = file_of(table.select(["age", "income", "debt"]), quasi=["age", "income"], confidential=["debt"])
     assert with_debt["headline"]["severity"] == "warning"
     assert not with_debt["headline"]["safe"]

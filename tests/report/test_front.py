@@ -51,7 +51,7 @@ def test_without_a_policy_the_findings_stand_first_and_nothing_is_called_safe():
 
 def test_safe_is_said_of_a_whole_file_only():
     table = pa.table({"a": np.arange(40.0), "b": np.arange(40.0) ** 2})
-    assert "Safe over all published columns" in page_of(shoal.protect(table, k=4)).text_content()
+    assert "No record is unique over all published columns" in page_of(shoal.protect(table, k=4)).text_content()
 
 
 def test_every_column_has_its_treatment_and_the_reason():

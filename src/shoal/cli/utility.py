@@ -129,7 +129,8 @@ def _published(found: dict[str, Any]) -> RenderableType:
         Text(f"Published figures that still come out of the masked file: {found['kept']:,} of {right:,}.", "bold")
     ]
     if wrong := len(figures) - right:
-        text = f"Warning: {counted(wrong, 'figure')} not counted: the original does not give them either."
+        why = "the original does not give them either, or only from a few records"
+        text = f"Warning: {counted(wrong, 'figure')} not counted: {why}."
         parts.append(Text(text, "yellow"))
     lost = [each for each in figures if each["in_original"] and not each["kept"]]
     if lost:

@@ -188,7 +188,7 @@ def assess(
     sides = _sides(everyone, before, after, rows, plan)
     with np.errstate(over="ignore", invalid="ignore"):
         regressions = measures.in_bounds(run_analyses(formulas, *sides, least(plan)))
-        still = measures.in_bounds(published_figures(figures, *sides, plan)) if figures else None
+        still = measures.in_bounds(published_figures(figures, *sides, plan, least(plan))) if figures else None
     progress("risk", 0, 1)
     labels = classes(after, names)[rows]
     risk = {

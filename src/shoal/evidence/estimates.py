@@ -44,7 +44,7 @@ def estimates(
     found: dict[str, Any] = {"means": {}, "totals": {}, "tables": [], "distances": {}, "left_out": None}
     for name in numbers:
         one, two = _present(before, name), _present(after, name)
-        if one is None or two is None or len(one[0]) < least:
+        if one is None or two is None or _behind(one) < least:
             continue
         found["means"][name] = _both(mean(*one), mean(*two))
         found["totals"][name] = _both(total(*one), total(*two))
@@ -139,3 +139,9 @@ def _named(cell: int, places: Sequence[dict[Label, int]]) -> list[str]:
         cell, at = divmod(cell, len(place))
         found.append(written([*place][at]))
     return found[::-1]
+
+
+def _behind(present: tuple[Vector, Vector | None]) -> float:
+    """Return the records that a mean rests on: one of a large weight may be all of it."""
+    values, weights = present
+    return len(values) if weights is None or not weights.any() else effective_records(weights)

@@ -145,13 +145,13 @@ def _tolerance(text: str, written: str, value: float) -> float:
     return number / 100 * abs(value) if share else number
 
 
-def published_figures(figures: list[Figure], before: Side, after: Side, plan: Plan) -> dict[str, Any]:
+def published_figures(figures: list[Figure], before: Side, after: Side, plan: Plan, fewest: int = 1) -> dict[str, Any]:
     """Compute published figures from both files.
 
     Returns the ``figures``, each with its ``value`` and ``tolerance``, what it is ``after`` masking, and whether it
     comes out of the original (``in_original``) and of the masked file (``kept``); how many there are that come out of
     the original, how many of these are ``kept``, and their percentage. A figure that needs a column the masked file
-    lacks is not kept.
+    lacks is not kept. ``in_original`` is None where fewer than `fewest` records meet the condition, or do not meet it.
     """
     for figure in figures:
         refuse_unknown(before.table, {"published": figure.names}, "the original")
@@ -161,9 +161,13 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
             )
     rows: list[dict[str, Any]] = []
     for figure in figures:
-        own = _computed(figure, before, before, plan)
+        chosen = _chosen(figure, before, before, plan)
+        few = any(
+            0 < each.sum() < fewest for each in (chosen, ~chosen)
+        )  # a figure of few could be guessed until it fits
+        own = _computed(figure, before, chosen)
         missing = any(name not in after.table.names for name in figure.names)
-        masked = None if missing else _computed(figure, after, before, plan)
+        masked = None if missing else _computed(figure, after, _chosen(figure, after, before, plan))
         rows.append(
             {
                 "statistic": figure.statistic,
@@ -172,7 +176,7 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
                 "value": figure.value,
                 "tolerance": figure.tolerance,
                 "after": masked,
-                "in_original": _same(own, figure),
+                "in_original": None if few else _same(own, figure),
                 "kept": _same(masked, figure),
             }
         )
@@ -187,13 +191,18 @@ def _same(found: float | None, figure: Figure) -> bool:
     return found is not None and abs(found - figure.value) <= figure.tolerance + slack
 
 
-def _computed(figure: Figure, side: Side, original: Side, plan: Plan) -> float | None:
-    """Compute a figure from a file; None if no record is left, or the attribute is not a number."""
+def _chosen(figure: Figure, side: Side, original: Side, plan: Plan) -> NDArray[np.bool_]:
+    """Return the records of a file that meet the condition of a figure."""
+    if figure.condition is None:
+        return np.ones(len(side.table), dtype=bool)
+    levels = rule_levels(side.table, [figure.condition], original.table, plan)
+    [(_, chosen)] = broken_in_sql([figure.condition], records_of(side.table, [figure.condition], None, levels))
+    return chosen
+
+
+def _computed(figure: Figure, side: Side, chosen: NDArray[np.bool_]) -> float | None:
+    """Compute a figure from records of a file; None if there are none, or the attribute is not a number."""
     weights = np.ones(len(side.table)) if side.weights is None else side.weights
-    chosen = np.ones(len(weights), dtype=bool)
-    if figure.condition is not None:
-        levels = rule_levels(side.table, [figure.condition], original.table, plan)
-        [(_, chosen)] = broken_in_sql([figure.condition], records_of(side.table, [figure.condition], None, levels))
     if figure.statistic in COUNTS:
         count = float(weights[chosen].sum())
         return count if figure.statistic == "count" else 100 * count / float(weights.sum())

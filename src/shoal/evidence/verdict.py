@@ -146,6 +146,14 @@ def _singled_out(found: Evidence) -> str:
     return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
 
 
+def _divided(found: Evidence) -> str:
+    """Say that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
+    names = [name for name in _at(found, "risk.file.together.columns") or [] if name not in (found.get("quasi") or [])]
+    whole, parts = _at(found, "risk.after.groups"), _at(found, "risk.file.with_masked.groups")
+    divide = f"{listed(names)}, released unchanged, {'divide' if len(names) > 1 else 'divides'} groups"
+    return f"{divide}, and this figure is that of whole groups; mask or drop it" if names and whole != parts else ""
+
+
 def _loss_doubt(found: Evidence) -> str:
     gone = found.get("suppressed") or 0
     left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
@@ -153,7 +161,7 @@ def _loss_doubt(found: Evidence) -> str:
 
 
 def _linkage_doubt(found: Evidence) -> str:
-    return _partial(found) or _singled_out(found)
+    return _partial(found) or _singled_out(found) or _divided(found)
 
 
 _SENSITIVE = "name sensitive attributes with --confidential"
@@ -163,8 +171,12 @@ _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
     "k": Limit("records alike in what strangers may know", True, "", _smallest_group),
     "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
-    "l": Limit("distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True),
-    "t": Limit("distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True),
+    "l": Limit(
+        "distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True, _divided
+    ),
+    "t": Limit(
+        "distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True, _divided
+    ),
     "dominance": Limit(
         "groups that one contributor dominates",
         False,
@@ -184,8 +196,10 @@ LIMITS: dict[str, Limit] = {
         True,
         _linkage_doubt,
     ),
-    "assignment": Limit("records found by optimal assignment", False, " %", _assigned, _ASSESS, True),
-    "inference": Limit("gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _partial),
+    "assignment": Limit("records found by optimal assignment", False, " %", _assigned, _ASSESS, True, _linkage_doubt),
+    "inference": Limit(
+        "gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _linkage_doubt
+    ),
     "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_loss_doubt),
     "analyses": Limit(
         "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True

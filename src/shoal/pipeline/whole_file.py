@@ -288,7 +288,7 @@ def _headline(found: Finding, columns: Columns) -> Finding:
         )
         return {"severity": "warning", "safe": False, "records": 0, "columns": [], "text": text}
     others = counted(whole["smallest"] - 1, "other" if columns.unit is None else "other unit")
-    text = f"Safe over all published columns: every record shares its values with at least {others}."
+    text = f"No record is unique over all published columns: every record shares its values with at least {others}."
     return {"severity": "note", "safe": True, "records": 0, "columns": [], "text": text}
 
 

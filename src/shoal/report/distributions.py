@@ -68,6 +68,13 @@ def distribution(
     return Distribution(attribute.name, told_apart(labels), before_shares, after_shares, gone)
 
 
+def coarse(shown: Distribution, records: int, least: int) -> Distribution:
+    """Round shares so that nobody can count fewer than `least` records by them: of small files to more than 1 %."""
+    step = max(1.0, 100 * least / records)
+    before, after = ([step * round(share / step) for share in shares] for shares in (shown.before, shown.after))
+    return shown._replace(before=before, after=after)
+
+
 def pooled(counts: Sequence[int] | Counts, least: int) -> Counts:
     """Pool neighbours from left to right until every pool has at least `least` records, or all are one pool."""
     pools, pool, so_far = np.empty(len(counts), dtype=np.int64), 0, 0

@@ -75,7 +75,7 @@ def external_figures(
         "how": _how(plan),
         "holds": _holds(release),
         "care": _care(plan, told, _unchanged(release)),
-        "measured": _measured(release),
+        "measured": _measured(release, told),
         "noise": None if release.privacy is None else release.privacy["noise"],
         "file": _file(plan, saved),
         "cited": _cited(release, saved, made),
@@ -238,12 +238,13 @@ def _care(plan: Plan, told: list[Told], unchanged: list[str]) -> list[str]:
     return [*found, "Linking to other files, record by record: masked values are not those of a person or firm."]
 
 
-def _measured(release: "Release") -> list[dict[str, Any]]:
-    """Return the limits of the policy that are about users: the loss, regressions, published figures."""
+def _measured(release: "Release", told: list[Told]) -> list[dict[str, Any]]:
+    """Return the limits of the policy that are about users: regressions, published figures, the loss if it is told."""
     if release.verdict is None:
         return []
     rows = release.verdict.as_json()["limits"]
-    return [row for row in rows if row["limit"] in _UTILITY and row["figure"] is not None]
+    shown = _UTILITY if _total(release, told) else [name for name in _UTILITY if name != "loss"]
+    return [row for row in rows if row["limit"] in shown and row["figure"] is not None]
 
 
 def _file(plan: Plan, saved: Path | None) -> dict[str, str]:

@@ -14,6 +14,7 @@ from shoal.plan.commands import plan_text, protect_command, sweep_command
 from shoal.report import text as wording
 from shoal.report.attention import is_heavy, vanished
 from shoal.report.charts import correlations_chart, distribution_chart, loss_chart, map_chart, sizes_chart, svg
+from shoal.report.distributions import coarse
 from shoal.report.external import external_figures
 from shoal.report.figures import (
     Masked,
@@ -118,7 +119,10 @@ def external_report(release: "Release", *, saved: Path | None = None, made: date
     """
     plan, masked = release.plan, Masked.of(release)
     page = external_figures(release, masked, saved, made)
-    shown, _ = distributions(plan, masked) if page["told"] else ([], [])
+    whole = {each.name for each in page["told"] if each.IL}  # bars would show what the others withhold
+    shown = [
+        coarse(each, release.records, least(plan)) for each in distributions(plan, masked)[0] if each.name in whole
+    ]
     moved = correlation_change(release) if page["told"] and not plan.draws else None
     page |= {
         "least": least(plan),
