@@ -161,5 +161,5 @@ def test_a_gap_is_an_error_and_no_record_that_nobody_links(gap):
     broken = X.copy()
     broken[3, 1] = gap
     for original, masked in ((broken, X), (X, broken)):
-        with pytest.raises(DataError, match="numbers without gaps"):
+        with pytest.raises(DataError, match="numbers without missing values"):
             distance_linkage(original, masked)

@@ -70,7 +70,7 @@ def test_a_rounded_mean_that_is_off_by_more_than_a_half_is_found(weights):
 
 def test_rows_that_changed_places_are_found():
     assert "outside the range" in failures(replaced("x", [11.0, 11, 2, 2]))[0]
-    assert "'y' was to stay as it is" in failures(replaced("y", [2, 1, 3, float("nan")]))[0]
+    assert "column 'y' must be unchanged" in failures(replaced("y", [2, 1, 3, float("nan")]))[0]
 
 
 def test_an_identifier_that_is_still_there_is_found():
@@ -78,7 +78,7 @@ def test_an_identifier_that_is_still_there_is_found():
 
 
 def test_missing_rows_and_columns_are_found():
-    assert "3 records where 4" in failures(RIGHT.slice(1))[0]
+    assert "3 records instead of 4" in failures(RIGHT.slice(1))[0]
     assert "columns" in failures(RIGHT.drop_columns(["y"]))[0]
     assert "columns" in failures(RIGHT.select(["y", "x"]))[0]
 

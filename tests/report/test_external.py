@@ -141,7 +141,7 @@ def test_levels_that_vanished_are_named_only_if_many_records_had_them():
     assert "Zzyzx" not in external_report(release) + release_report(release)
     assert "▲ 2 of 4 levels vanished: Wem and rarer levels" in internal.text_content()
     [picture] = [each for each in page.xpath("//svg/@aria-label") if "by town" in each]
-    assert "(all others): 4.5 %, 0.0 %, vanished" in picture
+    assert "(all others): 5.0 %, 0.0 %, vanished" in picture
 
 
 def test_few_changed_records_cannot_be_counted():

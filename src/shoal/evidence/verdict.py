@@ -365,7 +365,7 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
         figure = about.figure(evidence)
         needs = _needed(name, policy, evidence)
         doubt = about.doubt(evidence) or (_other_rule(policy, evidence) if name == "dominance" else "")
-        if doubt and (figure is None or about.met(figure, bound)):
+        if doubt and figure is not None and about.met(figure, bound):
             figure, needs = None, doubt
         found.append(Judged(name, bound, figure, needs if figure is None else ""))
     return Verdict(policy, found)

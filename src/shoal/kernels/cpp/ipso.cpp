@@ -135,7 +135,7 @@ Rows orthonormal_noise(Table noise, Integers members, Index count, const Rows &b
                 U->project_out(V[v]);
         }
     }
-    require(V.orthonormal() == count, "the random numbers are a combination of the data: take another seed");
+    require(V.orthonormal() == count, "the random numbers are a combination of the data. Use another --seed");
     return V;
 }
 
