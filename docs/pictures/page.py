@@ -1,8 +1,8 @@
 """Take the pictures of the page again: `python docs/pictures/page.py`, on a machine with chromium and the extra 'app'.
 
 A raw household survey in an Excel file, with names, weights, households and codes for missing values, becomes a release
-that passes a policy: on the page alone, wide and narrow. Then the pages of commands. Last, the top of the
-demonstration's report, as a browser without scripts shows it.
+that passes a policy: on the page alone, wide and narrow. A stricter policy refuses it. Then the pages of commands. Last,
+the top of the demonstration's report, as a browser without scripts shows it.
 """
 
 import re
@@ -24,7 +24,7 @@ from shoal.tables import open_table, write_table
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
-WIDTHS = {"wide": 1100, "narrow": 400}
+WIDTHS = {"wide": 1280, "narrow": 400}
 ROLES = {
     "birth_date": "identifier (dropped)",
     "interview_date": "identifier (dropped)",
@@ -39,6 +39,7 @@ loss = 20
 unique_columns = 0
 not_measured = "allow"
 """
+STRICT = POLICY.replace("loss = 20", "loss = 0.5")
 
 
 def main() -> None:
@@ -47,6 +48,7 @@ def main() -> None:
         folder = Path(name)
         raw_survey(folder / "survey.xlsx")
         (folder / "policy.toml").write_text(POLICY)
+        (folder / "strict.toml").write_text(STRICT)
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
@@ -108,12 +110,14 @@ def walk(browser: Browser, link: str, folder: Path, name: str, width: int) -> No
     take(page, f"page-3-protection-{name}")
     page.get_by_role("button", name="Protect", exact=True).click()
     page.get_by_role("heading", name="The release").wait_for()
+    page.get_by_role("heading", name="Verdict by policy Office of examples: passed").wait_for()
     page.evaluate("window.scrollTo(0, 0)")
     take(page, f"page-4-release-{name}")
     page.get_by_role("heading", name="Before and after").evaluate("each => each.scrollIntoView()")
     take(page, f"page-4-before-and-after-{name}")
     same_bytes(page, folder / name, folder / "survey.xlsx")
     commands(page, name)
+    refused(page, folder, name)
     context.close()
 
 
@@ -133,6 +137,22 @@ def commands(page: Page, name: str) -> None:
     page.get_by_role("button", name="Assess", exact=True).click()
     page.get_by_role("heading", name="Result").evaluate("each => each.scrollIntoView()")
     take(page, f"page-assess-{name}")
+
+
+def refused(page: Page, folder: Path, name: str) -> None:
+    """Ask for less loss than the release has: nothing is written."""
+    page.get_by_role("link", name="Protect a file").click()
+    page.get_by_role("button", name="3 Protection").click()
+    page.get_by_role("button", name="Remove the policy").click()
+    choose_file(page, "Load a policy", folder / "strict.toml")
+    page.get_by_text("strict.toml: 3 limits").wait_for()
+    page.get_by_role("button", name="Protect", exact=True).click()
+    page.get_by_role("heading", name="Not released").wait_for()
+    page.get_by_role("heading", name="Verdict by policy Office of examples: failed").wait_for()
+    if page.get_by_role("button", name="Masked file").count():
+        raise RuntimeError("a release that fails the policy was written")
+    page.evaluate("window.scrollTo(0, 0)")
+    take(page, f"page-4-refused-{name}")
 
 
 def same_bytes(page: Page, folder: Path, original: Path) -> None:

@@ -10,6 +10,7 @@ from shoal.app.view import View
 _DOWNLOADS = {
     "masked": ("Masked file", "the file to publish"),
     "report": ("Report", "to read, sign and keep"),
+    "users": ("Report for users", "to publish with the file"),
     "plan": ("Plan", "repeats it: shoal protect --plan"),
     "manifest": ("Manifest", "lets anyone check the file later"),
 }
@@ -28,10 +29,7 @@ def show(view: View) -> None:
     else:
         view.heading("Not released", "The release fails the policy, so no file was written. Change the protection.")
     _downloads(view)
-    if found["html"]:
-        ui.html(stackable(found["html"]), sanitize=False).classes("shoal-result")
-    else:
-        ui.label("The file is larger than the free memory and was protected in blocks. There is no report of it.")
+    ui.html(stackable(found["html"]), sanitize=False).classes("shoal-result")
     _before_and_after(view, found)
     _again(view, found["command"], found["code"])
 
