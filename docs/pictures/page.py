@@ -1,8 +1,8 @@
 """Take the pictures of the page again: `python docs/pictures/page.py`, on a machine with chromium and the extra 'app'.
 
 A raw household survey in an Excel file, with names, weights, households and codes for missing values, becomes a release
-that passes a policy: on the page alone, wide and narrow. A stricter policy refuses it. Then the pages of commands. Last,
-the top of the demonstration's report, as a browser without scripts shows it.
+that passes a policy: on the page alone, wide and narrow. A stricter policy refuses it. Then the pages of commands.
+Last, the top of the demonstration's report, as a browser without scripts shows it.
 """
 
 import re
