@@ -1,5 +1,6 @@
 """The pages of commands, and moving between steps and pages, in a real browser."""
 
+import contextlib
 import json
 import re
 import subprocess
@@ -46,11 +47,15 @@ def select(page, label, *names):
 
 
 def unfold_all(page):
-    """Open all parts of the page; what is open is no longer found by 'Expand'."""
+    """Open all parts of the page; a click is lost where the page is drawn again at that moment."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
     folded = page.get_by_role("button", name="Expand")
-    for left in reversed(range(folded.count())):
-        folded.first.click()
-        folded.nth(left).wait_for(state="detached")
+    for _ in range(3 * folded.count()):
+        if left := folded.count():
+            folded.first.click()
+            with contextlib.suppress(playwright.TimeoutError):
+                folded.nth(left - 1).wait_for(state="detached", timeout=20_000)
+    assert folded.count() == 0
 
 
 def finished(page):
@@ -118,6 +123,28 @@ def test_two_sessions_see_nothing_of_one_another_on_the_pages_of_commands(visito
     ann.get_by_role("button", name="Erase", exact=True).click()
     ann.get_by_text("Choose the file first.").wait_for()
     assert ann.context.request.get(f"{of_ann}/download/check.json").status == 404
+
+
+@pytest.mark.slow
+def test_work_on_a_page_of_a_command_is_cancelled_and_begun_again(visitors, tmp_path):
+    rng = np.random.default_rng(1)
+    for name in ("data", "masked"):
+        table = pa.table({column: rng.normal(size=300_000).round(3) for column in "abcd"})
+        write_table(open_table(table), tmp_path / f"{name}.parquet", "parquet")
+    page = visitors()
+    page.get_by_role("link", name="Assess a masked file").click()
+    take(page, "Original file", tmp_path / "data.parquet")
+    page.get_by_role("button", name="Assess", exact=True).wait_for()
+    take(page, "Masked file", tmp_path / "masked.parquet")
+    select(page, "Quasi-identifiers (key variables)", "a", "b", "c", "d")
+    page.get_by_role("button", name="Assess", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled; there is no result.").wait_for()
+    assert page.get_by_role("heading", name="Result").count() == 0
+    page.get_by_text("masked.parquet", exact=True).wait_for()  # what was entered is still there
+    page.get_by_role("button", name="Assess", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled; there is no result.").wait_for()
 
 
 @pytest.mark.slow

@@ -80,6 +80,7 @@ def _pictures(view: View, pictures: list[str]) -> None:
 def _again(view: View, command: str, code: str) -> None:
     """Show how to do the same without the page."""
     with view.part("Do the same on the command line or in Python"):
-        ui.label("Put the original, the plan and a file of rules, if there is one, into one folder, and run there:")
+        needed = "the original and the plan" if " --plan " in command else "the original"  # a plan is never overwritten
+        ui.label(f"Put {needed}, and the file of rules if there is one, into an empty folder, and run there:")
         view.code(command, "the command line")
         view.code(code, "the Python code")
