@@ -145,7 +145,9 @@ def refused(page: Page, folder: Path, name: str) -> None:
     """Ask for less loss than the release has: nothing is written."""
     page.get_by_role("link", name="Protect a file").click()
     page.get_by_role("button", name="3 Protection").click()
+    page.get_by_text("Policy of your office").click()
     page.get_by_role("button", name="Remove the policy").click()
+    page.get_by_role("button", name="Load a policy").wait_for()
     choose_file(page, "Load a policy", folder / "strict.toml")
     page.get_by_text("strict.toml: 3 limits").wait_for()
     page.get_by_role("button", name="Protect", exact=True).click()
