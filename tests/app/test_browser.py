@@ -91,7 +91,11 @@ def test_from_upload_to_download(visitors, survey_file, tmp_path):
     plan = downloaded(page, "Plan", tmp_path)
     report = downloaded(page, "Report", tmp_path)
     manifest = downloaded(page, "Manifest", tmp_path)
-    assert "<script" not in report.read_text()
+    users = downloaded(page, "Report for users", tmp_path)
+    assert users.name == "survey-masked-users.html"
+    assert "intruder" in report.read_text()
+    assert "intruder" not in users.read_text()
+    assert "<script" not in report.read_text() + users.read_text()
     checked = shoal("check", masked.name, "-k", "4", "--quasi", ",".join(QUASI), folder=tmp_path)
     assert checked.returncode == 0, checked.stderr
     assert shoal("check", masked.name, "--manifest", manifest.name, folder=tmp_path).returncode == 0

@@ -56,9 +56,9 @@ def test_fifty_sessions_at_once(tmp_path):
         for who, work in enumerate(works):
             assert work.problems == []
             found = work.downloads()
-            assert set(found) == {"masked", "report", "plan", "manifest"}
+            assert set(found) == {"masked", "report", "users", "plan", "manifest"}
             assert pq.read_table(found["masked"]).column_names == [f"mine_{who:02}", "age"]
-            for text in (found["report"].read_text(), found["plan"].read_text(), str(work.release)):
+            for text in (*(found[each].read_text() for each in ("report", "users", "plan")), str(work.release)):
                 assert [other for other in range(SESSIONS) if f"mine_{other:02}" in text] == [who]
         await store.close()
 

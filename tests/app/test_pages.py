@@ -1,5 +1,6 @@
 """The pages of commands, and moving between steps and pages, in a real browser."""
 
+import contextlib
 import json
 import re
 import subprocess
@@ -44,6 +45,18 @@ def select(page, label, *names):
     for name in names:
         page.get_by_role("option", name=name, exact=True).click()
     page.keyboard.press("Escape")
+
+
+def unfold_all(page):
+    """Open all parts of the page; a click is lost where the page is drawn again at that moment."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
+    folded = page.get_by_role("button", name="Expand")
+    for _ in range(3 * folded.count()):
+        if left := folded.count():
+            folded.first.click()
+            with contextlib.suppress(playwright.TimeoutError):
+                folded.nth(left - 1).wait_for(state="detached", timeout=20_000)
+    assert folded.count() == 0
 
 
 def finished(page):
@@ -142,16 +155,39 @@ def test_a_sheet_of_a_workbook_is_chosen_where_several_have_data(visitors, tmp_p
 
 
 @pytest.mark.slow
+def test_work_on_a_page_of_a_command_is_cancelled_and_begun_again(visitors, tmp_path):
+    rng = np.random.default_rng(1)
+    for name in ("data", "masked"):
+        table = pa.table({column: rng.normal(size=300_000).round(3) for column in "abcd"})
+        write_table(open_table(table), tmp_path / f"{name}.parquet", "parquet")
+    page = visitors()
+    page.get_by_role("link", name="Assess a masked file").click()
+    take(page, "Original file", tmp_path / "data.parquet")
+    page.get_by_role("button", name="Assess", exact=True).wait_for()
+    take(page, "Masked file", tmp_path / "masked.parquet")
+    select(page, "Quasi-identifiers (key variables)", "a", "b", "c", "d")
+    page.get_by_role("button", name="Assess", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled; there is no result.").wait_for()
+    assert page.get_by_role("heading", name="Result").count() == 0
+    page.get_by_text("masked.parquet", exact=True).wait_for()  # what was entered is still there
+    page.get_by_role("button", name="Assess", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Cancelled; there is no result.").wait_for()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 400])
 def test_no_step_and_no_page_violates_level_a_or_aa(visitors, folder, width):
     rules = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core comes in a package")
     options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
-    page = visitors(width=width)
+    page, violations = visitors(width=width), []
 
     def accessible(where):
         page.wait_for_timeout(300)
         found = rules.Axe().run(page, options=options)
-        assert found.violations_count == 0, f"{where}: {found.generate_report()}"
+        if found.violations_count:
+            violations.append(f"{where}: {found.generate_report()}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, where
         assert page.locator("html").get_attribute("lang").startswith("en")
         assert page.get_by_role("main").count() == 1, where
@@ -166,8 +202,7 @@ def test_no_step_and_no_page_violates_level_a_or_aa(visitors, folder, width):
     page.get_by_role("button", name="Next: protection").first.click()
     page.get_by_role("button", name="Draw the risk-utility map").click()
     page.get_by_role("slider").wait_for()
-    for panel in page.get_by_role("button", name="Expand").all():
-        panel.click()
+    unfold_all(page)
     accessible("protection")
     page.get_by_role("button", name="Protect", exact=True).click()
     page.get_by_role("heading", name="The release").wait_for()
@@ -200,3 +235,4 @@ def test_no_step_and_no_page_violates_level_a_or_aa(visitors, folder, width):
         page.get_by_role("button", name=action, exact=True).click()
         finished(page)
         accessible(f"{title}, result")
+    assert violations == [], "\n".join(violations)

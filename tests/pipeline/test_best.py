@@ -248,7 +248,7 @@ def test_auto_says_what_it_chose_and_why():
     table = pa.table({"a": rng.normal(size=40), "b": rng.normal(size=40)})
     release = shoal.protect(table, k=3)
     assert release.plan.method == "best"
-    assert any(note.startswith("method 'best' was chosen: MDAV's groups, improved") for note in release.notes)
+    assert any(note.startswith("Method 'best' was chosen: MDAV's groups, improved") for note in release.notes)
     assert shoal.protect(table, k=3, quasi=["a"], publish="rest").plan.method == "univariate"
 
 

@@ -61,7 +61,7 @@ def test_no_combination_is_below_k_whatever_is_missing(seed, n, k, missing):
     table = mixed_table(seed, n, gaps=0.1)
     complete = sum(None not in row.values() for row in table.to_pylist())
     if complete < k and missing != "group":
-        with pytest.raises(shoal.DataError, match="miss nothing"):
+        with pytest.raises(shoal.DataError, match="missing value"):
             shoal.protect(table, k=k, quasi=QUASI_IDENTIFIERS, missing=missing, publish="rest")
         return
     release = shoal.protect(table, k=k, quasi=QUASI_IDENTIFIERS, missing=missing, publish="rest")

@@ -118,6 +118,8 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
     target = Path(plan.output or "")
     release = protect_to_file(plan, target, True, page=_report_of(target), progress=progress, policy=as_policy(policy))
     progress("look", 0, 1)
+    if release.may_go_out:
+        release.report(_report_of(target, "users"), overwrite=True, external=True)
     return {**_shown(release), **_again(target, plan, written=release.may_go_out)}
 
 
@@ -137,9 +139,9 @@ def _shown(release: "Release") -> Found:
     }
 
 
-def _report_of(target: Path) -> Path:
-    """Return the name of the report: it is read beside the masked file."""
-    return target.with_name(f"{target.stem}-report.html")
+def _report_of(target: Path, kind: str = "report") -> Path:
+    """Return the name of a report: it is read beside the masked file."""
+    return target.with_name(f"{target.stem}-{kind}.html")
 
 
 def look(
@@ -171,7 +173,13 @@ def _again(target: Path, asked: Plan, *, written: bool) -> Found:
     if written:
         path.write_text(plan.to_toml(), encoding="utf-8")
     from_plan = quoted(["shoal", "protect", "--plan", path.name, "--output", f"again{target.suffix}"])
-    files = {"masked": target, "report": _report_of(target), "plan": path, "manifest": manifest_beside(target)}
+    files = {
+        "masked": target,
+        "report": _report_of(target),
+        "users": _report_of(target, "users"),
+        "plan": path,
+        "manifest": manifest_beside(target),
+    }
     return {
         "files": {what: each.name for what, each in files.items() if each.is_file()},
         "command": (protect_command(plan) if asked.seed is None else None) or from_plan,

@@ -139,9 +139,9 @@ class Protection:
             ui.label("Correct the fields above to see the plan.")
             return
         ui.label("The same on the command line:").classes("text-secondary")
-        ui.code(self._command(plan), language="bash").classes("w-full")
+        self.view.code(self._command(plan), "the command line")
         ui.label("The plan:").classes("text-secondary")
-        ui.code(plan_text(plan), language="toml").classes("w-full")
+        self.view.code(plan_text(plan), "the plan")
 
     def _command(self, plan: Plan) -> str:
         """Return the command that does what the plan asks; a seed is for the plan file alone."""

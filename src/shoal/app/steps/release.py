@@ -10,6 +10,7 @@ from shoal.app.view import View
 _DOWNLOADS = {
     "masked": ("Masked file", "the file to publish"),
     "report": ("Report", "to read, sign and keep"),
+    "users": ("Report for users", "to publish with the file"),
     "plan": ("Plan", "repeats it: shoal protect --plan"),
     "manifest": ("Manifest", "lets anyone check the file later"),
 }
@@ -28,10 +29,7 @@ def show(view: View) -> None:
     else:
         view.heading("Not released", "The release fails the policy, so no file was written. Change the protection.")
     _downloads(view)
-    if found["html"]:
-        ui.html(stackable(found["html"]), sanitize=False).classes("shoal-result")
-    else:
-        ui.label("The file is larger than the free memory and was protected in blocks. There is no report of it.")
+    ui.html(stackable(found["html"]), sanitize=False).classes("shoal-result")
     _before_and_after(view, found)
     _again(view, found["command"], found["code"])
 
@@ -82,6 +80,7 @@ def _pictures(view: View, pictures: list[str]) -> None:
 def _again(view: View, command: str, code: str) -> None:
     """Show how to do the same without the page."""
     with view.part("Do the same on the command line or in Python"):
-        ui.label("Put the original, the plan and a file of rules, if there is one, into one folder, and run there:")
+        needed = "the original and the plan" if " --plan " in command else "the original"  # a plan is never overwritten
+        ui.label(f"Put {needed}, and the file of rules if there is one, into an empty folder, and run there:")
         view.code(command, "the command line")
         view.code(code, "the Python code")
