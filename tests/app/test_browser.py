@@ -235,6 +235,7 @@ def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
     assert ann.context.request.get(f"{ann.url}download/masked").status == 404
 
 
+@pytest.mark.slow
 def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tmp_path):
     rng = np.random.default_rng(4)
     names = ["<script>alert(1)</script>", 'say "hi", or', "it's \\ 🐟"]

@@ -251,7 +251,7 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     mixed.mkdir()
     pq.write_table(people(50), mixed / "1.parquet")
     pq.write_table(people(50).set_column(1, "income.net", [["?"] * 50]), mixed / "2.parquet")
-    with pytest.raises(FileError, match="same columns"):
+    with pytest.raises(FileError, match="different columns"):
         protect_files(plan.updated(input=mixed))
     with pytest.raises(FileError, match="does not exist"):
         protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
