@@ -333,3 +333,25 @@ def test_rules_of_dominance_that_make_no_sense_are_refused(wrong, why):
     with pytest.raises(shoal.PlanError) as error:
         Policy(**wrong)
     assert why in str(error.value)
+
+
+def test_sensitive_values_that_an_unchanged_column_gives_away_pass_no_limit():
+    rng = np.random.default_rng(5)
+    sex = np.arange(240) % 2
+    table = pd.DataFrame(
+        {"age": rng.integers(20, 80, 240), "inc": rng.normal(30, 9, 240), "sex": sex, "ill": np.where(sex, "h", "l")}
+    )
+    policy = Policy(l=2, t=0.9, inference=90, linkage=90, assignment=90)
+    options = {"k": 20, "l": 2, "quasi": ["age", "inc"], "confidential": ["ill"], "publish": ["sex"]}
+    release = shoal.protect(table, **options, method="mdav", policy=policy)
+    assert release.table.groupby(["age", "inc", "sex"])["ill"].nunique().max() == 1
+    assert {each.result for each in release.verdict.limits} == {"not measured"}
+
+
+def test_rows_in_another_order_pass_no_limit_of_linkage():
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    masked = shoal.protect(table, k=5, method="mdav").table
+    shuffled = masked.sample(frac=1, random_state=1).reset_index(drop=True)
+    limits = shoal.assess(table, shuffled, ["a", "b"], policy=Policy(linkage=5, assignment=5))["verdict"]["limits"]
+    assert [each["result"] for each in limits] == ["not measured", "not measured"]

@@ -154,6 +154,12 @@ def _divided(found: Evidence) -> str:
     return f"{divide}, and this figure is that of whole groups; mask or drop it" if names and whole != parts else ""
 
 
+def _shuffled(found: Evidence) -> str:
+    """Say that rows of the two files do not seem to be of the same people: publishing the mean would lose less."""
+    above = (_at(found, "loss.IL") or 0) > 100
+    return "the loss is above 100 %, so the rows seem to be in another order; name a --key" if above else ""
+
+
 def _loss_doubt(found: Evidence) -> str:
     gone = found.get("suppressed") or 0
     left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
@@ -161,7 +167,7 @@ def _loss_doubt(found: Evidence) -> str:
 
 
 def _linkage_doubt(found: Evidence) -> str:
-    return _partial(found) or _singled_out(found) or _divided(found)
+    return _partial(found) or _singled_out(found) or _divided(found) or _shuffled(found)
 
 
 _SENSITIVE = "name sensitive attributes with --confidential"
