@@ -19,6 +19,7 @@ from shoal.tables import Table, kind_of, open_table
 from shoal.tables.bounded import open_bounded
 from shoal.tables.declared_codes import table_without_codes
 from shoal.tables.files import refuse_sheet
+from shoal.tables.recoding import recoded_table
 from shoal.tables.unchanged import steady
 
 _SHARE = 0.75  # of the memory that is free, where nothing was said: others need some too
@@ -82,7 +83,8 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
         if opened.has_index:
             notes.append("The index of the table is not published. reset_index() turns it into a column.")
         memory = None if plan.scale is None else plan.scale.memory_bytes
-        yield MemoryRecords(table_without_codes(opened, plan.missing_codes), progress, keep, memory, notes)
+        seen = recoded_table(table_without_codes(opened, plan.missing_codes), plan)
+        yield MemoryRecords(seen, progress, keep, memory, notes)
         refuse_changed()
 
 

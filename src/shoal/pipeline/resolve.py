@@ -30,6 +30,7 @@ from shoal.pipeline.dominance import refuse_negative, with_magnitudes
 from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default
 from shoal.pipeline.households import Households, with_households
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
+from shoal.pipeline.recoding import on_recoding, refuse_recoded_rules
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
 from shoal.pipeline.totals import misplaced_domains
@@ -110,6 +111,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     """
     rules = rules_of(plan)
     refuse_other_columns(plan, records.outline)
+    refuse_recoded_rules(plan, rules)
     refuse_unordered_text(rules, records.outline, plan.levels)
     _refuse_unused_levels(plan, rules)
     # With epsilon, nothing may be learned from the records here; what has no noise is refused by its name.
@@ -131,7 +133,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     if rules:
         resolved, strategy = with_rules(resolved, records.outline.names, rules)
     resolved = with_magnitudes(resolved)
-    inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels}]
+    inferred = [name for name in resolved.used if name not in {**plan.types, **plan.levels, **plan.classes}]
     summary = _summary(resolved, records, strategy, rules, inferred)
     refuse_negative(resolved, records, summary)
     attributes = _described(resolved, records, summary, strategy, inferred)
@@ -143,6 +145,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
     notes += on_time_of_day(resolved, attributes)
     notes += summary.units.notes(str(resolved.unit)) if summary.units is not None else []
+    notes += on_recoding(resolved, records)
     notes += on_unused_codes(resolved, {*resolved.used} - {*summary.with_gaps(resolved.used)})
     looked_at = (summary.profiles.get(name) for name in resolved.changed)
     profiles = [profile for profile in looked_at if profile is not None]
@@ -160,7 +163,10 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
         resolved = resolved.decided(quasi=plan.masked or [*plan.bounds] or numeric_attributes(table, plan.named))
     if plan.publish == "rest":
         resolved = resolved.decided(publish=[name for name in table.names if name not in resolved.named])
-    types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(plan.levels, "ordinal")}
+    resolved = resolved.decided(levels={**plan.levels, **plan.classes})
+    compared = [*resolved.used, *(plan.confidential if plan.l is not None or plan.t is not None else [])]
+    ordinal = {*plan.levels, *(name for name in plan.classes if name in compared)}
+    types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(sorted(ordinal), "ordinal")}
     problems: list[str] = []
     for name in resolved.used:
         if name in types:

@@ -129,7 +129,7 @@ def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "th
 
 def refuse_other_columns(plan: Plan, table: Table) -> None:
     """Report what the plan names and the table lacks, with the columns that the plan does not know."""
-    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "missing_codes")}
+    named = {field: list(getattr(plan, field)) for field in ("types", "levels", "missing_codes", "recode")}
     named |= {field: list(getattr(plan, field)) for field in ("attribute_weights", "constraints")}
     named |= {field: getattr(plan, field) or [] for field in ("magnitudes", "keep_totals")}
     named |= {"recompute": plan.recompute, "adjust": plan.adjust, "bounds": list(plan.bounds)}

@@ -16,7 +16,7 @@ from shoal.text import quoted
 SWEEP_FIELDS = (
     *("quasi", "confidential", "identifiers", "publish", "weights", "strata", "small_strata", "attribute_weights"),
     *("unit", "unit_as", "household", "household_attributes", "household_as"),
-    *("tour", "budget", "aggregate", "types", "levels", "missing", "missing_codes", "sheet", "csv"),
+    *("tour", "budget", "aggregate", "types", "levels", "recode", "missing", "missing_codes", "sheet", "csv"),
 )
 
 
@@ -24,9 +24,9 @@ def protect_command(plan: Plan) -> str | None:
     """Return a plan as a command line; None where only a plan file can express it.
 
     Files go by their names, without their folders. Levels are left to the plan file, because they are values of the
-    data.
+    data, and so are those that are recoded.
     """
-    words = None if plan.levels else arguments(plan)
+    words = None if _holds_levels(plan) else arguments(plan)
     return None if words is None else _joined("protect", plan, words)
 
 
@@ -35,7 +35,7 @@ def sweep_command(
 ) -> str | None:
     """Return a sweep as a command line; None where only a plan file can express it."""
     fields = {name: value for name, value in _given(plan).items() if name not in ("k", "method", "output")}
-    if plan.levels or not fields.keys() <= {"input", *SWEEP_FIELDS}:
+    if _holds_levels(plan) or not fields.keys() <= {"input", *SWEEP_FIELDS}:
         return None
     words = arguments(Plan(**fields, k=sizes[-1], method="tour" if "tour" in fields else "auto"), SWEEP_FIELDS)
     run = sizes == list(range(sizes[0], sizes[-1] + 1)) and len(sizes) > 1
@@ -90,7 +90,20 @@ def plan_text(plan: Plan) -> str:
     options |= {field: file_name(options[field]) for field in PATHS if isinstance(options.get(field), str)}
     levels = options.pop("levels", {})
     left_out = [f"# levels of {json.dumps(name)}: {len(each)}, left out here\n" for name, each in levels.items()]
-    return "".join(left_out) + tomli_w.dumps(options)
+    for name in _with_old_levels(plan):
+        new = len(options["recode"].pop(name))
+        left_out.append(f"# recode of {json.dumps(name)}: {new} new levels, left out here\n")
+    return "".join(left_out) + tomli_w.dumps({name: value for name, value in options.items() if value != {}})
+
+
+def _holds_levels(plan: Plan) -> bool:
+    """Whether a plan has values of the data in it."""
+    return bool(plan.given_levels or _with_old_levels(plan))
+
+
+def _with_old_levels(plan: Plan) -> list[str]:
+    """List the attributes whose recoding names old levels, which are values of the data."""
+    return [name for name, each in plan.recode.items() if isinstance(each, dict)]
 
 
 def file_name(path: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from shoal.plan import recoding
+
 if TYPE_CHECKING:
     from shoal.plan import Plan, Scale
 
@@ -27,6 +29,7 @@ def contradictions(plan: "Plan") -> Iterator[Problem]:
     if plan.distance == "balanced" and plan.standardize != "zscore":
         yield "distance", f"'balanced' does not go with --standardize {plan.standardize}. Leave out one of them."
     yield from _typed(plan)
+    yield from recoding.contradictions(plan)
     yield from _weighted(plan)
     yield from _diverse(plan)
     yield from _dominated(plan)
@@ -437,6 +440,7 @@ _NOT_PRIVATE = {
     "restore_variance": "would publish the variance without noise. Leave it out with --epsilon.",
     "missing": "does not apply with --epsilon: a missing value counts as the middle of its --bounds. Leave it out.",
     "missing_codes": "does not apply with --epsilon. Empty these cells: they count as the middle of --bounds.",
+    "recode": "does not apply with --epsilon, which takes numbers. Leave it out.",
     "seed": "is refused with --epsilon: anyone who knows it can remove the noise.",
 }
 

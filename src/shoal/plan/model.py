@@ -58,6 +58,7 @@ from shoal.plan.fields import (
     option,
 )
 from shoal.plan.options import fields_of_form, tables_of
+from shoal.plan.recoding import Recoding, classes_of
 from shoal.plan.toml_file import read_toml
 
 Method = Literal[
@@ -394,6 +395,15 @@ class Plan(BaseModel):
         example="income=999999,-9",
         title="Missing-value codes",
     )
+    recode: dict[str, Recoding] = option(
+        {},
+        "types and missing values",
+        "global recoding before all else: cut points that divide numbers or dates into classes; for categories a table "
+        "of the old levels of each new one",
+        metavar="A=X,Y,...",
+        example="age=18,30,45,65",
+        title="Recode",
+    )
     attribute_weights: dict[str, PositiveFloat] = option(
         {},
         "method",
@@ -717,8 +727,18 @@ class Plan(BaseModel):
         return type(self)(**{**mine, **options})
 
     def options(self) -> dict[str, Any]:
-        """Return what is asked for as plain values, without what is left open."""
-        return self.model_dump(exclude_none=True)
+        """Return what is asked for as plain values, without what is left open or follows from the rest."""
+        return {**self.model_dump(exclude_none=True), "levels": self.given_levels}
+
+    @property
+    def classes(self) -> dict[str, list[str]]:
+        """The classes of attributes that are recoded by cut points, in order."""
+        return {name: classes_of(cuts) for name, cuts in self.recode.items() if isinstance(cuts, list)}
+
+    @property
+    def given_levels(self) -> dict[str, list[str | int | float]]:
+        """The levels that do not follow from recoding."""
+        return {name: levels for name, levels in self.levels.items() if name not in self.classes}
 
     @property
     def effort(self) -> Effort:

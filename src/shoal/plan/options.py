@@ -4,8 +4,9 @@ Each field of `shoal.plan.Plan` says by `shoal.plan.fields.option` how it is spe
 equivalent command line of a release and the documents are made from the table here.
 """
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -267,7 +268,7 @@ def _value(option: Option, given: Any) -> Any:
         case "pairs":
             return _pairs(option, given)
         case "lists":
-            return {name: [part.strip() for part in text.split(",")] for name, text in _pairs(option, given).items()}
+            return {name: listed_or_table(text) for name, text in _pairs(option, given).items()}
         case "text or pairs" if len(given) == 1 and "=" not in given[0]:
             return given[0]
         case "text or pairs":
@@ -302,11 +303,24 @@ def _texts(option: Option, value: Any) -> list[str]:
         case "items":
             return list(value)
         case "lists":
-            return [f"{name}={','.join(map(_text, each))}" for name, each in value.items()]
+            return [f"{name}={_listed(each)}" for name, each in value.items()]
         case "pairs" | "text or pairs" if isinstance(value, dict):
             return [f"{name}={_text(each)}" for name, each in value.items()]
         case _:
             return [_text(value)]
+
+
+def listed_or_table(text: str, split: Callable[[str], list[str]] = lambda text: text.split(",")) -> Any:
+    """Read values with commas between them, or a table as JSON writes it."""
+    try:
+        found = json.loads(text) if text.strip().startswith("{") else None
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else [part.strip() for part in split(text)]
+
+
+def _listed(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else ",".join(map(_text, value))
 
 
 def _text(value: object) -> str:

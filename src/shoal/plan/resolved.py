@@ -42,4 +42,5 @@ class ResolvedPlan(Plan):
 
     def asked(self) -> Plan:
         """Return the same as a plan to run again, or to write to a file."""
-        return Plan.model_construct(self.model_fields_set, **{name: getattr(self, name) for name in Plan.model_fields})
+        fields = {name: getattr(self, name) for name in Plan.model_fields}
+        return Plan.model_construct(self.model_fields_set, **{**fields, "levels": self.given_levels})

@@ -126,10 +126,18 @@ def others(release: "Release") -> list[str]:
 def treatments(release: "Release") -> list[dict[str, str]]:
     """List for every attribute its role and its treatment."""
     return [
-        {"name": name, "role": role, "type": release.plan.types.get(name, ""), "done": done}
+        {"name": name, "role": role, "type": release.plan.types.get(name, ""), "done": f"{_recoded(name, release.plan)}{done}"}
         for name in release.published.names
         for role, done in [_treatment(name, release.plan)]
     ]
+
+
+def _recoded(name: str, plan: Plan) -> str:
+    """Return how a column was recoded before its treatment; nothing if it was not."""
+    if name not in plan.recode:
+        return ""
+    what = "classes" if name in plan.classes else "new levels"
+    return f"recoded into {len(plan.classes.get(name, plan.recode[name])):,} {what}, then "
 
 
 def _treatment(name: str, plan: Plan) -> tuple[str, str]:

@@ -17,33 +17,38 @@ from shoal.tables.text_values import decoded, one_chunk, without_views
 Codes = Mapping[str, Sequence[str | int | float]]  # the codes of each column
 
 
-def numbers_of(name: str, codes: Sequence[str | int | float]) -> list[float]:
-    """Return codes as numbers, for a column of numbers."""
+def numbers_of(name: str, codes: Sequence[str | int | float], field: str = "missing_codes") -> list[float]:
+    """Return codes as numbers, for a column of numbers; `field` is the one of the plan that has them."""
     try:
         return [float(code) for code in codes]
     except ValueError:
-        raise PlanError([("missing_codes", f"of '{name}' must be numbers, as its values are.")]) from None
+        raise PlanError([(field, f"of '{name}' must be numbers, as its values are.")]) from None
 
 
-def is_code(values: Array, name: str, codes: Sequence[str | int | float]) -> Array:
-    """Find which values of a column are one of its codes; blanks around a text do not count."""
+def is_code(
+    values: Array, name: str, codes: Sequence[str | int | float], field: str = "missing_codes"
+) -> Array:
+    """Find which values of a column are one of its codes; blanks around a text do not count.
+
+    `field` is the one of the plan that has the codes.
+    """
     kind: Any = values.type
     if pa.types.is_integer(kind):
         possible = np.iinfo(np.dtype(str(kind)))
-        wanted = [int(code) for code in numbers_of(name, codes) if code.is_integer()]
+        wanted = [int(code) for code in numbers_of(name, codes, field) if code.is_integer()]
         codes = [code for code in wanted if possible.min <= code <= possible.max]
         return _among(values, pa.array(codes, kind))
     if is_number(kind):
         single = pa.types.is_float32(kind)
         wide = values if single else values.cast(pa.float64(), safe=False)
-        return _among(wide, pa.array(numbers_of(name, codes)).cast(wide.type, safe=False))
+        return _among(wide, pa.array(numbers_of(name, codes, field)).cast(wide.type, safe=False))
     if is_text(kind):
         texts = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         return _among(texts, pa.array([str(code) for code in codes], pa.large_string()))
     try:
         return _among(values, pa.array([str(code) for code in codes]).cast(kind))
     except pa.ArrowException:
-        raise PlanError([("missing_codes", f"of '{name}' are no values of its type, {kind}.")]) from None
+        raise PlanError([(field, f"of '{name}' has values that are not of its type, {kind}.")]) from None
 
 
 def _among(values: Array, codes: Array) -> Array:

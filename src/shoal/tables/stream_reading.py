@@ -12,6 +12,7 @@ from shoal.plan import Csv
 from shoal.tables.atomic import no_such_file
 from shoal.tables.dataframes import check_names
 from shoal.tables.declared_codes import Codes, piece_without_codes
+from shoal.tables.recoding import Recode, recoded_piece, recoded_schema
 from shoal.tables.files import kind_of, readable, refuse_csv_options, refuse_endless, undamaged
 from shoal.tables.storage import Kind
 
@@ -51,12 +52,14 @@ class ArrowSource:
     schema: pa.Schema
     records: int
     codes: Codes = field(default_factory=dict)  # that stand for missing values
+    recode: Recode = field(default_factory=dict)  # see `shoal.tables.recoding`; the schema is that of recoded columns
 
     def pieces(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read some columns, so many records at a time, in the order of the file."""
         read = _parquet_batches if self.kind == "parquet" else _arrow_batches
         batches = (batch for path in self.files for batch in read(path, names, rows))
-        return in_rows((piece_without_codes(batch, self.codes) for batch in batches), rows)
+        seen = (recoded_piece(piece_without_codes(batch, self.codes), self.recode) for batch in batches)
+        return in_rows(seen, rows)
 
 
 def open_parquet(path: Path) -> ArrowSource:
@@ -139,6 +142,13 @@ def open_source(path: Path, csv: Csv | None, codes: Codes | None = None) -> Sour
             return replace(open_csv(path, csv or Csv()), codes=codes or {})
     refuse_csv_options(csv or Csv())
     return replace(open_parquet(path) if kind == "parquet" else open_arrow(path), codes=codes or {})
+
+
+def recoded_source(source: Source, recode: Recode) -> Source:
+    """Return a table whose pieces are recoded."""
+    if isinstance(source, ArrowSource):
+        return replace(source, recode=recode, schema=recoded_schema(source.schema, recode))
+    return replace(source, recode=recode)  # type: ignore[type-var] # a CSV file
 
 
 def _parquet_batches(path: Path, names: Sequence[str], rows: int) -> Iterator[pa.Table]:

@@ -110,7 +110,7 @@ def write_release(
         labels do, are looked at twice, because a file has its lists before its records.
     """
     schema = published_schema(source, masker)
-    masked = [*masker.plan.changed, *filter(None, [masker.plan.pseudonym])]
+    masked = [*masker.plan.changed, *masker.plan.recode, *filter(None, [masker.plan.pseudonym])]
     if kind == "csv":
         with _written(path, kind, schema, masked, dialect) as write:
             for piece in pieces(schema):

@@ -23,8 +23,9 @@ from shoal.tables.csv.inference import look as look_at_text
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.numbers import not_a_number, stored_as_text
+from shoal.tables.recoding import refuse_unsuited
 from shoal.tables.storage import Kind
-from shoal.tables.stream_reading import Source, counted_off
+from shoal.tables.stream_reading import Source, counted_off, recoded_source
 from shoal.tables.text_values import one_chunk, without_words
 
 
@@ -124,6 +125,11 @@ def typed_source(source: Source, plan: Plan, kind: Kind, rows: int, progress: Pr
     spoiled = {name: each.first_text or 1 for name, each in looks.items() if each.is_spoiled}
     _refuse_odd(source, plan, spoiled, disguised)
     dialect = source.dialect if isinstance(source, CsvSource) else None
+    if plan.recode:
+        refuse_unsuited(Table(one_record(source.schema), dialect, {}, spoiled, disguised), plan)
+        source = recoded_source(source, plan.recode)
+        spoiled = {name: record for name, record in spoiled.items() if name not in plan.recode}
+        disguised = [name for name in disguised if name not in plan.recode]
     return source, Table(one_record(source.schema), dialect, {}, spoiled, disguised)
 
 
@@ -132,6 +138,7 @@ def _spoken_of(plan: Plan) -> list[str]:
     names = [
         *columns_of(rules_of(plan)),
         *plan.missing_codes,
+        *plan.recode,
         *(plan.strata or []),
         *plan.roles["weights"],
         *plan.roles["unit"],
@@ -169,8 +176,8 @@ def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: 
     """Refuse what should not be taken for categories without a word, and what cannot be masked at all."""
     problems = []
     for name in plan.masked:
-        if name not in source.schema.names:
-            continue  # reported with all other names
+        if name not in source.schema.names or name in plan.recode:
+            continue  # reported with all other names, or by recoding
         kind, given = inner(source.schema.field(name).type), plan.types.get(name)
         if name in spoiled and given in (None, "continuous") and name not in plan.levels:
             problems.append(not_a_number(name, spoiled[name]))

@@ -30,10 +30,11 @@ from shoal.tables.csv.rows import (
 )
 from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.declared_codes import Codes, blank, is_code
+from shoal.tables.recoding import Recode, as_recoded, recoded, recoded_schema
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
 from shoal.tables.table import Table
-from shoal.tables.text_values import as_type, find_decimal, one_chunk, without_words
+from shoal.tables.text_values import as_type, decoded, find_decimal, one_chunk, without_words
 from shoal.text import sentence
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
@@ -53,6 +54,7 @@ class CsvSource:
     kind: Kind = "csv"
     encoding: str = "utf-8"
     codes: Codes = field(default_factory=dict)  # that stand for missing values
+    recode: Recode = field(default_factory=dict)  # see `shoal.tables.recoding`; `types` are those before
 
     @property
     def files(self) -> list[Path]:
@@ -62,7 +64,8 @@ class CsvSource:
     @property
     def schema(self) -> pa.Schema:
         """Of the pieces."""
-        return pa.schema([(name, self.types.get(name, pa.string())) for name in self.names])
+        plain = pa.schema([(name, self.types.get(name, pa.string())) for name in self.names])
+        return recoded_schema(plain, self.recode)
 
     def pieces(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Read some columns, so many records at a time, in the order of the file."""
@@ -71,6 +74,11 @@ class CsvSource:
 
     def typed(self, cells: Array, name: str) -> Array:
         """Convert some cells of a column to the type of the column; a word for a missing value is one."""
+        if name in self.recode:
+            return as_recoded(cells, self.recode[name])
+        return self._as_read(cells, name)
+
+    def _as_read(self, cells: Array, name: str) -> Array:
         present = without_words(cells, self.dialect.missing)
         kind = self.types.get(name)
         return present if kind is None else as_type(present, kind, self.dialect.decimal)
@@ -81,13 +89,22 @@ class CsvSource:
         block = _PIECE * min(4, 1 + len(self.names) // 100)  # cells of wide tables are parsed a few records at a time
         parsed = self.parsed([places[name] for name in names], block)
         below = chain([next(parsed).slice(1)], parsed)
-        yield from in_rows((self._without_codes(piece.rename_columns(list(names))) for piece in below), rows)
+        named = (self._without_codes(piece.rename_columns(list(names))) for piece in below)
+        yield from in_rows(map(self._recoded, named), rows)
+
+    def _recoded(self, piece: pa.Table) -> pa.Table:
+        """Replace the cells of recoded columns by the names of their classes."""
+        for name in {*self.recode} & {*piece.column_names}:
+            values = pa.table({name: self._as_read(one_chunk(piece.column(name)), name)})
+            cells = decoded(recoded(Table(values), name, self.recode[name]))
+            piece = piece.set_column(piece.column_names.index(name), name, cells)
+        return piece
 
     def _without_codes(self, piece: pa.Table) -> pa.Table:
         """Empty the cells whose values, or texts where a column has no type, are codes for a missing value."""
         for name in {*self.codes} & {*piece.column_names}:
             cells = one_chunk(piece.column(name))
-            known = blank(cells, is_code(self.typed(cells, name), name, self.codes[name]))
+            known = blank(cells, is_code(self._as_read(cells, name), name, self.codes[name]))
             piece = piece.set_column(piece.column_names.index(name), name, known)
         return piece
 

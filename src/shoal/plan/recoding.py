@@ -1,0 +1,158 @@
+"""Global recoding as a plan has it: cut points between classes of numbers or dates, or old levels of each new one.
+
+The names of classes follow from the cut points alone. So they are the same in every file and on every engine, however a
+column is stored.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+if TYPE_CHECKING:
+    from shoal.plan.conflicts import Problem
+    from shoal.plan.model import Plan
+
+Cut = int | float | str  # a number, or a date as ISO 8601 writes it
+Cuts = Sequence[Cut]
+Levels = Mapping[str, Sequence[Cut]]  # for each new level the old ones
+
+_EXAMPLE = "for example --recode age=18,30,45,65"
+_NO_CUTS = f"must be cut points in increasing order, {_EXAMPLE}, or a table of the old levels of each new one."
+_LARGEST_WHOLE = 2**53  # above, a float does not tell whole numbers apart
+
+
+def classes_of(cuts: Cuts) -> list[str]:
+    """Return the names of the classes between cut points, in order; a cut point belongs to the class above it."""
+    first, last, between = ("before {}", "{} and later", "{} to before {}")
+    if not is_dated(cuts):
+        first, last, between = ("under {}", "{} and over", "{} to under {}")
+    inner = [between.format(low, high) for low, high in pairwise(cuts)]
+    return [first.format(cuts[0]), *inner, last.format(cuts[-1])]
+
+
+def is_dated(cuts: Cuts) -> bool:
+    """Whether cut points are dates or times."""
+    return isinstance(cuts[0], str)
+
+
+def _cuts(given: Sequence[Any]) -> list[Cut]:
+    """Read cut points: all numbers, or all dates."""
+    if not given:
+        raise ValueError(f"has no cut points. List them in increasing order, {_EXAMPLE}.")
+    cuts = [_cut(each) for each in given]
+    if len({isinstance(each, str) for each in cuts}) > 1:
+        raise ValueError("has numbers and dates. Use cut points of one kind.")
+    order: list[Any] = [datetime.fromisoformat(each) if isinstance(each, str) else each for each in cuts]
+    if any(low >= high for low, high in pairwise(order)):
+        raise ValueError(f"has cut points that do not increase. List each once, from the lowest, {_EXAMPLE}.")
+    return cuts
+
+
+def _cut(given: Any) -> Cut:
+    """Read a number, as short as can be, or a date."""
+    if isinstance(given, datetime | date):
+        return _moment(given)
+    try:
+        if isinstance(given, bool):
+            raise ValueError
+        number = float(given)
+    except (TypeError, ValueError):
+        return _of_text(given)
+    if not math.isfinite(number):
+        raise ValueError(f"has a cut point that is not a finite number. Leave it out, {_EXAMPLE}.")
+    return int(number) if number.is_integer() and abs(number) < _LARGEST_WHOLE else number
+
+
+def _of_text(given: Any) -> str:
+    try:
+        return _moment(datetime.fromisoformat(given.strip()))
+    except (AttributeError, TypeError, ValueError):
+        pass
+    raise ValueError(f"must have cut points that are numbers, {_EXAMPLE}, or dates such as 2000-01-31.")
+
+
+def _moment(given: date) -> str:
+    """Write a date, or a date with a time where it is not midnight."""
+    if not isinstance(given, datetime):
+        return given.isoformat()
+    if given.tzinfo is not None:
+        raise ValueError
+    return given.date().isoformat() if given.time() == time() else given.isoformat(sep=" ")
+
+
+def _levels(given: Mapping[Any, Any]) -> dict[str, list[Cut]]:
+    """Read the old levels of each new one; each is named once."""
+    found: dict[str, list[Cut]] = {}
+    for new, old in given.items():
+        if not isinstance(new, str) or not new.strip():
+            raise ValueError("must have text that is not empty as the name of each new level.")
+        each = [old] if isinstance(old, str) or not hasattr(old, "__iter__") else list(old)
+        if not each:
+            raise ValueError("has a new level without old ones. List the levels that it replaces.")
+        found[new] = [_level(level) for level in each]
+    if not found:
+        raise ValueError("has no levels. List the old levels of each new one.")
+    every = [str(level) for each in found.values() for level in each]
+    if len({*every}) < len(every):
+        raise ValueError("names an old level twice. Put each into one new level.")
+    return found
+
+
+def _level(level: Any) -> Cut:
+    if isinstance(level, bool):
+        return str(level).lower()
+    level = level.item() if hasattr(level, "item") else level  # of NumPy
+    if isinstance(level, date):
+        return _moment(level)
+    if not isinstance(level, str | int | float) or level == "":
+        raise ValueError("has an old level that is neither text nor a number. An empty text is a missing value.")
+    return level
+
+
+def _recoding(given: object) -> object:
+    """Read a recoding in one of its two forms."""
+    given = given.tolist() if hasattr(given, "tolist") else given  # an array of NumPy
+    if isinstance(given, Mapping):
+        return _levels(given)
+    if isinstance(given, list | tuple | range):
+        return _cuts(list(given))
+    if isinstance(given, int | float | date) and not isinstance(given, bool):
+        return _cuts([given])
+    raise ValueError(_NO_CUTS)
+
+
+Recoding = Annotated[
+    Annotated[list[Cut], Field(min_length=1), Tag("lists")]
+    | Annotated[dict[str, Annotated[list[Cut], Field(min_length=1)]], Field(min_length=1), Tag("table")],
+    Discriminator(lambda given: "table" if isinstance(given, Mapping) else "lists"),
+    BeforeValidator(_recoding),
+]
+
+# Roles whose values are not for the release, or are numbers by which records are counted.
+_NOT_RECODED = {
+    "weights": "the survey weight",
+    "unit": "the unit that k counts",
+    "household": "the household number",
+    "identifiers": "an identifier, which is dropped",
+}
+
+
+def contradictions(plan: "Plan") -> Iterator["Problem"]:
+    """Recoding of attributes that cannot be recoded, or that the plan takes for something else afterwards."""
+    for role, what in _NOT_RECODED.items():
+        for name in plan.roles[role]:
+            if name in plan.recode:
+                yield "recode", f"names '{name}', which is {what}. Leave it out."
+    for name, recoding in plan.recode.items():
+        type_ = plan.types.get(name)
+        if isinstance(recoding, list):
+            if type_ not in (None, "ordinal"):
+                yield "types", f"names '{name}' as {type_}, but --recode makes it ordinal. Leave out one of them."
+            if plan.levels.get(name, plan.classes[name]) != plan.classes[name]:
+                yield "levels", f"names '{name}', whose levels are the classes of --recode. Leave it out."
+        elif type_ not in (None, "nominal", "ordinal"):
+            yield "types", f"names '{name}' as {type_}, but --recode makes it categories. Use nominal or ordinal."
