@@ -94,6 +94,7 @@ PLANS = [
     {"k": 5, "quasi": ["a", "b"], "aggregate": {"a": "median"}, "scale": {"memory": "4GB"}, "round": False},
     {"k": 5, "quasi": ["a", "b"], "blocks": [["a"], ["b"]], "aggregate": "median"},
     {"k": 5, "quasi": ["a", "b"], "epsilon": 1.0, "bounds": {"a": [0, 1.5], "b": [0, 2]}},
+    {"k": 5, "quasi": ["a", "b"], "recode": {"a": [18, 30.5], "b": {"n": ["A", "so, so"], "s": [1]}}},
     {"quasi": ["c"], "method": "ms", "confidential": ["a", "b"], "alpha": [[0.3, 0.1], [0.1, 0.3]]},
     {"k": 4, "quasi": ["a", "b"], "edits": ["a > b", "b > 0"], "csv": {"missing": ["NA", "a,b"]}, "seed": 3},
 ]

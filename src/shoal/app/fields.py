@@ -162,6 +162,8 @@ def as_text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list) and any(isinstance(each, list) for each in value):
         return json.dumps(value)
     if isinstance(value, list):

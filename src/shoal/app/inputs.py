@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from shoal.app.fields import Field, as_list, as_text, fields_of
 from shoal.plan import Plan
+from shoal.plan.options import listed_or_table
 
 GRID = "display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1rem; width: 100%"
 _DENSE = "outlined dense options-dense"
@@ -241,7 +242,9 @@ def _value(
         return _several(label, choices, value or [], set_).classes("col")
     if choices:
         return _select(label, choices, value, set_, clearable=clearable).classes("col")
-    return _input(label, as_text(value), lambda text: set_(as_list(text) if lists else text.strip())).classes("col")
+    return _input(
+        label, as_text(value), lambda text: set_(listed_or_table(text, as_list) if lists else text.strip())
+    ).classes("col")
 
 
 def _number_list(text: str) -> Any:

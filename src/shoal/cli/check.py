@@ -61,7 +61,7 @@ def _print_notes(result: dict[str, Any]) -> None:
 
 
 @takes_plan(
-    *("k", "quasi", "confidential", "weights", "unit", "types", "levels", "edits", "sheet", "csv"),
+    *("k", "quasi", "confidential", "weights", "unit", "types", "levels", "recode", "edits", "sheet", "csv"),
     *("p_percent", "dominance", "magnitudes"),
     k="Count records whose value fewer than N records have, in columns released unchanged (2 if left out).",
     quasi="The masked attributes to compare; every one that differs if left out.",

@@ -15,7 +15,7 @@ from shoal.text import counted
 
 
 @takes_plan(
-    *("weights", "sheet", "csv"),
+    *("weights", "recode", "sheet", "csv"),
     weights="The attribute with the sampling weights. Without it, the file counts as the population.",
 )
 def risk_command(

@@ -45,6 +45,7 @@ from shoal.report.figures import least
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
 from shoal.tables.numbers import to_floats
+from shoal.tables.recoding import recoded_table
 from shoal.text import (
     counted,
 )  # Measures of loss that other types than numbers, and missing values, have no meaning for.
@@ -80,6 +81,7 @@ def assess(
     control: Any = None,
     tolerance: float = 0.05,
     sheet: str | None = None,
+    recode: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measure a masked table against its original, by every measure of loss and risk there is.
 
@@ -138,6 +140,9 @@ def assess(
         Guessed sensitive numbers are right within this share of the true value.
     sheet : str, optional
         The sheet of an Excel workbook, if several have data. With several files, one of them at least must have it.
+    recode : mapping, optional
+        How the original (and the control set) was recoded before it was masked, as in a plan. Losses do not count what
+        recoding took away.
 
     Returns
     -------
@@ -165,7 +170,7 @@ def assess(
     if limits is not None:
         p_percent = limits.p_percent if p_percent is None else p_percent
         dominance = limits.dominance_rule if dominance is None else dominance
-    known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}}
+    known_types: dict[str, Any] = {"types": types or {}, "levels": levels or {}, "recode": recode or {}}
     known_types |= {"edits": edits, "p_percent": p_percent, "dominance": dominance, "magnitudes": magnitudes}
     roles = {"quasi": quasi, "confidential": confidential, "weights": weights, "unit": unit}
     plan = Plan(k=k, seed=seed, csv=csv, sheet=sheet, **roles, **known_types)
@@ -176,6 +181,8 @@ def assess(
     figures = [] if published is None else read_published(published)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
+    refuse_unknown(before, {"recode": list(plan.recode)}, "the original")
+    before = recoded_table(before, plan)
     refuse_formulas(limits, before)
     everyone, everybody = before, len(before)
     broken = _broken(rules, before, after, plan)
@@ -540,7 +547,7 @@ def _strangers(
     if control is None:
         return None, None
     with _said_of("control set"):
-        table = opened(control, plan)
+        table = recoded_table(opened(control, plan), plan)
         people = control_of(table, compared)
     told = [name for name in dict.fromkeys(identifiers) if name is not None and name in table.names]
     for name in told:

@@ -1,7 +1,7 @@
 """risk(): the risk of a file before it is masked, in the population that it was sampled from."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.attributes import Level, without_declared
 from shoal.tables.numbers import to_floats
+from shoal.tables.recoding import recoded_table
 from shoal.text import Message, by_severity, counted, listed, warning
 
 FRACTION = 0.01  # of the population that DIS presumes to be sampled where there are no weights, as sdcMicro does
@@ -198,6 +199,7 @@ def risk(
     household: str | None = None,
     population: Any = None,
     *,
+    recode: Mapping[str, Any] | None = None,
     fraction: float | None = None,
     suda: bool = True,
     csv: CsvOptions = None,
@@ -214,13 +216,15 @@ def risk(
     table : dataframe or path
         The original records. A file that has a manifest of Shoal beside it is refused.
     keys : list of str
-        The key variables (quasi-identifiers) that an intruder may know, as categories: recode numbers first.
+        The key variables (quasi-identifiers) that an intruder may know, as categories: `recode` numbers.
     weights : str, optional
         The attribute with the sampling weights. Without weights the sample is taken for the whole population.
     household : str, optional
         The attribute with the household of each record.
     population : dataframe or path, optional
         A table of the whole population with the same keys, for k-map.
+    recode : mapping, optional
+        Keys to recode first, in both tables, as in a plan: ``{"age": [18, 30, 45, 65]}``.
     fraction : float, optional
         The sampling fraction for DIS. If left out, records divided by the sum of the weights; without weights 0.01.
     suda : bool
@@ -248,14 +252,15 @@ def risk(
     >>> found.individual.round(4).tolist(), round(found.expected, 4)
     ([0.0188, 0.0188, 0.2558], 0.2934)
     """
-    plan = _asked(keys, weights, household, fraction, suda, {"csv": csv, "sheet": sheet})
+    plan = _asked(keys, weights, household, fraction, suda, {"recode": recode or {}, "csv": csv, "sheet": sheet})
     _refuse_masked(table)
     refuse_unknown_sheet(plan, table, population)
     progress("read", 0, 1)
     sample = opened(table, plan)
     named = {"keys": plan.masked, "weights": plan.roles["weights"], "household": [household] if household else []}
-    refuse_unknown(sample, named, "the table")
-    everybody = None if population is None else opened(population, plan)
+    refuse_unknown(sample, {**named, "recode": list(plan.recode)}, "the table")
+    sample = recoded_table(sample, plan)
+    everybody = None if population is None else recoded_table(opened(population, plan), plan)
     progress("risk", 0, 1)
     columns = [key_column(sample, name) for name in plan.masked]
     combined = key_combinations([column.codes for column in columns])
@@ -310,6 +315,11 @@ def _asked(
         ]
     if household is not None and household in ([*plan.masked, weights] if plan else []):
         problems.append(("household", f"names '{household}', which has another role. An attribute has one role."))
+    problems += [
+        ("recode", f"names '{name}', which is not a key. Add it to --keys, or leave it out.")
+        for name in (plan.recode if plan else {})
+        if plan is not None and name not in plan.masked
+    ]
     if fraction is not None and not 0 < fraction <= 1:
         problems.append(("fraction", "must be above 0 and at most 1, for example --fraction 0.01."))
     if fraction is not None and not suda:
@@ -397,14 +407,14 @@ def _key_notes(columns: Sequence[KeyColumn]) -> list[Message]:
         notes.append(
             warning(
                 f"{listed(different)} has a different value in every record, so that every record is unique. Leave out "
-                "identifiers, and recode numbers into classes."
+                "identifiers, and recode numbers into classes with --recode."
             )
         )
     if many := [name for name in many if name not in different]:
         notes.append(
             warning(
                 f"{listed(many)} has more than {_MANY_VALUES} different numbers, so that most keys are rare. Recode it "
-                "into classes that an intruder may know."
+                "into classes that an intruder may know, with --recode."
             )
         )
     if incomplete := [each for each in columns if each.missing.any()]:

@@ -251,6 +251,8 @@ def manifest_of(published: Published, plan: Plan, verified: Verified, **versions
 def public_plan(plan: Plan) -> dict[str, JsonValue]:
     """Return what may be told of a plan, without what is empty."""
     options = {name: value for name, value in plan.options().items() if name in PUBLIC and value not in ([], {})}
+    if cuts := {name: each for name, each in plan.recode.items() if isinstance(each, list)}:
+        options["recode"] = cuts  # without old levels, which are values of the data
     if plan.scale is not None:
         options["scale"] = plan.scale.model_dump(include={*public_fields(Scale)}, exclude_none=True)
     return options

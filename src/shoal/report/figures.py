@@ -125,11 +125,12 @@ def others(release: "Release") -> list[str]:
 
 def treatments(release: "Release") -> list[dict[str, str]]:
     """List for every attribute its role and its treatment."""
-    return [
-        {"name": name, "role": role, "type": release.plan.types.get(name, ""), "done": f"{_recoded(name, release.plan)}{done}"}
-        for name in release.published.names
-        for role, done in [_treatment(name, release.plan)]
-    ]
+    plan, found = release.plan, []
+    for name in release.published.names:
+        role, done = _treatment(name, plan)
+        done = f"{_recoded(name, plan)}{done}"
+        found.append({"name": name, "role": role, "type": plan.types.get(name, ""), "done": done})
+    return found
 
 
 def _recoded(name: str, plan: Plan) -> str:

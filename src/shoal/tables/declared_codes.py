@@ -25,9 +25,7 @@ def numbers_of(name: str, codes: Sequence[str | int | float], field: str = "miss
         raise PlanError([(field, f"of '{name}' must be numbers, as its values are.")]) from None
 
 
-def is_code(
-    values: Array, name: str, codes: Sequence[str | int | float], field: str = "missing_codes"
-) -> Array:
+def is_code(values: Array, name: str, codes: Sequence[str | int | float], field: str = "missing_codes") -> Array:
     """Find which values of a column are one of its codes; blanks around a text do not count.
 
     `field` is the one of the plan that has the codes.

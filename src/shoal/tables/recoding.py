@@ -28,7 +28,7 @@ from shoal.tables.text_values import decoded, without_views
 
 Recode = Mapping[str, Any]  # for each column its cut points, or the old levels of each new one
 _CLASSES = pa.dictionary(pa.int32(), pa.string(), ordered=True)
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - moments without a zone
+_EPOCH = datetime(1970, 1, 1)
 _UNITS = {"s": 10**6, "ms": 10**3, "us": 1}  # microseconds in a unit
 
 
@@ -67,7 +67,9 @@ def _not_cut(kind: pa.DataType, cuts: Cuts) -> str:
     if is_number(kind):
         return "has numbers. Use numbers as its cut points."
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        return "has neither numbers nor dates. Cut points need them; for categories list the old levels of each new one."
+        return (
+            "has neither numbers nor dates. Cut points need them; for categories list the old levels of each new one."
+        )
     if getattr(kind, "tz", None) is not None:
         return "has times with a time zone. Convert them to local time before they are recoded."
     return "" if is_dated(cuts) else "has dates. Use dates such as 2000-01-31 as its cut points."
@@ -107,7 +109,7 @@ def _cut(values: Array, cuts: Cuts) -> Array:
     missing = values.is_null().to_numpy(zero_copy_only=False)
     edges, numbers = _comparable(values, cuts)
     places = np.searchsorted(edges, numbers, side="right").astype(np.int32)
-    indices = pa.array(places, mask=missing)
+    indices: Any = pa.array(places, mask=missing)
     return pa.DictionaryArray.from_arrays(indices, pa.array(classes_of(cuts), pa.string()), ordered=True)
 
 
@@ -141,7 +143,7 @@ def _joined(values: Array, name: str, levels: Levels) -> Array:
     new = _as_text(old)
     for level, replaced in levels.items():
         new = pc.if_else(is_code(old, name, replaced, "recode"), pa.scalar(level, pa.string()), new)
-    return cast("Array", new.take(found.indices))
+    return new.take(found.indices)
 
 
 def _as_text(levels: Array) -> Array:
@@ -169,11 +171,9 @@ def recoded_schema(schema: pa.Schema, recode: Recode) -> pa.Schema:
 
 def _replaced(table: pa.Table, columns: Mapping[str, Array]) -> pa.Table:
     """Put columns in the place of others, without what statistics packages and pandas noted on these."""
-    bare = [
-        with_labels(each, Labels()).with_nullable(True) if each.name in columns else each
-        for each in table.schema
-    ]
-    plain = pa.Table.from_arrays(table.columns, schema=pa.schema(bare, metadata=table.schema.metadata))
+    bare = [with_labels(each, Labels()).with_nullable(True) if each.name in columns else each for each in table.schema]
+    schema = pa.schema(bare).with_metadata(table.schema.metadata)
+    plain = pa.Table.from_arrays(table.columns, schema=schema)
     return cast("pa.Table", rebuild(plain, columns, ()))
 
 
@@ -212,4 +212,4 @@ def _in_order(series: Any, column: Array) -> Any:
 
     if not isinstance(column, pa.DictionaryArray) or not series.implementation.is_polars():
         return series
-    return series.cast(nw.String).cast(nw.Enum(column.dictionary.to_pylist()))
+    return series.cast(nw.String).cast(nw.Enum(map(str, column.dictionary.to_pylist())))

@@ -12,8 +12,8 @@ from shoal.plan import Csv
 from shoal.tables.atomic import no_such_file
 from shoal.tables.dataframes import check_names
 from shoal.tables.declared_codes import Codes, piece_without_codes
-from shoal.tables.recoding import Recode, recoded_piece, recoded_schema
 from shoal.tables.files import kind_of, readable, refuse_csv_options, refuse_endless, undamaged
+from shoal.tables.recoding import Recode, recoded_piece, recoded_schema
 from shoal.tables.storage import Kind
 
 _BUFFER = 1 << 20  # bytes of a column that are read at a time

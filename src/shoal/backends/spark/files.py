@@ -109,7 +109,7 @@ def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
         raise PlanError([("quasi", "is needed for CSV files on Spark, where the types of columns are not known.")])
     reader = spark.read.options(**_DIALECT, **_options(plan.csv), mode="FAILFAST", columnPruning="false")
     inferred = reader.options(inferSchema="true").csv(path).schema.fields
-    typed = {name for name in plan.masked if plan.types.get(name) != "nominal"}
+    typed = {name for name in plan.masked if plan.types.get(name) != "nominal"} | {*plan.classes}
     fields = [StructField(each.name, each.dataType if each.name in typed else StringType()) for each in inferred]
     return reader.options(inferSchema="false").schema(StructType(fields)).csv(path)
 
