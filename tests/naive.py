@@ -12,6 +12,17 @@ import numpy as np
 from shoal.kernels.encoded import CONVEX_MEDIAN, MEAN, MEDIAN, MODE, EncodedMatrix
 
 
+def class_of(value: object, cuts: list, names: list[str]) -> str | None:
+    """The name of the class of a value between cut points; a cut point belongs to the class above it."""
+    if value is None or value != value:
+        return None
+    below = 0
+    for cut in cuts:
+        if value >= cut:
+            below += 1
+    return names[below]
+
+
 def squared_distance(a: np.ndarray, b: np.ndarray) -> float:
     """Squared Euclidean distance, added in attribute order."""
     total = 0.0

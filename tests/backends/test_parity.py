@@ -99,6 +99,24 @@ PLANS: dict[str, tuple[dict, dict]] = {
     "numbers": ({}, {"quasi": NUMBERS}),
     "numbers in one block": ({}, {"quasi": NUMBERS, "scale": {"block_size": 1000}}),
     "mixed types": ({}, MIXED),
+    "recoded": (
+        {"gaps": 0.05},
+        {
+            "quasi": ["income", "age", "town", "since"],
+            "strata": ["debt"],
+            "confidential": ["wages"],
+            "l": 2,
+            "missing": "group",
+            "recode": {
+                "age": [30, 45.5, 65],
+                "town": {"west": ["Bonn"], "other": ["Kiel", "Rome"]},
+                "since": ["2004-01-01", "2008-06-30"],
+                "debt": [20],
+                "wages": [1000, 2500],
+                "cap": {"few": [0, 1, 2]},
+            },
+        },
+    ),
     "booleans": ({}, {"quasi": ["income", "owner"]}),
     "identifiers": ({}, {"quasi": NUMBERS, "identifiers": ["id", "town"]}),
     "identifiers that repeat": ({"stays": 40}, {"blocks": [["income", "age"], ["wages"]], "strata": ["region"]}),
@@ -332,6 +350,12 @@ def in_order(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
+def without_categories(table: pa.Table) -> pa.Table:
+    """Return a table with text in place of categories, for which Spark has no type."""
+    kinds = [each.type.value_type if pa.types.is_dictionary(each.type) else each.type for each in table.schema]
+    return table.cast(pa.schema([each.with_type(kind) for each, kind in zip(table.schema, kinds, strict=True)]))
+
+
 def assert_same_evidence(one: shoal.Release, two: shoal.Release) -> None:
     before, after = one.summary(), two.summary()
     assert before["risk"] == after["risk"]
@@ -371,7 +395,7 @@ def test_the_order_of_rows_does_not_matter(name, released, tmp_path):
 def test_spark_publishes_what_memory_does(name, released, spark):
     in_memory, source, target = released(name)
     found = shoal.protect(spark.read.parquet(str(source)), **plan_method(options_of(name)))
-    expected, got = pq.read_table(target), found.table.toArrow()
+    expected, got = without_categories(pq.read_table(target)), found.table.toArrow()
     assert got.schema.equals(expected.schema)
     assert in_order(got) == in_order(expected)
     assert_same_evidence(in_memory, found)
