@@ -219,6 +219,13 @@ def test_classes_without_records_and_columns_of_one_class_are_noted():
     assert "All records are in one class or level of 'born', which tells nothing any more." in text
 
 
+@pytest.mark.parametrize("engine", ["memory", "file"])
+def test_numbers_that_are_recoded_are_masked_by_default_like_other_numbers(tmp_path, engine):
+    people()[["age", "income"]].to_csv(tmp_path / "in.csv", index=False)
+    options = {"k": 3, "recode": {"age": [18, 30, 65]}, "engine": engine, "output": tmp_path / "out.csv"}
+    assert shoal.protect(tmp_path / "in.csv", **options).plan.masked == ["age", "income"]
+
+
 def test_one_record_in_each_class_is_masked_as_any_other():
     frame = pd.DataFrame({"age": [5, 15, 25, 35], "x": [1.0, 2.0, 3.0, 4.0]})
     release = shoal.protect(frame, k=2, quasi=["age", "x"], recode={"age": [10, 20, 30]})

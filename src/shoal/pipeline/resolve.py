@@ -34,7 +34,7 @@ from shoal.pipeline.recoding import on_recoding, refuse_recoded_rules
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
 from shoal.pipeline.totals import misplaced_domains
-from shoal.pipeline.treatment import numeric_attributes, refuse_other_columns, refuse_untreated
+from shoal.pipeline.treatment import numeric_attributes, recoded_numbers, refuse_other_columns, refuse_untreated
 from shoal.pipeline.unit_codes import UnitSummary
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
@@ -160,7 +160,8 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
     resolved = ResolvedPlan.of(plan)
     if not plan.draws:  # else the confidential attributes are masked, and there may be no others
         # With epsilon the attributes are those that have bounds: which columns hold numbers is up to the records.
-        resolved = resolved.decided(quasi=plan.masked or [*plan.bounds] or numeric_attributes(table, plan.named))
+        default = plan.masked or [*plan.bounds] or numeric_attributes(table, plan.named, recoded_numbers(plan))
+        resolved = resolved.decided(quasi=default)
     if plan.publish == "rest":
         resolved = resolved.decided(publish=[name for name in table.names if name not in resolved.named])
     resolved = resolved.decided(levels={**plan.levels, **plan.classes})

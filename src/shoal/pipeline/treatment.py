@@ -12,6 +12,7 @@ from shoal.pipeline.records import Records
 from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose_for
 from shoal.plan import Plan
 from shoal.plan.commands import file_name
+from shoal.plan.recoding import is_dated
 from shoal.tables import Table
 from shoal.tables.numbers import not_a_number, stored_as_text
 from shoal.text import counted, listed, quoted
@@ -26,7 +27,7 @@ def refuse_untreated(plan: Plan, records: Records) -> None:
         With a proposal for every column that the plan does not name.
     """
     table = records.outline
-    default = [] if plan.masked or plan.draws else numbers_to_mask(table, plan.named)
+    default = [] if plan.masked or plan.draws else numbers_to_mask(table, plan.named, recoded_numbers(plan))
     named = {*plan.named, *default}
     untreated = [] if plan.publish == "rest" else [name for name in table.names if name not in named]
     if not untreated:
@@ -149,20 +150,29 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         )
 
 
-def numeric_attributes(table: Table, taken: Collection[str] = ()) -> list[str]:
-    """Return every numeric column that has no other role; there must be one."""
-    names = numbers_to_mask(table, taken)
+def numeric_attributes(table: Table, taken: Collection[str] = (), also: Collection[str] = ()) -> list[str]:
+    """Return every numeric column that has no other role, and others that were numbers; there must be one."""
+    names = numbers_to_mask(table, taken, also)
     if not names:
         raise DataError("The table has no numeric column to mask. Name the quasi-identifiers with --quasi.")
     return names
 
 
-def numbers_to_mask(table: Table, taken: Collection[str]) -> list[str]:
-    """Return every numeric column without a role; one that only looks numeric must not slip through unmasked."""
+def recoded_numbers(plan: Plan) -> list[str]:
+    """Return the columns that were numbers before they were recoded into classes."""
+    return [name for name, each in plan.recode.items() if isinstance(each, list) and not is_dated(each)]
+
+
+def numbers_to_mask(table: Table, taken: Collection[str], also: Collection[str] = ()) -> list[str]:
+    """Return every numeric column without a role; one that only looks numeric must not slip through unmasked.
+
+    `also` are columns that were numbers before they were recoded.
+    """
     for name, record in table.spoiled.items():
         if name not in taken:
             raise DataError(not_a_number(name, record))
     for name in table.disguised:
         if name not in taken:
             raise DataError(stored_as_text(name))
-    return [name for name in table.numeric if name not in taken]
+    numbers = {*table.numeric, *also}
+    return [name for name in table.names if name in numbers and name not in taken]
