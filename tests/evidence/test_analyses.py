@@ -327,3 +327,30 @@ def test_records_behind_a_coefficient_are_those_of_its_mean():
     assert records_behind(many) == pytest.approx([1, 12, 40])
     against = np.column_stack([np.ones(53), many[:, 0], many[:, 1]])
     assert (records_behind(against) < 10).tolist() == [False, True, False]
+
+
+def test_means_that_rest_on_one_large_weight_are_not_shown(people):
+    heavy = people.assign(w=np.where(people.index == 3, 1e7, people["w"]))
+    assert not assess(heavy, heavy, weights="w")["estimates"]["means"]
+    assert not assess(heavy, heavy, weights="w")["estimates"]["totals"]
+    assert {*assess(people, people, weights="w")["estimates"]["means"]} == {"age", "income"}
+
+
+def test_published_figures_of_few_records_cannot_be_guessed(people, tmp_path, run):
+    """Whoever may name figures and sees which come out of the original could try values until one does."""
+    rich = people["income"].max()
+    few, rest = people[people["income"] >= rich], people[people["income"] < rich]
+    path = published(
+        tmp_path,
+        f"mean,age,income >= {rich},{few['age'].mean()},0.5",
+        f"mean,age,income >= {rich},{few['age'].mean() + 9},0.5",
+        f"mean,age,income < {rich},{rest['age'].mean()},0.001",
+        f"count,,income >= {rich},1,0",
+        f"count,,age >= 40,{(people['age'] >= 40).sum()},0",
+    )
+    found = assess(people, people, published=path)["published"]
+    assert [row["in_original"] for row in found["figures"]] == [None, None, None, None, True]
+    assert (found["in_original"], found["kept"], found["percent"]) == (1, 1, 100)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    _, out, _ = run("assess", "people.csv", "people.csv", "--quasi", "age,income", "--published", "figures.csv")
+    assert "4 figures not counted: the original does not give them either, or only from a few records" in out

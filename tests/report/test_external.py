@@ -13,7 +13,9 @@ from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_acces
 
 import shoal
 from shoal import cli
+from shoal.plan.policy import Policy
 from shoal.report import external_report, release_report
+from shoal.report.figures import Masked, distributions
 from shoal.text import Message
 
 POISON = 7_310_001  # no figure of these releases is as large
@@ -145,11 +147,7 @@ def test_levels_that_vanished_are_named_only_if_many_records_had_them():
 
 
 def test_few_changed_records_cannot_be_counted():
-    rng = np.random.default_rng(1)
-    town = ["Ayr"] * 200 + ["Rye"] * 200
-    town[7] = town[8] = "Zzyzx"
-    table = pa.table({"age": np.repeat([20.0, 70.0], 200) + rng.random(400), "town": town})
-    release = shoal.protect(table, k=5, quasi=["age", "town"], method="mdav", attribute_weights={"town": 0.01})
+    release = hardly_changed()
     row = release.loss()["attributes"]["town"]
     assert 0 < row["changed"] < 2.5
     cells = {
@@ -158,6 +156,41 @@ def test_few_changed_records_cannot_be_counted():
     }
     assert cells["town"] == ["few records", *[""] * (len(cells["town"]) - 1)]
     assert "all masked columns" not in cells  # whose loss would tell that of the town
+
+
+def hardly_changed(**options):
+    """Release a table of which fewer than ten records change in a column of two."""
+    rng = np.random.default_rng(1)
+    town = ["Ayr"] * 200 + ["Rye"] * 200
+    town[7] = town[8] = "Zzyzx"
+    table = pa.table({"age": np.repeat([20.0, 70.0], 200) + rng.random(400), "town": town})
+    weights = {"attribute_weights": {"town": 0.01}}
+    return shoal.protect(table, k=5, quasi=["age", "town"], method="mdav", **weights, **options)
+
+
+def test_a_policy_does_not_give_the_withheld_loss_back():
+    release = hardly_changed(policy=Policy(loss=99, analyses=0, formulas=["age ~ C(town)"]))
+    assert release.verdict.limits[0].figure == release.loss()["IL"]
+    page = read(external_report(release)).text_content()
+    assert "Information loss (IL)" not in page
+    assert "Overlap of intervals in each regression" in page
+    told = shoal.protect(people(), publish="rest", policy=Policy(loss=99), **NUMBERS)
+    assert "Information loss (IL)" in read(external_report(told)).text_content()
+
+
+def test_bars_do_not_tell_how_few_records_moved():
+    release = shoal.protect(towns(rare=3), k=8, quasi=["age", "town"], method="mdav", attribute_weights={"town": 0.001})
+    few = [abs(one - two) * 4 for each in shown_inside(release) for one, two in zip(each[2], each[3], strict=True)]
+    assert any(0.5 < records < 10 for records in few)  # the internal report would tell
+    pictures = [text for text in read(external_report(release)).xpath("//svg/@aria-label") if "by town" in text]
+    pictures += [text for text in read(external_report(release)).xpath("//svg/@aria-label") if "by age" in text]
+    shares = [float(share) for text in pictures for share in re.findall(r"([\d.]+) %", text)]
+    assert len(shares) > 10
+    assert all(share * 4 % 10 == pytest.approx(0) for share in shares)  # tens of the 400 records
+
+
+def shown_inside(release):
+    return distributions(release.plan, Masked.of(release))[0]
 
 
 def test_of_few_records_no_figure_is_told():
@@ -198,7 +231,7 @@ def test_options_that_do_not_go_together_are_refused(tmp_path):
     release = release_of("numbers")
     with pytest.raises(shoal.PlanError, match="records_at_risk: does not apply to an external report"):
         release.report(tmp_path / "report.html", external=True, records_at_risk=True)
-    strict = replace(release, policy=shoal.plan.policy.Policy(k=50))
+    strict = replace(release, policy=Policy(k=50))
     with pytest.raises(shoal.CheckFailed):
         strict.report(tmp_path / "report.html", external=True)
     assert not [*tmp_path.iterdir()]
