@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pyarrow as pa
@@ -60,14 +60,16 @@ def poisoned(found):
     return found
 
 
+POISONED = {"file", "together", "strata", "apart", "diversity", "closeness"}
+POISONED |= {"before", "dominance", "households", "only"}
 POISON_TEXT = f"An intruder finds {POISON} records."
 
 
-@pytest.mark.parametrize("sort", SORTS)
-def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
-    release = release_of(sort)
+def poisoned_release(release):
+    """Replace all that was measured of risks."""
     verified = release.verified
-    other = replace(
+    assert {each.name for each in fields(verified)} == {*POISONED, "blocks"}  # of a promise that holds: k
+    return replace(
         release,
         verified=replace(
             verified,
@@ -77,12 +79,44 @@ def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
             apart=[{POISON: 1} for _ in verified.apart],
             diversity=poisoned(verified.diversity),
             closeness=poisoned(verified.closeness),
+            before={POISON: 1},
+            dominance={"income": {"cells": POISON, "failing": POISON}},
+            households=None if verified.households is None else {POISON: 1},
+            only=None if verified.only is None else poisoned(verified.only),
         ),
+        policy=Policy(k=2, unique_columns=0, unique_records=50, dominance=0, p_percent=10),
         notes=[Message(POISON_TEXT, "warning"), Message(POISON_TEXT)],
         suppressed=POISON,
     )
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
+    other = poisoned_release(release_of(sort))
+    assert other.verdict.result == "failed"
     assert f"{POISON:,}" in release_report(other)
     assert external_report(other) == externals(sort)
+
+
+RARER = {
+    "households": {"quasi": ["rooms", "income"], "household": "home"},
+    "only records at risk": {"quasi": ["town", "free"], "types": {"free": "nominal"}, "only": "at_risk"},
+    "dominance": {"quasi": ["income", "debt"], "p_percent": 5, "publish": ["free"]},
+    "units": {"quasi": ["income", "debt"], "unit": "home"},
+}
+
+
+@pytest.mark.parametrize("sort", RARER)
+def test_nothing_that_was_measured_of_rarer_promises_reaches_users(sort):
+    home = np.arange(160) // 2
+    table = people().append_column("home", pa.array(home)).append_column("rooms", pa.array(home % 7))
+    names = {*RARER[sort]["quasi"], "home" if {"household", "unit"} & {*RARER[sort]} else "free", "name"}
+    release = shoal.protect(table.select([*names]), k=4, method="mdav", identifiers=["name"], **RARER[sort])
+    [own] = [each for each in ("households", "only", "dominance", "before") if getattr(release.verified, each)][:1]
+    assert own == {"only records at risk": "only", "units": "before"}.get(sort, sort)
+    other = poisoned_release(release)
+    assert f"{POISON:,}" in release_report(other)
+    assert external_report(other) == external_report(release)
 
 
 def numbers_in(texts):
