@@ -13,6 +13,7 @@ from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_acces
 
 import shoal
 from shoal import cli
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.plan.policy import Policy
 from shoal.report import external_report, release_report
 from shoal.report.figures import Masked, distributions
@@ -142,6 +143,21 @@ def test_no_risk_figure_of_the_internal_report_is_in_the_external_one(externals,
     told = numbers_in([external.find("body").text_content()])
     assert len(risks - public) > 8
     assert told & (risks - public) == set()
+
+
+def test_no_risk_figure_of_the_survey_is_in_its_external_report():
+    policy = Policy(k=5, unique_columns=0, unique_records=0, loss=30)
+    roles = {"quasi": QUASI, "confidential": CONFIDENTIAL, "types": TYPES}
+    release = shoal.protect(survey(), k=5, method="mdav", policy=policy, **roles)
+    internal, external = read(release_report(release)), read(external_report(release))
+    shown = "//div[contains(@class, 'verdict')] | //table[@class='worst' or @class='limits'] | //*[@class='flag']"
+    shown += " | //ul[@class='warnings'] | //section[@aria-labelledby='risk']"
+    risks = numbers_in(each.text_content() for each in internal.xpath(shown))
+    risks |= numbers_in(internal.xpath("//section[@aria-labelledby='risk']//svg/@aria-label"))
+    loss, public = f"{release.loss()['IL']:.4g}", {"6366", "100"}  # records, and a word on percentages
+    risks = {each for each in risks if len(each) > 2} - public - {loss}
+    assert len(risks) > 12
+    assert risks & numbers_in([external.find("body").text_content(), *external.xpath("//svg/@aria-label")]) == set()
 
 
 def test_users_are_told_what_they_need(externals):
