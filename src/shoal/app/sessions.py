@@ -347,6 +347,8 @@ class Work:
         _linked(path, place)
         self._remove(path if uploaded else None)
         entered.files[option] = [*kept, place]
+        if path == self.file and "sheet" in self.choices.values:
+            entered.values["sheet"] = self.choices.values["sheet"]
         entered.found = None
         self.version += 1
         if asked is page.options[0]:
