@@ -226,6 +226,50 @@ def test_numbers_of_records_are_no_sensitive_values(people, sort):
         assert found == dict.fromkeys(limits, ("not measured", why))
 
 
+def test_numbers_of_households_and_patients_are_no_sensitive_values(people):
+    for name in ("household_no", "patient_id"):
+        table = people.assign(**{name: np.random.default_rng(0).permutation(np.repeat(np.arange(60) + 900, 2))})
+        release = protected(table, confidential=["ill", name], policy=Policy(k=4, unique_columns=0, linkage=99))
+        assert results(release.verdict) == {"k": "not measured", "unique_columns": "passed", "linkage": "not measured"}
+
+
+def test_units_that_are_published_by_their_numbers_pass_nothing(people):
+    firms = people.assign(firm=np.repeat(np.arange(40) + 700, 3))
+    masked = protected(firms, unit="firm", k=3).table
+    limits = {"k": 3, "unique_columns": 0, "unique_records": 0, "linkage": 99}
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "unit": "firm", "policy": Policy(**limits)}
+
+    def found(published):
+        return {
+            each["limit"]: each["result"] for each in shoal.assess(firms, published, **options)["verdict"]["limits"]
+        }
+
+    assert found(masked.drop(columns="firm", errors="ignore")) == dict.fromkeys(limits, "passed")
+    bad = {"k": "failed", "unique_columns": "failed", "unique_records": "failed", "linkage": "not measured"}
+    assert found(masked.assign(firm=firms["firm"])) == bad
+
+
+@pytest.mark.parametrize("function", ["copy", "logarithm", "nearly a line", "near", "falling"])
+def test_a_masked_attribute_that_follows_from_a_sensitive_one_passes_nothing(people, function):
+    income = people["income"]
+    given = {
+        "nearly a line": np.log(income + 40),
+        "copy": income,
+        "logarithm": np.log(income - 90),
+        "near": income.round(1) + 0.01,
+        "falling": 1 / income**2,
+    }
+    table = people.assign(other=given[function])
+    limits = {"k": 4, "l": 2, "unique_records": 99, "linkage": 99, "assignment": 99, "inference": 99}
+    release = protected(table, confidential=["ill", "other"], l=2, policy=Policy(**limits))
+    assert "passed" not in {**results(release.verdict), "unique_records": ""}.values()
+    options = {"quasi": ["age", "income"], "confidential": ["ill", "other"], "policy": Policy(**limits)}
+    verdict = shoal.assess(table, release.table, **options)["verdict"]
+    assert {each["limit"] for each in verdict["limits"] if each["result"] == "passed"} <= {"unique_records"}
+    why = {each["needs"] for each in verdict["limits"] if each["limit"] == "linkage"}
+    assert why == {"the original 'income' follows from 'other'; mask or drop one of them"}
+
+
 def test_incomes_are_sensitive_though_no_two_are_alike(people):
     for income in (people["income"], (1000 * people["income"]).astype(int)):
         table = people.assign(income=income)

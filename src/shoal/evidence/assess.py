@@ -353,6 +353,7 @@ def _whole_file(
     if plan.unit is not None:
         units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
         units["units_of"][rows] = classes(before, [plan.unit])
+        units["known_unit"] = plan.unit in others and plan.unit not in masked
     return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
 
 

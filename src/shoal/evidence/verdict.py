@@ -166,8 +166,21 @@ def _singled_out(found: Evidence) -> str:
     return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
 
 
+def _followed(found: Evidence, *, computed: bool = True) -> str:
+    """Say which masked attributes follow from unchanged columns in most records; computed ones may be left out."""
+    rows = [each for each in _at(found, "risk.file.determined") or [] if 2 * each["records"] > found.get("records", 0)]
+    rows = [each for each in rows if computed or each["column"] not in (_at(found, "risk.file.recovered") or [])]
+    if not rows:
+        return ""
+    return f"the original '{rows[0]['column']}' follows from {listed(rows[0]['by'])}; mask or drop one of them"
+
+
+def _known_doubt(found: Evidence) -> str:
+    return _identifier(found) or _followed(found, computed=False)  # computed originals stand for the masked ones
+
+
 def _sensitive_doubt(found: Evidence) -> str:
-    return _identifier(found) or _divided(found)
+    return _identifier(found) or _divided(found) or _followed(found)
 
 
 def _divided(found: Evidence) -> str:
@@ -191,7 +204,8 @@ def _loss_doubt(found: Evidence) -> str:
 
 
 def _linkage_doubt(found: Evidence) -> str:
-    return _partial(found) or _identifier(found) or _singled_out(found) or _divided(found) or _shuffled(found)
+    doubts = (_partial, _identifier, _singled_out, _divided, _followed, _shuffled)
+    return next(filter(None, (doubt(found) for doubt in doubts)), "")
 
 
 _SENSITIVE = "name sensitive attributes with --confidential"
@@ -199,7 +213,7 @@ _ASSESS = "shoal assess measures it on the written file"
 _PRIVATE = "with epsilon, nobody may know it"
 _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
-    "k": Limit("records alike in what strangers may know", True, "", _smallest_group, doubt=_identifier),
+    "k": Limit("records alike in what strangers may know", True, "", _smallest_group, doubt=_known_doubt),
     "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
     "l": Limit(
         "distinct sensitive values in a group",
@@ -222,7 +236,7 @@ LIMITS: dict[str, Limit] = {
         doubt=_negative,
     ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
-    "unique_records": Limit("unique records", False, " %", _unique_records, doubt=_identifier),
+    "unique_records": Limit("unique records", False, " %", _unique_records, doubt=_known_doubt),
     "linkage": Limit(
         "records linked by distance",
         False,

@@ -31,6 +31,7 @@ def whole_file(
     units_of: NDArray[np.int64] | None = None,
     *,
     households: bool = False,
+    known_unit: bool = False,
 ) -> dict[str, Any]:
     """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
 
@@ -54,11 +55,13 @@ def whole_file(
         The column that tells units apart, which k counts; a stranger is presumed not to know it.
     units_of
         The units of the records, where the table has no such column.
+    known_unit
+        Whether the table has the original numbers of units, which strangers may know as any other column.
     households
         Whether what members of a household share was masked once.
     """
     changed = [*masked, *synthetic]
-    others = [name for name in table.names if name not in changed and name != unit]
+    others = [name for name in table.names if name not in changed and (known_unit or name != unit)]
     texts = [name for name in others if roles.get(name) == "confidential" and may_identify(table, name)]
     profiles = {name: identifying_profile(table, name) for name in texts}
     unchanged = [as_unchanged(table, name, roles.get(name, "publish"), profiles.get(name)) for name in others]
