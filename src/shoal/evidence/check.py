@@ -27,6 +27,7 @@ from shoal.plan import Csv, Plan
 from shoal.plan.commands import file_name
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.attributes import Level
+from shoal.tables.csv.formulas import unquoted
 from shoal.tables.files import is_workbook, sheets_of
 from shoal.text import counted
 
@@ -213,7 +214,7 @@ def _refuse_contradictions(
 
 def _counted(masked: Any, plan: Plan) -> _Seen:
     """Count how often the combinations of quasi-identifiers occur."""
-    table = open_table(masked, plan.csv, _sheet(masked, plan))
+    table = unquoted(open_table(masked, plan.csv, _sheet(masked, plan)))
     roles = {"quasi": plan.masked, "confidential": plan.confidential, "unit": plan.roles["unit"]}
     refuse_unknown(table, roles)
     names = plan.masked or numeric_attributes(table, [*plan.confidential, *plan.roles["unit"]])
@@ -317,9 +318,12 @@ def _broken(table: Table, rules: Sequence[Rule], original: Table | None, levels:
 
 
 def opened(source: Any, plan: Plan) -> Table:
-    """Open a table; what was said of CSV files and of sheets holds for those of several that are or have them."""
+    """Open a table; what was said of CSV files and of sheets holds for those of several that are or have them.
+
+    Apostrophes that `quote_formulas` put before texts are no part of them.
+    """
     is_other = isinstance(source, str | os.PathLike) and Path(source).suffix and kind_of(source) != "csv"
-    return open_table(source, None if is_other else plan.csv, _sheet(source, plan))
+    return unquoted(open_table(source, None if is_other else plan.csv, _sheet(source, plan)))
 
 
 def refuse_unknown_sheet(plan: Plan, *sources: Any) -> None:
