@@ -21,8 +21,9 @@ def expected(tmp_path_factory) -> dict[str, tuple[bytes, float]]:
     found = {}
     for name, make in MAKERS.items():
         place = make(tmp_path_factory.mktemp(name))
+        assert place.run().code == 0  # which loads libraries
         start = time.monotonic()
-        assert place.run().code == 0
+        assert place.run("--overwrite").code == 0
         found[name] = (place.read(), time.monotonic() - start)
     return found
 
@@ -59,8 +60,10 @@ def test_killed_at_every_rename(engine, overwrite, when, number, expected, tmp_p
 def test_killed_at_fifty_random_moments(engine, expected, tmp_path):
     whole, seconds = expected[engine]
     place, rng = MAKERS[engine](tmp_path), random.Random(engine)
-    killed = 0
-    for _ in range(MOMENTS):
+    killed = runs = 0
+    while killed < MOMENTS:  # a run may end before its moment comes
+        runs += 1
+        assert runs < 20 * MOMENTS
         for path in place.published:
             path.unlink()
         more = ["--resume"] if engine == "large" and rng.random() < 0.5 else []
@@ -69,7 +72,6 @@ def test_killed_at_fifty_random_moments(engine, expected, tmp_path):
         assert ended.code in (-9, 0)
         assert place.read() in (None, whole)
         assert_no_original(place)
-    assert killed > MOMENTS // 5
     for path in place.published:
         path.unlink()
     assert place.run(*(["--resume"] if engine == "large" else [])).code == 0
