@@ -35,7 +35,7 @@ from shoal.pipeline.notes import (
 )
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
-from shoal.pipeline.save import refuse_output
+from shoal.pipeline.save import refuse_output, refuse_quoting
 from shoal.pipeline.verify import Verified
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
@@ -379,8 +379,8 @@ class Release:
 
         The plan gives the same bytes again (not of hybrid data, nor with epsilon, nor after a budget in time). What
         was written is read back and verified before it gets its final name; a file under that name is complete or
-        does not exist. What this kind of file cannot keep is added to the notes. A release that fails its policy is
-        not written (`CheckFailed`).
+        does not exist. What this kind of file cannot keep, and how many texts in it look like formulas, is added to the
+        notes. A release that fails its policy is not written (`CheckFailed`).
 
         Parameters
         ----------
@@ -394,10 +394,11 @@ class Release:
         path = path if path is not None else self.plan.output
         if path is None:
             raise PlanError([("output", "is missing. Name the file to write, for example -o masked.csv.")])
+        refuse_quoting(self.plan, path)
         if self.verdict is not None:
             self.verdict.refuse()
-        unkept = self.published.save(str(path), overwrite, self.verified)
-        self.notes.extend(note for note in map(Message, unkept) if note not in self.notes)
+        found = self.published.save(str(path), overwrite, self.verified)
+        self.notes[:] = by_severity([*self.notes, *(note for note in by_severity(found) if note not in self.notes)])
         self._saved.append(Path(path))
 
     def report(

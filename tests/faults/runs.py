@@ -74,6 +74,7 @@ class Place:
         limits: dict[str, int] | None = None,
         ordinary: bool = False,
         stdout: str = os.devnull,
+        killed_after: float = 0.0,
     ) -> Ended:
         """Run `shoal protect` with a fault."""
         stderr = Path(_elsewhere().name, "stderr")
@@ -85,6 +86,7 @@ class Place:
             "limits": limits or {},
             "ordinary": ordinary,
             "shown": [stdout, str(stderr)],
+            "killed_after": killed_after,
         }
         nursery = _nursery()
         nursery.stdin.write(json.dumps(run) + "\n")

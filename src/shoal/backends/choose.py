@@ -14,6 +14,7 @@ from shoal.backends.capabilities import Engine, limits_of, refuse_limits
 from shoal.backends.memory import MemoryRecords
 from shoal.errors import PlanError
 from shoal.parallel import Progress
+from shoal.pipeline.save import refuse_quoting
 from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.bounded import open_bounded
@@ -49,6 +50,8 @@ def open_records(
         Whether to go on from where a run was killed.
     """
     refuse_sheet(table if plan.input is None else plan.input, plan.sheet)
+    if plan.output is not None:
+        refuse_quoting(plan, plan.output)
     engine, note = engine_for(plan, table)
     refuse_limits(engine, plan)
     if resume and engine != "file":

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,11 @@ def risk(
     refuse_unknown_sheet(plan, table, population)
     progress("read", 0, 1)
     sample = opened(table, plan)
-    named = {"keys": plan.masked, "weights": plan.roles["weights"], "household": [household] if household else []}
+    named = {
+        "keys": plan.masked,
+        "weights": plan.roles["weights"],
+        "household": [] if household is None else [household],
+    }
     refuse_unknown(sample, named, "the table")
     everybody = None if population is None else opened(population, plan)
     progress("risk", 0, 1)
@@ -308,9 +313,11 @@ def _asked(
         problems += [
             ("keys" if name == "quasi" else name, what.replace("in quasi", "in keys")) for name, what in error.problems
         ]
-    if household is not None and household in ([*plan.masked, weights] if plan else []):
+    if household is not None and not isinstance(household, str):
+        problems.append(("household", "must be the name of a column."))
+    elif household is not None and household in ([*plan.masked, weights] if plan else []):
         problems.append(("household", f"names '{household}', which has another role. An attribute has one role."))
-    if fraction is not None and not 0 < fraction <= 1:
+    if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction <= 1):
         problems.append(("fraction", "must be above 0 and at most 1, for example --fraction 0.01."))
     if fraction is not None and not suda:
         problems.append(("fraction", "does not apply without SUDA2."))

@@ -233,6 +233,17 @@ def on_blocks(plan: Plan, blocks: RecordBlocks | PartBlocks | None, *, by_data: 
     return found
 
 
+def on_formulas(formulas: Mapping[str, int], plan: Plan) -> list[str]:
+    """Count text cells of a CSV file that spreadsheets may run as formulas, by column."""
+    if not formulas:
+        return []
+    where = ", ".join(f"'{name}' ({count:,})" for name, count in formulas.items())
+    if plan.quote_formulas:
+        return [f"an apostrophe was written before text that a spreadsheet may run as a formula: {where}"]
+    what = f"the file has text that a spreadsheet may run as a formula when it opens the file: {where}."
+    return [warning(f"{what} Use --quote-formulas to write an apostrophe before each.")]
+
+
 def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribute]) -> list[str]:
     """Count what mic1d publishes as it was: the least and largest values of its parts may return to themselves."""
     X = np.column_stack([attribute.codes for attribute in attributes])

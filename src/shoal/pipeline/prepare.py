@@ -29,7 +29,7 @@ from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
 from shoal.pipeline.partition import l_diversity_of
 from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, tally
-from shoal.pipeline.records import Encoder, Records, Seen
+from shoal.pipeline.records import EncodedRecords, Encoder, Records, Seen
 from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, UnitPairs, frequencies, sensitive_of, values_of
@@ -342,7 +342,7 @@ def extents_of(attributes: Sequence[Attribute], summary: Summary) -> list[Extent
     return found
 
 
-def scales_of(masker: BlockMasker, records: Records, summary: Summary) -> dict[str, Scale]:
+def scales_of(masker: BlockMasker, records: EncodedRecords, summary: Summary) -> dict[str, Scale]:
     """Find the scale of each attribute among the records that are published.
 
     Losses of numbers are measured on it too, so there is one where distances have none.
@@ -446,7 +446,7 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     return room if room >= n or most is None else min(room, max(most, least))
 
 
-def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker:
+def with_blocks(masker: BlockMasker, records: EncodedRecords, most: int) -> BlockMasker:
     """Divide the records, or those of each part, into blocks of at most so many, as the plan's scale says.
 
     Raises
@@ -474,7 +474,7 @@ def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker
     return replace(masker, blocks=_divided(sizes, most, divided))
 
 
-def with_digits(masker: BlockMasker, records: Records) -> BlockMasker:
+def with_digits(masker: BlockMasker, records: EncodedRecords) -> BlockMasker:
     """Let nominal attributes take part in k-d blocks."""
     nominal = [j for j, attribute in enumerate(masker.attributes) if attribute.type in CATEGORIES]
     if not nominal or blocking_of(masker.plan) != "kd":
@@ -485,7 +485,7 @@ def with_digits(masker: BlockMasker, records: Records) -> BlockMasker:
     return replace(masker, digits={each.name: own for each, own in zip(attributes, digits, strict=True)})
 
 
-def _refuse_constant(masker: BlockMasker, records: Records) -> None:
+def _refuse_constant(masker: BlockMasker, records: EncodedRecords) -> None:
     """Refuse to divide by named attributes of which all records have the same value."""
     scale = masker.plan.scale
     if scale is None or scale.dimensions is None:

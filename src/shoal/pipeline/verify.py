@@ -479,8 +479,9 @@ def _slack(promise: Promise, attribute: Attribute) -> float:
     slack = float(promise.slack.get(attribute.name, 0.0))
     rescaling = promise.rescaled.get(attribute.name)
     stored = str(attribute.stored)
-    if rescaling is not None:
+    if rescaling is not None or promise.plan.keep_totals is not None:  # what was computed is rounded when it is stored
         slack += _PRECISION.get(stored, 1e-9) * promise.largest.get(attribute.name, 0.0)
+    if rescaling is not None:
         slack += float(_is_whole(promise, attribute) or attribute.type != "continuous") / rescaling.slope
     return slack
 

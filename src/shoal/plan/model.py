@@ -682,6 +682,13 @@ class Plan(BaseModel):
         metavar="NAME",
         title="Sheet",
     )
+    quote_formulas: bool = option(
+        False,
+        "files",
+        "write an apostrophe before text in a CSV file that a spreadsheet may run as a formula",
+        public=True,
+        title="Quote formulas",
+    )
     scale: Scale | None = option(None, "scale", "record blocks, for files of any size")
     csv: Csv | None = option(None, "files", "format of a CSV input, where detection is not enough")
 

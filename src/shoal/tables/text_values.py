@@ -17,7 +17,8 @@ _ANY_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # a leading zero makes a code, such as a post code, and no number
 _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 # what a person would take for a number in some country, with or without marks between thousands
-_FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
+FIGURE = r"[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_FIGURE = f"^(?:{FIGURE})$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _BOOLEAN = r"^(?i:true|false)$"

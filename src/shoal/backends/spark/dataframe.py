@@ -443,8 +443,7 @@ class SparkPublished:
         if self.plan.masked:
             self.before()  # while there is a session
         with in_plain_words():
-            save(self, path, overwrite, verified)
-        return []
+            return save(self, path, overwrite, verified)
 
     def keep(self, stack: ExitStack) -> None:
         """Keep the session until the release is closed or forgotten."""
