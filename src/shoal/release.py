@@ -27,6 +27,7 @@ from shoal.pipeline.notes import (
     on_blocks,
     on_budget,
     on_change,
+    on_headline,
     on_one_group,
     on_only,
     on_order,
@@ -138,8 +139,9 @@ def release_of(
         suppressed=prepared.suppressed,
         notes=by_severity(
             [
+                *on_headline(verified.file),
                 *on_suppressed(prepared.suppressed, published.records),
-                *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
+                *(warning(each["text"]) for each in verified.file["findings"][1:]),
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),
@@ -207,15 +209,15 @@ def protect_to_file(
     try:
         if policy is not None:
             progress("risk", 0, 1)
-        if release.may_go_out:
+        if not release.refused:
             progress("write", 0, 1)
             release.save(target, overwrite)
-        if page is not None and (release.may_go_out or not of_report.get("external")):
+        if page is not None and not (release.refused and of_report.get("external")):
             try:
                 progress("report", 0, 1)
                 release.report(page, overwrite, **of_report)
             except FileError as error:
-                written = f" The masked file '{target}' is complete." if release.may_go_out else ""
+                written = f" The masked file '{target}' is complete." if not release.refused else ""
                 raise FileError(f"{sentence(str(error))}{written}") from None
     finally:
         release.published.close()
@@ -298,9 +300,14 @@ class Release:
         return None if self.policy is None else release_verdict(self, self.policy)
 
     @property
+    def refused(self) -> bool:
+        """Whether a limit of the policy failed, so that the release cannot be saved."""
+        return self.verdict is not None and self.verdict.result == "failed"
+
+    @property
     def may_go_out(self) -> bool:
         """Whether no limit of the policy failed."""
-        return self.verdict is None or self.verdict.result != "failed"
+        return not self.refused
 
     def loss(self) -> dict[str, Any]:
         """Measure what the release costs its users: see `shoal.pipeline.loss.costs`.
@@ -371,8 +378,13 @@ class Release:
             **({} if self.privacy is None else {"privacy": self.privacy}),
             **({} if hybrid is None else {"hybrid": hybrid}),
             **({} if self.verdict is None else {"verdict": self.verdict.as_json()}),
-            "notes": [message.as_json() for message in self.notes],
+            "notes": [message.as_json() for message in self.notes_below_headline],
         }
+
+    @property
+    def notes_below_headline(self) -> list[Message]:
+        """The notes but for a warning that is the headline of the file's risk, which is shown above them."""
+        return [note for note in self.notes if note not in on_headline(self.verified.file)]
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
         """Write the protected table, its manifest and its plan.
@@ -393,7 +405,7 @@ class Release:
         """
         path = path if path is not None else self.plan.output
         if path is None:
-            raise PlanError([("output", "is missing. Name the file to write, for example -o masked.csv.")])
+            raise PlanError([("output", "Name the file to write, for example -o masked.csv.")])
         if self.verdict is not None:
             self.verdict.refuse()
         unkept = self.published.save(str(path), overwrite, self.verified)

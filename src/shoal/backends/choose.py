@@ -89,7 +89,7 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
 def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
-        raise PlanError([("input", "is missing. Pass a table or name a file.")])
+        raise PlanError([("input", "Pass a table, or name a file with input.")])
     return open_table(source, plan.csv, plan.sheet) if plan.epsilon is None else open_bounded(source, plan)
 
 

@@ -257,7 +257,7 @@ def _checked(X: ArrayLike, k: int) -> Matrix:
     if k < 2:
         raise PlanError([("k", "must be at least 2")])
     if k > len(matrix):
-        raise DataError(f"k = {k} is more than the {len(matrix)} rows of the matrix. Use a smaller k.")
+        raise DataError(f"k = {k:,} is more than the {len(matrix):,} rows of the matrix. Use a smaller k.")
     return matrix
 
 

@@ -303,7 +303,7 @@ def in_levels(table: Table, name: str, type_: AttributeType, levels: Sequence[Le
     unknown = pc.and_(places.is_null(), values.is_valid())
     if (record := first_where(unknown)) is not None:
         count = pc.sum(unknown).as_py()
-        more = f" ({count} records in all)" if count > 1 else ""
+        more = f" ({count:,} records in all)" if count > 1 else ""
         raise DataError(
             f"column '{name}' holds a level in record {record}{more} that is not in its list. Add it with --levels."
         )
