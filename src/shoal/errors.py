@@ -34,7 +34,7 @@ class PlanError(ShoalError):
 
 
 class UntreatedColumns(PlanError):
-    """Columns would be released unchanged, which nobody asked for.
+    """Columns without a role would be released unchanged.
 
     Attributes
     ----------

@@ -130,7 +130,7 @@ def release_of(
     sized: Sequence[str] = (),
     policy: Policy | None = None,
 ) -> "Release":
-    """Put together a release from what each step has found."""
+    """Return the release, from the results of each step."""
     masker = published.masker
     return Release(
         published.plan,
@@ -425,7 +425,7 @@ class Release:
 
         No original value of an identifying or confidential attribute is in it, and of the others nothing but shares
         of at least max(k, 10) records. The internal report has all that was measured, and is for the keeper of the
-        data. The external one is for those who use them, and tells nothing of risks. Of a release that fails its
+        data. The external one is for those who use them, and says nothing about risks. Of a release that fails its
         policy there is none (`CheckFailed`).
 
         Parameters
@@ -449,7 +449,7 @@ class Release:
 
         internal = {"records_at_risk": records_at_risk, "against": against is not None, "key": key is not None}
         if external and any(internal.values()):
-            why = "does not apply to an external report, which tells nothing of risks."
+            why = "does not apply to an external report, which says nothing about risks."
             raise PlanError([(name, why) for name, given in internal.items() if given])
         if key is not None and against is None:
             raise PlanError([("key", "does not apply without earlier releases. Add --against.")])

@@ -29,7 +29,7 @@ class Message(str):
     severity: Severity
 
     def __new__(cls, text: str, severity: Severity = "note") -> Self:
-        """Give a text its severity."""
+        """Create a message from a text and its severity."""
         message = super().__new__(cls, sentence(visible(text)))
         message.severity = severity
         return message

@@ -147,7 +147,7 @@ def _needed(path: Path, plan: Plan) -> int:
     try:
         records, size, columns = _SIZES[kind_of(path)](path)
     except (OSError, ValueError, pa.ArrowException):
-        return 0  # damaged: who reads it says so
+        return 0  # damaged: an error when it is read
     return int(_TABLES * size + records * _EACH * ((len(plan.masked) or columns) + 1))
 
 

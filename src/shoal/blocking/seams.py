@@ -29,7 +29,7 @@ class _Groups:
 
 
 def repair_seams(X: Matrix, k: int, labels: Integers, blocks: Integers, progress: Progress = quiet) -> Integers:
-    """Let records change groups near the borders of blocks, wherever that lowers the sum of squared errors.
+    """Move records between groups near the borders of blocks, wherever that lowers the sum of squared errors.
 
     Two things go wrong in a block that is partitioned on its own. Near its borders, records have neighbours on the
     other side that they cannot join. And the last records that MDAV finds in it, left over from everywhere, share a

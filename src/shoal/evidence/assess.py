@@ -1,4 +1,4 @@
-"""assess(): what any masked table costs and risks, whoever made it."""
+"""assess(): loss and risk of a masked table, made by any program."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -509,7 +509,7 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
 
 @contextmanager
 def _said_of(what: str) -> Iterator[None]:
-    """Say of which table a mistake is."""
+    """Add the name of the table to a mistake."""
     try:
         yield
     except DataError as error:

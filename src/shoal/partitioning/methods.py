@@ -52,7 +52,7 @@ ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
 
 
 def ignore() -> None:
-    """Let nobody know."""
+    """Report nothing."""
 
 
 def partitioner(
@@ -169,7 +169,7 @@ def partition(
     seed: int = 0,
     tour: Tour | None = None,
 ) -> Labels:
-    """Put the rows of a matrix into groups of at least k similar ones.
+    """Partition the rows of a matrix into groups of at least k similar ones.
 
     Parameters
     ----------

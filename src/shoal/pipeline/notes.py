@@ -79,7 +79,7 @@ def _on_types(plan: ResolvedPlan, table: Table, types: Mapping[str, pa.DataType]
 
 
 def on_time_of_day(plan: ResolvedPlan, attributes: Sequence[Attribute]) -> list[str]:
-    """Name whole days that get a time of day although nobody asked for it."""
+    """Name whole days that get a time of day although the plan does not ask for it."""
     timed: dict[str, list[str]] = {}
     for each in attributes:
         if each.in_days and each.name in plan.decimals and plan.round is None:

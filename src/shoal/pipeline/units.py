@@ -177,7 +177,7 @@ def trails_of(database: Database, unit: str, keys: Sequence[str], k: int, of: st
 
 
 def links(trails: Finding) -> str:
-    """Say what pseudonyms show."""
+    """Describe what pseudonyms show."""
     return f"Pseudonyms {'link the records of a unit' if trails['of'] == 'unit' else 'show who lives with whom'}"
 
 

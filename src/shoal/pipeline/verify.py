@@ -206,7 +206,7 @@ class Pairs:
     def of(
         self, original: Table, published: Table, start: int | None, cells: Mapping[str, Array] | None = None
     ) -> pa.RecordBatch:
-        """Put some records side by side.
+        """Pair original and published records.
 
         Parameters
         ----------

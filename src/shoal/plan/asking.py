@@ -10,7 +10,7 @@ AnyPath = str | os.PathLike[str]
 
 
 def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
-    """Put together what was asked for; afterwards `input` is the absolute path of the table, or None."""
+    """Merge a plan and options into one plan, in which `input` is the absolute path of the table, or None."""
     if isinstance(plan, str | os.PathLike):
         plan = Plan.load(plan, **options)
     if not isinstance(plan, Plan | None):

@@ -329,7 +329,7 @@ def _refuse_kind(kind: pa.DataType, stored: pa.DataType, name: str, type_: Attri
 def _ordered(
     found: Array, name: str, levels: Sequence[Level] | None, dictionary: Array | None, labels: Labels
 ) -> Array:
-    """Put levels in order: as given, of an ordered categorical, of value labels, or of the numbers that were found."""
+    """Sort levels: as given, of an ordered categorical, of value labels, or of the numbers that were found."""
     if levels is not None:
         return _given(levels, found.type, name)
     if dictionary is not None:
