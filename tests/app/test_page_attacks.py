@@ -5,6 +5,7 @@ import contextlib
 import html
 import json
 import re
+import select
 import socket
 import threading
 
@@ -19,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from shoal.app.security.connections import Connections
 from shoal.app.security.limits import HEADERS, STRANGERS, UPLOADS, WINDOWS
 
+CLIENT = re.compile(r"client_id['\"]?:\s*['\"]([0-9a-f-]{36})")
 SECRET = "The file did not arrive"  # what Ann's page says, and no other
 
 
@@ -35,7 +37,7 @@ def eve(served, ann):
 def opened(session):
     """Open a window with its socket, and write the message by which its page says that a file did not arrive."""
     page = session.http.get("/").text
-    session.client = re.search(r"client_id['\"]?:\s*['\"]([0-9a-f-]{36})", page)[1]
+    session.client = CLIENT.search(page)[1]
     elements = json.loads(html.unescape(re.search(r"parseElements\(String\.raw`(.*?)`\)", page, re.DOTALL)[1]))
     number, upload = next((id_, each) for id_, each in elements.items() if each["tag"] == "nicegui-upload")
     listener = next(each["listener_id"] for each in upload["events"] if each["type"] == "failed")
@@ -91,7 +93,7 @@ def test_a_file_for_another_sessions_window_is_refused(ann, eve):
     files = {"file": ("eve.csv", b"of_eve,b\n1,2\n3,4\n", "text/csv")}
     answer = eve.http.post(ann.upload, files=files)
     assert answer.status_code == 403
-    assert answer.text == "This window is not of this session; reload the page.\n"
+    assert answer.text == "This window belongs to another session. Reload the page.\n"
     assert SECRET in ann.http.get("/").text
 
 
@@ -138,15 +140,15 @@ def test_a_socket_that_goes_on_as_another_and_one_without_websockets_are_refused
 # Limits
 
 
-def test_a_session_has_so_many_windows_and_those_that_nobody_sees_go_first(served, eve):
-    lines = []
+def test_a_session_has_so_many_windows_and_those_that_nobody_sees_go_first(served, ann):
+    eve, lines = Session(served.link), []
     try:
         for _ in range(WINDOWS):
             lines.append(opened(eve)[0])
             threading.Thread(target=stay, args=[lines[-1]], daemon=True).start()
         _until(lambda: eve.http.get("/").status_code == 429, "there is always room for one more window")
         assert eve.http.get("/").text == (
-            f"This session has {WINDOWS} windows, which is all that is allowed; close one of them.\n"
+            f"This session has {WINDOWS} windows, the most it may have. Close one of them.\n"
         )
         assert eve.http.get(f"{eve.asset}static/nicegui.js").status_code == 200
     finally:
@@ -168,18 +170,31 @@ def upload_head(session, length):
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def test_a_session_sends_so_many_files_at_a_time(eve):
-    eve.open()
+def test_requests_for_parts_of_a_page_close_no_window(served, ann):
+    eve = Session(served.link)
+    pages = [eve.http.get("/").text for _ in range(WINDOWS - 1)]  # all of them unseen
+    for _ in range(2 * WINDOWS):
+        assert eve.http.get(f"{eve.asset}static/nicegui.js").status_code == 200
+    for page in pages:
+        eve.client = CLIENT.search(page)[1]
+        with eve.socket() as line:
+            line.send("40")
+            _until(lambda line=line: line.recv(timeout=300).startswith("40"), "a window is gone")
+
+
+def test_a_session_sends_so_many_files_at_a_time(served, ann):
+    eve = Session(served.link)
     where = (eve.http.base_url.host, eve.http.base_url.port)
-    begun = [socket.create_connection(where) for _ in range(UPLOADS)]
+    begun = [socket.create_connection(where) for _ in range(UPLOADS + 1)]
     try:
         for line in begun:
             line.sendall(upload_head(eve, 1000) + b"--x\r\n")
-        files = {"file": ("a.csv", b"a,b\n1,2\n", "text/csv")}
-        _until(lambda: eve.http.post(eve.upload, files=files).status_code == 429, "a third file is taken")
+        answered = select.select(begun, [], [], 300)[0]
+        assert [line.recv(13) for line in answered] == [b"HTTP/1.1 429 "]  # whichever came last
     finally:
         for line in begun:
             line.close()
+    files = {"file": ("a.csv", b"a,b\n1,2\n", "text/csv")}
     _until(lambda: eve.http.post(eve.upload, files=files).status_code == 200, "files that broke off are still counted")
 
 

@@ -1,6 +1,7 @@
 """Policies: the limits of an office held against what was measured."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,10 @@ def protected(people, **options):
     return shoal.protect(
         people, **{"k": 4, "quasi": ["age", "income"], "confidential": ["ill"], "method": "mdav"} | options
     )
+
+
+def findings(release):
+    return [each["text"] for each in release.risk()["file"]["findings"]]
 
 
 def results(verdict):
@@ -180,6 +185,52 @@ def test_the_loss_of_some_of_the_records_does_not_pass(people):
     assert [(each.result, each.needs) for each in release.verdict.limits] == [("passed", ""), ("not measured", why)]
     assert release.notes[0] == "90 of 120 records were left out (75 %), which the loss does not count."
     assert results(protected(gaps, **options, policy=Policy(loss=0.001)).verdict) == {"loss": "failed"}
+
+
+def test_the_loss_without_a_column_that_is_gone_does_not_pass(people):
+    masked = protected(people).table
+    policy = Policy(loss=99)
+    [limit] = shoal.assess(people, masked.drop(columns="income"), confidential=["ill"], policy=policy)["verdict"][
+        "limits"
+    ]
+    why = "'income' is not in the masked file; name the columns that were masked with --quasi"
+    assert (limit["result"], limit["needs"]) == ("not measured", why)
+    named = people.assign(name=[f"n{i}" for i in people.index])
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "policy": policy}
+    assert shoal.assess(named, masked, **options)["verdict"]["result"] == "passed"  # it was said what was masked
+
+
+NUMBERED = {
+    "consecutive": np.arange(120) + 4,
+    "as decimals": np.arange(120) + 1000.0,
+    "of nine digits": 314_159_265 + 7_654_321 * np.arange(120) % 99_999_999,
+    "as texts": [f"P{i:05d}" for i in range(120)],
+}
+
+
+@pytest.mark.parametrize("sort", NUMBERED)
+def test_numbers_of_records_are_no_sensitive_values(people, sort):
+    limits = {"k": 4, "l": 2, "t": 1, "unique_records": 99, "linkage": 99, "assignment": 99, "inference": 99}
+    numbered = people.assign(number=np.random.default_rng(0).permutation(NUMBERED[sort]))
+    roles = {"quasi": ["age", "income"], "confidential": ["number"]}
+    release = shoal.protect(numbered.drop(columns="ill"), k=4, method="mdav", **roles)
+    assert "Sensitive, but of a kind that identifies people, and released unchanged: 'number'" in findings(release)[0]
+    policy = Policy(**limits, unique_columns=0)
+    for verdict in (
+        replace(release, policy=policy).verdict.as_json(),
+        shoal.assess(numbered, release.table, **roles, policy=policy)["verdict"],
+    ):
+        found = {each["limit"]: (each["result"], each["needs"]) for each in verdict["limits"]}
+        why = "'number' is named as sensitive, but identifies people; drop it with --identifiers"
+        assert found.pop("unique_columns") == ("failed", "")
+        assert found == dict.fromkeys(limits, ("not measured", why))
+
+
+def test_incomes_are_sensitive_though_no_two_are_alike(people):
+    for income in (people["income"], (1000 * people["income"]).astype(int)):
+        table = people.assign(income=income)
+        release = protected(table, quasi=["age"], confidential=["income", "ill"], policy=Policy(k=4, unique_columns=0))
+        assert release.verdict.result == "passed"
 
 
 def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(people):
@@ -346,6 +397,11 @@ def test_sensitive_values_that_an_unchanged_column_gives_away_pass_no_limit():
     release = shoal.protect(table, **options, method="mdav", policy=policy)
     assert release.table.groupby(["age", "inc", "sex"])["ill"].nunique().max() == 1
     assert {each.result for each in release.verdict.limits} == {"not measured"}
+    [text] = [each for each in findings(release) if "All known values of 'ill'" in each]
+    assert text.endswith("'sex', released unchanged, divides the groups. Mask or drop it.")
+    whole = shoal.protect(table, k=3, quasi=["age", "inc"], confidential=["ill"], identifiers=["sex"], method="mdav")
+    [text] = [each for each in findings(whole) if "All known values of 'ill'" in each]
+    assert text.endswith("Use -l 2 or more.")
 
 
 def test_rows_in_another_order_pass_no_limit_of_linkage():

@@ -186,6 +186,21 @@ def test_a_report_is_the_same_every_time():
     assert one == other
 
 
+def test_where_k_counts_units_so_do_the_figures():
+    table = people().select(["income", "debt", "region"]).append_column("firm", pa.array(np.arange(160) // 2))
+    text = release_report(
+        shoal.protect(table, k=4, method="mdav", quasi=["income", "debt"], unit="firm", publish="rest")
+    )
+    page = read(text)
+    [sizes] = [each for each in page.xpath("//svg/@aria-label") if "How many groups there are" in each]
+    assert sizes.endswith(" units.")
+    assert "units in a group" in text
+    assert "records in a group" not in text
+    assert "Below 4: fewer than 4 units have it." in page.text_content()
+    words = [each.text_content() for each in page.xpath("//section[@aria-labelledby='loss']//dt")]
+    assert words == ["IL", "Mean moved", "Variance kept", "Correlation moved"]  # of levels, there are none
+
+
 def test_records_too_few_to_be_shown():
     page = read(release_report(shoal.protect(people(12), publish="rest", **NUMBERS)))
     assert "Not shown, since bars of at least 10 records cannot be made: age, income, debt" in page.text_content()

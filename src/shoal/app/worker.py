@@ -131,7 +131,7 @@ def _shown(release: "Release") -> Found:
 
     moved = correlation_change(release)
     return {
-        "html": release_html(release),
+        "html": page_words(release_html(release)),
         "pictures": before_and_after(release),
         "least": least(release.plan),
         "correlations": None if moved is None else svg(correlations_chart(*moved)),

@@ -187,7 +187,7 @@ def _at_seams(
     beside = np.concatenate(found)
     beside[np.concatenate(places)] = beside.copy()
     whole = masker.with_groups(rows, beside)
-    return with_seams(masker, lambda _, look, step: look(whole), records.block_size(masker)), whole
+    return with_seams(masker, lambda _, look, step: look(whole)), whole
 
 
 def _in_one(work: Callable[[Matrix], Any], rows: Matrix, place: Labels, *, watch: NDArray[np.int64]) -> Any:

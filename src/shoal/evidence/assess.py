@@ -458,10 +458,11 @@ def _attributes(
     unmasked = equal if plan.quasi is None else []
     kept = [pair for pair in pairs if pair.attribute.name not in (*constant, *unmasked)] or pairs
     names = [pair.attribute.name for pair in kept]
+    known = {key, *own["weights"], *own["unit"]}
     left_out = {
         "constant": [name for name in constant if name not in names],
         "equal in both tables": [name for name in unmasked if name not in names],
-        "not in the masked table": [] if plan.quasi else [name for name in gone if name in before.numeric],
+        "not in the masked table": [] if plan.quasi else [name for name in gone if name not in known],
     }
     return kept, left_out
 
@@ -513,7 +514,7 @@ def _said_of(what: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(*(f"in the {what}, {each}" for each in error.sentences)) from None
+        raise DataError(*(f"in the {what}, {each[:1].lower()}{each[1:]}" for each in error.sentences)) from None
 
 
 def _secret(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair | None:

@@ -82,7 +82,8 @@ def _unique_columns(found: Evidence) -> float | None:
     unchanged = _at(found, "risk.file.unchanged")
     if unchanged is None:
         return None
-    return sum(1 for each in unchanged.values() if each["uniques"] and each["role"] != "confidential")
+    known = (each for each in unchanged.values() if each["role"] != "confidential" or "identifying" in each)
+    return sum(1 for each in known if each["uniques"])
 
 
 def _unique_records(found: Evidence) -> float | None:
@@ -109,6 +110,25 @@ def _inference(found: Evidence) -> float | None:
 
 def _overlap(found: Evidence) -> float | None:
     return _least([each["overlap"] for each in found.get("analyses") or []])
+
+
+def _identifier(found: Evidence) -> str:
+    """Say which columns were named as sensitive, which strangers are presumed not to know, though they identify."""
+    unchanged = _at(found, "risk.file.unchanged") or {}
+    names = [name for name, each in unchanged.items() if "identifying" in each]
+    are = "are named as sensitive, but identify" if len(names) > 1 else "is named as sensitive, but identifies"
+    return (
+        f"{listed(names)} {are} people; drop {'them' if len(names) > 1 else 'it'} with --identifiers" if names else ""
+    )
+
+
+def _gone(found: Evidence) -> str:
+    """Say which columns the masked file lacks, if nobody said what was masked."""
+    names = _at(found, "left_out.not in the masked table") or []
+    are = "are" if len(names) > 1 else "is"
+    return (
+        f"{listed(names)} {are} not in the masked file; name the columns that were masked with --quasi" if names else ""
+    )
 
 
 def _partial(found: Evidence) -> str:
@@ -146,6 +166,10 @@ def _singled_out(found: Evidence) -> str:
     return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
 
 
+def _sensitive_doubt(found: Evidence) -> str:
+    return _identifier(found) or _divided(found)
+
+
 def _divided(found: Evidence) -> str:
     """Note that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
     names = [name for name in _at(found, "risk.file.together.columns") or [] if name not in (found.get("quasi") or [])]
@@ -163,11 +187,11 @@ def _shuffled(found: Evidence) -> str:
 def _loss_doubt(found: Evidence) -> str:
     gone = found.get("suppressed") or 0
     left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
-    return _partial(found) or left_out
+    return _partial(found) or _gone(found) or left_out
 
 
 def _linkage_doubt(found: Evidence) -> str:
-    return _partial(found) or _singled_out(found) or _divided(found) or _shuffled(found)
+    return _partial(found) or _identifier(found) or _singled_out(found) or _divided(found) or _shuffled(found)
 
 
 _SENSITIVE = "name sensitive attributes with --confidential"
@@ -175,13 +199,19 @@ _ASSESS = "shoal assess measures it on the written file"
 _PRIVATE = "with epsilon, nobody may know it"
 _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
-    "k": Limit("records alike in what strangers may know", True, "", _smallest_group),
+    "k": Limit("records alike in what strangers may know", True, "", _smallest_group, doubt=_identifier),
     "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
     "l": Limit(
-        "distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True, _divided
+        "distinct sensitive values in a group",
+        True,
+        "",
+        _sensitive("distinct", _least),
+        _SENSITIVE,
+        True,
+        _sensitive_doubt,
     ),
     "t": Limit(
-        "distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True, _divided
+        "distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True, _sensitive_doubt
     ),
     "dominance": Limit(
         "groups that one contributor dominates",
@@ -192,7 +222,7 @@ LIMITS: dict[str, Limit] = {
         doubt=_negative,
     ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
-    "unique_records": Limit("unique records", False, " %", _unique_records),
+    "unique_records": Limit("unique records", False, " %", _unique_records, doubt=_identifier),
     "linkage": Limit(
         "records linked by distance",
         False,

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from shoal.backends.database import DuckPairs
 from shoal.pipeline.counting import countable, countable_column
-from shoal.pipeline.doubts import may_identify
+from shoal.pipeline.doubts import identifying_profile, may_identify
 from shoal.pipeline.units import trails_of
 from shoal.pipeline.whole_file import Columns, as_number, as_unchanged, file_risk
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import Codes
-from shoal.tables.profile import profile_column
 
 
 def whole_file(
@@ -61,7 +60,7 @@ def whole_file(
     changed = [*masked, *synthetic]
     others = [name for name in table.names if name not in changed and name != unit]
     texts = [name for name in others if roles.get(name) == "confidential" and may_identify(table, name)]
-    profiles = {name: profile_column(table, name) for name in texts}
+    profiles = {name: identifying_profile(table, name) for name in texts}
     unchanged = [as_unchanged(table, name, roles.get(name, "publish"), profiles.get(name)) for name in others]
     keys = {name: f"k{j}" for j, name in enumerate(changed)}
     pairs = {keys[name]: _published(table, name) for name in changed}

@@ -44,12 +44,19 @@ def doubtful_profile(table: Table, name: str) -> ColumnProfile | None:
 
 
 def may_identify(table: Table, name: str) -> bool:
-    """Whether a sensitive column is text, or named like an identifier; other numbers are what a release is for."""
+    """Whether a sensitive column is text or a number, which may be that of a record."""
     try:
         kind = inner(table.column(name).type)
     except DataError:  # objects of Python that Arrow has no type for
         return False
-    return is_text(kind) or (is_number(kind) and "direct identifier" in meanings(name))
+    return is_text(kind) or is_number(kind)
+
+
+def identifying_profile(table: Table, name: str) -> ColumnProfile | None:
+    """Profile a sensitive column that may identify; not numbers with decimals, which are what a release is for."""
+    if not is_number(inner(table.column(name).type)) or "direct identifier" in meanings(name):
+        return profile_column(table, name)
+    return doubtful_profile(table, name)
 
 
 def on_identifying(columns: Mapping[str, SummaryColumn]) -> list[str]:

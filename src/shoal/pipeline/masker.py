@@ -373,7 +373,7 @@ class BlockMasker:
         """Move records between groups that were formed in different blocks."""
         _, labels = np.unique(rows[:, -3:-1], axis=0, return_inverse=True)
         X = self.space(rows).columns(self.columns[0]).values
-        return repair_seams(X, self.plan.k, labels.ravel().astype(np.int64), rows[:, -3].astype(np.int64))[:, None]
+        return repair_seams(X, self.plan.k, labels.ravel().astype(np.int64))[:, None]
 
     def _made_anew(self, hybrid: "Hybrid", rows: Matrix, labels: Labels) -> "HybridBlock":
         return hybrid.publish(self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales, self.records)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 
-SEAM_RECORDS = 50_000  # in a block of groups, at least, if there are as many
+SEAM_RECORDS = 50_000  # in a block of groups: small blocks have so many borders that others meet them again
 
 
 class FoldRows(Protocol):
@@ -503,7 +503,7 @@ def _refuse_constant(masker: BlockMasker, records: Records) -> None:
         )
 
 
-def with_seams(masker: BlockMasker, fold: FoldRows, most: int) -> BlockMasker:
+def with_seams(masker: BlockMasker, fold: FoldRows) -> BlockMasker:
     """Divide groups that were formed in blocks into others, whose borders lie elsewhere.
 
     Parameters
@@ -512,20 +512,16 @@ def with_seams(masker: BlockMasker, fold: FoldRows, most: int) -> BlockMasker:
         With the blocks in which groups were formed.
     fold
         A pass over the rows of all records, with what `BlockMasker.to_seams` tells of them.
-    most
-        The most records in the blocks in which groups were formed. Small blocks have so many borders that others of
-        their size meet most of them again: those of 50,000 records take some megabytes.
     """
-    most = max(most, SEAM_RECORDS)
     dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
     masker = replace(masker, beside=dimensions + 2)
     finest = masker.parts.finest
     sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
 
     def divided(part: int | None) -> RecordBlocks:
-        return kd_blocks(_gather(masker, fold, finest, part), masker.plan.k, most, off_centre=True)
+        return kd_blocks(_gather(masker, fold, finest, part), masker.plan.k, SEAM_RECORDS, off_centre=True)
 
-    return replace(masker, blocks=_divided(sizes, most, divided))
+    return replace(masker, blocks=_divided(sizes, SEAM_RECORDS, divided))
 
 
 def _divided(

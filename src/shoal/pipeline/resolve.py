@@ -27,7 +27,14 @@ from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.dominance import refuse_negative, with_magnitudes
-from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default, on_identifying
+from shoal.pipeline.doubts import (
+    doubtful_profile,
+    identifying_profile,
+    may_identify,
+    on_codes,
+    on_default,
+    on_identifying,
+)
 from shoal.pipeline.households import Households, with_households
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
@@ -54,7 +61,6 @@ from shoal.tables.attributes import (
 )
 from shoal.tables.dtypes import inner
 from shoal.tables.numbers import misses
-from shoal.tables.profile import profile_column
 from shoal.text import counted
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
@@ -290,7 +296,7 @@ def _look(
 ) -> Summary:
     table = Table(piece)
     profiles = {name: doubtful_profile(table, name) for name in doubted}
-    profiles |= {name: profile_column(table, name) for name in texts}
+    profiles |= {name: identifying_profile(table, name) for name in texts}
     edits = None if strategy is None else basis_of(strategy, piece)
     units = None if unit is None else UnitSummary.of(table, *unit, start)
     return Summary(summarize(piece, types, start, decimal).columns, edits, profiles, units)

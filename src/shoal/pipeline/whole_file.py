@@ -164,7 +164,9 @@ def file_risk(
         pseudonyms give away; ``groups``, the number of groups by what a stranger may know as it is published;
         ``shared``, for each sensitive column those of them in which ``all`` known values, or ``most`` (more than 80 %,
         all included), are the same, with the ``records`` in the former, or in the latter if there are none of the
-        former; ``findings``, what gives records away, the worst first; ``headline``, the worst in a sentence; ``k``.
+        former, and the unchanged columns that they are ``divided_by`` where groups of the masked ones alone have no
+        such value; ``findings``, what gives records away, the worst first; ``headline``, the worst in a sentence; and
+        ``k``.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
@@ -193,7 +195,7 @@ def file_risk(
     found: Finding = {
         "k": columns.k,
         **({} if columns.unit is None else {"counts": "units"}),
-        "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns)} for column, counts in each},
+        "unchanged": {column.name: {**_about(column), **_exposed(counts, columns)} for column, counts in each},
     }
     for (what, names), counts in zip(sets.items(), sizes[len(at) :], strict=False):
         found[what] = {"columns": list(names), **_exposed(counts, columns)}
@@ -204,6 +206,10 @@ def file_risk(
     found["groups"] = sum(sizes[-1].sizes.values()) if keys else 0
     sensitive = [name for name in at if name not in key and keys]
     found["shared"] = {name: _shared(database, keys, at[name], columns.unit) for name in sensitive}
+    if key and columns.masked:
+        for name in [name for name in sensitive if found["shared"][name]["all"]]:
+            whole = _shared(database, [*columns.masked.values()], at[name], columns.unit)
+            found["shared"][name] |= {} if whole["all"] else {"divided_by": [*key]}
     small, others = [*_on_small_classes(found, columns, records)], [*_findings(found, columns, records)]
     first = len(small) if columns.households else 0  # nothing is promised of household and person attributes together
     findings = small[:first] + sorted([*others, *small[first:]], key=lambda each: -each["records"])
@@ -224,6 +230,10 @@ def refuse_given_away(found: Finding, plan: Plan) -> None:
     ]
     if problems:
         raise DataError(*problems)
+
+
+def _about(column: Unchanged) -> dict[str, Any]:
+    return {"role": column.role, **({"identifying": column.identifying} if column.identifying else {})}
 
 
 def _exposed(spread: Spread, columns: Columns) -> dict[str, Any]:
@@ -267,11 +277,17 @@ def _on_shared(found: Finding, columns: Columns, which: str) -> Iterator[Finding
         if row["most"] and (row["all"] > 0) == (which == "all"):
             of = f"{found['groups']:,} groups"
             nearly = f", and more than 80 % in {row['most'] - row['all']:,} more" if row["most"] > row["all"] else ""
-            text = f"All known values of '{name}' are the same in {row['all']:,} of {of}{nearly}. "
-            text += instead or "Use -l 2 or more."
+            text, how = f"All known values of '{name}' are the same in", instead or "Use -l 2 or more."
             if by_units:
-                text = f"One value of '{name}' is that of every unit, beside others or not, in {row['all']:,} of {of}"
-                text += f"{nearly}. {instead or 'Use a larger -l or -k.'}"
+                text, how = (
+                    f"One value of '{name}' is that of every unit, beside others or not, in",
+                    instead or "Use a larger -l or -k.",
+                )
+            if cuts := row.get("divided_by"):
+                many = len(cuts) > 1
+                how = f"{listed(cuts)}, released unchanged, {'divide' if many else 'divides'} the groups. "
+                how += f"Mask or drop {'them' if many else 'it'}."
+            text = f"{text} {row['all']:,} of {of}{nearly}{':' if cuts else '.'} {how}"
             if which == "most":
                 share = "more than 80 % of the units" if by_units else "more than 80 %"
                 text = f"One value of '{name}' has {share} in {row['most']:,} of {of}. "

@@ -1,9 +1,11 @@
 """The sentences of a report: the verdict, what the figures mean, and what a release does not promise."""
 
+from collections.abc import Collection
 from typing import Any
 
 from shoal.partitioning.methods import choose
 from shoal.plan import Plan
+from shoal.tables.attributes import NUMBERS
 from shoal.text import RISKS, UNIT_RISKS, counted
 
 Summary = dict[str, Any]
@@ -37,6 +39,7 @@ LOSS_WORDS = {
     "Correlation moved": "the most that the correlation with another attribute changed; 0 is best.",
     "Changed": "records that publish another level or category than theirs; lower is better.",
 }
+_OF_NUMBERS = ("Mean moved", "Variance kept", "Correlation moved")
 SWEEP_WORDS = {
     "Loss (IL)": LOSS_WORDS["IL"],
     "Linked": "records linked to the right person by an intruder who knows all original quasi-identifiers and "
@@ -52,6 +55,13 @@ _NOT_PRIVATE = (
     "The number of records, the names and types of the attributes, k, epsilon and the bounds are not secret.",
     "Several releases of the same people: their epsilons add up. So do those of people with several records each.",
 )
+
+
+def loss_words(types: Collection[str]) -> dict[str, str]:
+    """Explain the measures of loss that attributes of these types have."""
+    numbers, others = [each in NUMBERS for each in types], [each not in NUMBERS for each in types]
+    left_out = [*([] if any(numbers) else _OF_NUMBERS), *([] if any(others) else ["Changed"])]
+    return {word: meaning for word, meaning in LOSS_WORDS.items() if word not in left_out}
 
 
 def verdict(plan: Plan, summary: Summary) -> str:

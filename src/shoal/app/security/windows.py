@@ -52,21 +52,18 @@ class Windows:
             await self.app(scope, receive, send)
 
     def _refusal(self, path: str, session: str) -> Response | None:
-        if path.startswith(
-            _SOCKET
-        ):  # as long as nobody can go on with another's connection, there is none to take over
-            return sentence(400, "The page talks by a WebSocket; a proxy before it must let these through.")
+        if path.startswith(_SOCKET):  # nobody can continue another's connection if there is none to continue
+            return sentence(400, "The page needs a WebSocket. Let the proxy in front of it pass WebSockets on.")
         if path.startswith(_FILES) and owner(path.removeprefix(_FILES).partition("/")[0]) != session:
-            return sentence(403, "This window is not of this session; reload the page.")
-        if not _room_for_window(session) and not path.startswith(("/_nicegui", "/download/")):
-            return sentence(
-                429, f"This session has {WINDOWS} windows, which is all that is allowed; close one of them."
-            )
+            return sentence(403, "This window belongs to another session. Reload the page.")
+        opens_window = not path.startswith(("/_nicegui", "/download/"))
+        if opens_window and not _room_for_window(session):
+            return sentence(429, f"This session has {WINDOWS} windows, the most it may have. Close one of them.")
         return None
 
     async def _upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         if self._uploads[session] >= UPLOADS:
-            busy = sentence(429, f"This session sends {UPLOADS} files already; wait until they have arrived.")
+            busy = sentence(429, f"This session is already sending {UPLOADS} files. Wait until they have arrived.")
             await busy(scope, receive, send)
             return
         self._uploads[session] += 1

@@ -277,7 +277,7 @@ class FileBackend(FileRecords):
             def fold(_: Any, look: Callable[[Matrix], Seen], step: str) -> Seen:
                 return reduce(add, (look(rows[rows[:, -1] >= 0]) for _, rows in records.chunks(self.rows)))
 
-            at = with_seams(masker, fold, self.block_size(masker))
+            at = with_seams(masker, fold)
         if not done:
             self._put_together(at, "wide")
             self.folder.note(seamed=True)

@@ -212,7 +212,7 @@ class SparkBackend:
         table = with_groups(self.table, masker, possible_units(masker.plan, self.outline)).persist(
             StorageLevel.MEMORY_AND_DISK
         )
-        return table, with_seams(masker, replace(self, table=table).fold_rows, self.block_size(masker))
+        return table, with_seams(masker, replace(self, table=table).fold_rows)
 
 
 def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
