@@ -17,7 +17,7 @@ HOMES = [home for home in range(40) for _ in range(DRAW.randint(1, 4))]
 def homes(**more):
     """People in households, of which all members have one income and live in one town."""
     income = [DRAW.randint(20, 80) * 1000 for _ in range(40)]
-    town = [DRAW.choice(["Linz", "Graz", "Wien"]) for _ in range(40)]
+    town = [DRAW.choice(["Bath", "York", "Leeds"]) for _ in range(40)]
     return pa.table(
         {
             "household": HOMES,
