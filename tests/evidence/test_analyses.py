@@ -302,7 +302,7 @@ def test_the_command_shows_regressions_and_published_figures(people, tmp_path, r
     assert json.loads(run(*command, "--json")[1])["analyses"][1]["kind"] == "logistic"
     code, out, error = run(*command[:5], "--analysis", "income ~ size")
     assert (code, out) == (2, "")
-    assert "error: --analysis: 'size' is not a column of the original" in error
+    assert "Error: --analysis: 'size' is not a column of the original" in error
 
 
 def test_coefficients_that_rest_on_few_records_are_not_shown():

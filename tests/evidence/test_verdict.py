@@ -41,7 +41,8 @@ def test_every_limit_of_a_policy_has_a_figure_and_a_meaning():
 
 def test_a_release_within_all_limits_passes(people):
     release = protected(people, policy=Policy(k=4, l=1.5, t=0.9, unique_columns=0, unique_records=0, loss=50))
-    assert release.verdict.result == "passed"
+    assert (release.verdict.result, release.may_go_out) == ("passed", True)
+    assert protected(people).may_go_out is None
     assert release.summary()["verdict"]["result"] == "passed"
     figures = {each.limit: each.figure for each in release.verdict.limits}
     assert figures["k"] == release.risk()["after"]["smallest"]
@@ -102,7 +103,7 @@ def test_a_verdict_says_how_many_limits_were_not_measured(people, tmp_path, run)
     assert "passed; 1 limit not measured" in (tmp_path / "report.html").read_text()
     code, _, error = run(*protect, "--policy", "none.toml")
     assert code == 1
-    assert "not measured: 1 of 1 limits of policy 'none.toml'. It is not passed if no limit was measured." in error
+    assert "Not measured: 1 of 1 limits of policy 'none.toml'. It is not passed if no limit was measured." in error
 
 
 def test_k_counts_columns_released_unchanged_that_a_stranger_may_know(people):
@@ -290,23 +291,23 @@ def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("kk = 3", r"policy\.kk: is not a limit\. Did you mean 'k'\?"),
+        ("kk = 3", r"policy.toml: 'kk' is not a limit\. Did you mean 'k'\?"),
         ("linkages = 3", "Did you mean 'linkage'"),
-        ("zzz = 3", r"policy\.zzz: is not a limit\. Limits are k, units, l, t"),
-        ("k = 1", r"policy\.k: must be a whole number of at least 2"),
-        ("k = true", r"policy\.k: must be a whole number of at least 2"),
-        ("k = 'five'", r"policy\.k: must be a whole number of at least 2"),
-        ("k = 5.5", r"policy\.k: must be a whole number of at least 2"),
-        ("linkage = 120", r"policy\.linkage: must be a percentage from 0 to 100"),
-        ("loss = nan", r"policy\.loss: must be a percentage"),
-        ("t = 3", r"policy\.t: must be a number from 0 to 1"),
-        ("analyses = 80", r"policy\.analyses: must be a number from 0 to 1"),
-        ("formulas = ['a ~ b']", r"policy\.formulas: does not apply without a limit"),
-        ("k = 3\nformulas = 3", r"policy\.formulas: must be a list of formulas"),
-        ("k = 3\nnot_measured = 'yes'", r"policy\.not_measured: must be 'refuse' or 'allow'"),
-        ("", r"policy: has no limit\. Add one, for example k = 5"),
+        ("zzz = 3", r"policy.toml: 'zzz' is not a limit\. Limits are k, units, l, t"),
+        ("k = 1", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("k = true", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("k = 'five'", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("k = 5.5", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("linkage = 120", r"policy.toml: 'linkage' must be a percentage from 0 to 100"),
+        ("loss = nan", r"policy.toml: 'loss' must be a percentage"),
+        ("t = 3", r"policy.toml: 't' must be a number from 0 to 1"),
+        ("analyses = 80", r"policy.toml: 'analyses' must be a number from 0 to 1"),
+        ("formulas = ['a ~ b']", r"policy.toml: 'formulas' does not apply without a limit"),
+        ("k = 3\nformulas = 3", r"policy.toml: 'formulas' must be a list of formulas"),
+        ("k = 3\nnot_measured = 'yes'", r"policy.toml: 'not_measured' must be 'refuse' or 'allow'"),
+        ("", r"policy.toml: The policy has no limit\. Add one, for example k = 5"),
         ("name = 'ours'", "has no limit"),
-        ("[risk]\nk = 5", r"policy\.risk: is not a limit"),
+        ("[risk]\nk = 5", r"policy.toml: 'risk' is not a limit"),
     ],
 )
 def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path, text, why):
@@ -348,7 +349,7 @@ def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path
     code, out, error = run(*protect, "strict.toml", "--report", "report.html")
     assert code == 1
     assert "Verdict by policy 'strict.toml': failed" in out
-    assert error == "failed: 1 of 1 limits of policy 'strict.toml'. 'masked.csv' was not written.\n"
+    assert error == "Failed: 1 of 1 limits of policy 'strict.toml'. 'masked.csv' was not written.\n"
     assert not [*tmp_path.glob("masked*")]
     page = (tmp_path / "report.html").read_text()
     assert "Verdict by policy strict.toml" in page
@@ -368,7 +369,7 @@ def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path
     assert (code, json.loads(out)["verdict"]["limits"][0]["result"]) == (1, "failed")
     code, out, error = run(*assess, "more.toml")
     assert code == 1
-    assert "not measured: 1 of 2 limits of policy 'more.toml'. It is not passed, unless it says not_measured" in error
+    assert "Not measured: 1 of 2 limits of policy 'more.toml'. It is not passed, unless it says not_measured" in error
 
 
 def test_a_file_that_fails_is_not_written_by_the_engine_for_large_files(people, tmp_path, run):

@@ -135,7 +135,7 @@ def large(folder: Path, output: str = "masked.parquet") -> Place:
     return Place(folder, "in", output, ("--block-records", "100"))
 
 
-def assert_one_clear_line(ended: Ended, begins: str = "error: ") -> None:
+def assert_one_clear_line(ended: Ended, begins: str = "Error: ") -> None:
     """Assert that a run said what happened in a line, without a traceback and without a value."""
     assert len(ended.lines) == 1, ended
     assert ended.lines[0].startswith(begins), ended

@@ -46,7 +46,7 @@ def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
     assert_accessible(page)
     titles = [heading.text_content() for heading in page.xpath("//h2")]
     assert titles == [
-        "Verdict: no policy was given",
+        "No verdict, because no policy was given",
         "Worst risk of the whole file",
         "Every column",
         "Provenance",
@@ -58,7 +58,7 @@ def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
         "Before and after",
         "What is not promised",
         "What was asked",
-        "Software, and whether the release can be made again",
+        "Reproducibility and software",
     ]
 
 

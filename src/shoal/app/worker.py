@@ -118,9 +118,9 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
     target = Path(plan.output or "")
     release = protect_to_file(plan, target, True, page=_report_of(target), progress=progress, policy=as_policy(policy))
     progress("look", 0, 1)
-    if release.may_go_out:
+    if not release.refused:
         release.report(_report_of(target, "users"), overwrite=True, external=True)
-    return {**_shown(release), **_again(target, plan, written=release.may_go_out)}
+    return {**_shown(release), **_again(target, plan, written=not release.refused)}
 
 
 def _shown(release: "Release") -> Found:

@@ -92,7 +92,7 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
 def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
-        raise PlanError([("input", "is missing. Pass a table or name a file.")])
+        raise PlanError([("input", "Pass a table, or name a file with input.")])
     return open_table(source, plan.csv, plan.sheet) if plan.epsilon is None else open_bounded(source, plan)
 
 
@@ -150,7 +150,7 @@ def _needed(path: Path, plan: Plan) -> int:
     try:
         records, size, columns = _SIZES[kind_of(path)](path)
     except (OSError, ValueError, pa.ArrowException):
-        return 0  # damaged: who reads it says so
+        return 0  # damaged: an error when it is read
     return int(_TABLES * size + records * _EACH * ((len(plan.masked) or columns) + 1))
 
 

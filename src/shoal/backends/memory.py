@@ -509,7 +509,7 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
     if published.names != [name for name in original.names if name not in identifiers]:
         yield "the columns are not those of the original in their order, without identifiers"
     if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} instead of {len(original)}"
+        yield f"there are {counted(len(published), 'record')} instead of {len(original):,}"
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:

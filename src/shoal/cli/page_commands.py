@@ -107,7 +107,7 @@ def _described(parameter: Any, first: tuple[str, ...]) -> Asked:
 
 
 def _kind(option: Any) -> Kind:
-    """Tell by the help of an option what it takes."""
+    """Infer from the help of an option what it takes."""
     if option.is_flag:
         return "switch"
     if option.metavar == "FILE":

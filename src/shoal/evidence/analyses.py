@@ -285,7 +285,7 @@ def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | N
 def _compared(
     formula: Formula, kind: str, one: _Design, fit: Fit, masked: _Answer, few: NDArray[np.bool_]
 ) -> dict[str, Any]:
-    """Put the coefficients of both files side by side; those of the original that rest on few records are hidden."""
+    """Compare the coefficients of both files; those of the original that rest on few records are hidden."""
     other, after = masked.design, masked.coefficients
     published = set() if other is None else {*other.labels}
     coefficients: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""assess(): what any masked table costs and risks, whoever made it."""
+"""assess(): loss and risk of a masked table, made by any program."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -346,15 +346,24 @@ def _whole_file(
     masked = list(originals)
     others = [name for name in after.names if name in before.names and name not in masked]
     ordered = _in_order(after, rows)
-    masked += [name for name in others if not ordered.same_column(before, name)]
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
+    new = [name for name in others if not ordered.same_column(before, name)]
+    synthetic = [name for name in new if roles.get(name) == "confidential"]
+    synthetic = [name for name in synthetic if not _same_but_for_gaps(ordered, before, name)]
+    masked += [name for name in new if roles.get(name) != "confidential"]
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
     units: dict[str, Any] = {}
     if plan.unit is not None:
         units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
         units["units_of"][rows] = classes(before, [plan.unit])
         units["known_unit"] = plan.unit in others and plan.unit not in masked
-    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
+    return whole_file(after, plan.k, masked, roles, synthetic, originals=originals, nominal=nominal, **units)
+
+
+def _same_but_for_gaps(ordered: Table, before: Table, name: str) -> bool:
+    """Whether a column holds the same values wherever it holds any: codes for missing values may have gone."""
+    held = pc.is_valid(ordered.column(name))
+    return same_values(pc.filter(ordered.column(name), held), pc.filter(before.column(name), held))
 
 
 class _Pair(NamedTuple):
@@ -511,7 +520,7 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
 
 @contextmanager
 def _said_of(what: str) -> Iterator[None]:
-    """Say of which table a mistake is."""
+    """Add the name of the table to a mistake."""
     try:
         yield
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Checking a masked file, whoever made it: groups of k, rules, its manifest, and what earlier releases reveal."""
+"""Checking a masked file, made by any program: groups of k, rules, its manifest, and what earlier releases reveal."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ def check(
     Parameters
     ----------
     masked : dataframe or path
-        The table to check, whoever made it.
+        The table to check, made by any program.
     k : int, optional
         The least number of records in a group; it comes from the manifest if there is one.
     quasi : list of str, optional

@@ -1,6 +1,6 @@
 """A release found on disk, years later: is it still what its manifest says?
 
-Everything is counted anew in the file. What needed the original to be verified cannot be verified again, and is named.
+Everything is counted again in the file. What needed the original to be verified cannot be verified again, and is named.
 """
 
 from collections.abc import Iterator

@@ -117,7 +117,7 @@ class Risk:
 
     @cached_property
     def expected_household(self) -> float | None:
-        """Expected number of records of which somebody in the household is re-identified."""
+        """Expected number of records of which a member of the household is re-identified."""
         return None if self.household is None else float(self.household.sum())
 
     @property

@@ -132,20 +132,20 @@ def _gone(found: Evidence) -> str:
 
 
 def _partial(found: Evidence) -> str:
-    """Say which columns differ between the files without being compared."""
+    """Name the columns that differ between the files and are not compared."""
     names = found.get("not_compared") or []
     differ = "differs between the files and is" if len(names) == 1 else "differ between the files and are"
     return f"{listed(names)} {differ} not compared" if names else ""
 
 
 def _negative(found: Evidence) -> str:
-    """Say which magnitudes no rule of dominance was counted for."""
+    """Name the magnitudes for which no dominance rule was counted."""
     names = _at(found, "left_out.negative, in what is measured of dominance") or []
     return f"{listed(names)} {'are' if len(names) > 1 else 'is'} negative in some records" if names else ""
 
 
 def _other_rule(policy: Policy, found: Evidence) -> str:
-    """Say which rule of dominance the policy asks for, if groups were counted by a laxer one or by none."""
+    """Name the dominance rule of the policy, if groups were counted by a laxer one or by none."""
     rules = found.get("dominance_rules") or {}
     p, pair = rules.get("p_percent"), rules.get("dominance")
     if policy.p_percent is not None and (p is None or p < policy.p_percent):
@@ -158,7 +158,7 @@ def _other_rule(policy: Policy, found: Evidence) -> str:
 
 
 def _singled_out(found: Evidence) -> str:
-    """Say that records are unique by columns released unchanged, which are not among the attributes compared."""
+    """Explain that records are unique by columns released unchanged, which are not among the attributes compared."""
     known, seen = _at(found, "risk.file.together.columns") or [], _at(found, "risk.file.with_masked") or {}
     names = [name for name in known if name not in (found.get("quasi") or [])]
     uniques = seen.get("alone", seen.get("uniques", 0))
@@ -184,7 +184,7 @@ def _sensitive_doubt(found: Evidence) -> str:
 
 
 def _divided(found: Evidence) -> str:
-    """Say that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
+    """Note that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
     names = [name for name in _at(found, "risk.file.together.columns") or [] if name not in (found.get("quasi") or [])]
     whole, parts = _at(found, "risk.after.groups"), _at(found, "risk.file.with_masked.groups")
     divide = f"{listed(names)}, released unchanged, {'divide' if len(names) > 1 else 'divides'} groups"
@@ -192,7 +192,7 @@ def _divided(found: Evidence) -> str:
 
 
 def _shuffled(found: Evidence) -> str:
-    """Say that rows of the two files do not seem to be of the same people: publishing the mean would lose less."""
+    """Explain that rows of the two files do not seem to be of the same people: publishing the mean would lose less."""
     above = (_at(found, "loss.IL") or 0) > 100
     return "the loss is above 100 %, so the rows seem to be in another order; name a --key" if above else ""
 
@@ -422,7 +422,7 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
 
 
 def _needed(name: str, policy: Policy, evidence: Evidence) -> str:
-    """Say what to do for a figure that was not measured."""
+    """Explain how to measure a figure that was not measured."""
     about, sensitive = LIMITS[name], bool(evidence.get("confidential") or _at(evidence, "risk.inference"))
     asked = {"l": sensitive, "t": sensitive, "inference": sensitive, "analyses": bool(policy.formulas)}
     if evidence.get("private") and (about.by_assess or name == "loss"):

@@ -85,6 +85,7 @@ def whole_file(
         frozenset(nominal),
         unit=None if unit is None else "i0",
         households=households,
+        refuses_l="--household" if households else "",
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
     database = DuckPairs(lambda: iter([batch]))

@@ -179,7 +179,7 @@ def _in_one(masker: BlockMasker, rows: Matrix, place: Integers, *, watch: Watch)
 def _published(
     households: Households, as_what: str, there: NDArray[np.bool_], masked: Matrix, labels: Integers
 ) -> Households:
-    """Put what households publish in their places; those that are left out publish nothing."""
+    """Return what each household publishes, in order; those that are left out publish nothing."""
     values, groups = np.full((len(there), masked.shape[1]), np.nan), np.full(len(there), -1, dtype=np.int64)
     values[there], groups[there] = masked, labels
     pseudonyms = np.random.default_rng().permutation(len(there)) + 1 if as_what == "pseudonym" else None

@@ -475,7 +475,7 @@ def with_blocks(masker: BlockMasker, records: EncodedRecords, most: int) -> Bloc
 
 
 def with_digits(masker: BlockMasker, records: EncodedRecords) -> BlockMasker:
-    """Let nominal attributes take part in k-d blocks."""
+    """Include nominal attributes in k-d blocks."""
     nominal = [j for j, attribute in enumerate(masker.attributes) if attribute.type in CATEGORIES]
     if not nominal or blocking_of(masker.plan) != "kd":
         return masker
@@ -553,7 +553,7 @@ def promise_of(
     rescaled: Mapping[str, Rescaling],
     slack: Mapping[str, float],
 ) -> Promise:
-    """Put together what a release claims about itself.
+    """Collect what a release claims about itself.
 
     Parameters
     ----------

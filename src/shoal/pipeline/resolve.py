@@ -27,7 +27,14 @@ from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.dominance import refuse_negative, with_magnitudes
-from shoal.pipeline.doubts import doubtful_profile, identifying_profile, may_identify, on_codes, on_default
+from shoal.pipeline.doubts import (
+    doubtful_profile,
+    identifying_profile,
+    may_identify,
+    on_codes,
+    on_default,
+    on_identifying,
+)
 from shoal.pipeline.households import Households, with_households
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.records import Records
@@ -147,6 +154,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     profiles = [profile for profile in looked_at if profile is not None]
     by_default = () if plan.masked or plan.draws else resolved.masked
     doubts = [*(on_default(profiles) if by_default else []), *on_codes(profiles, by_default)]
+    doubts += on_identifying({each: summary.columns[each] for each in resolved.masked if each in inferred})
     resolved = _with_method(resolved, attributes, summary, method.method)
     return Resolved(resolved, attributes, summary, rules, strategy, levels, [*doubts, *found, *notes], households)
 
@@ -348,7 +356,7 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
             "with --identifiers."
         )
     if column.infinite.count:
-        more = f" ({column.infinite.count} records in all)" if column.infinite.count > 1 else ""
+        more = f" ({column.infinite.count:,} records in all)" if column.infinite.count > 1 else ""
         where = "some records" if column.infinite.first is None else f"record {column.infinite.first}{more}"
         raise DataError(f"column '{name}' is infinite in {where}. Replace it by a number or leave the record out.")
     if column.inexact.count:

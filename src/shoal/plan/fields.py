@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 Group = Literal["roles", "protection", "method", "types and missing values", "rules", "files", "scale"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
+FILES = ".csv, .tsv, .txt, .parquet, .arrow, .feather, .ipc, .xlsx, .xml, .sav, .zsav, .por, .dta, .xpt, .sas7bdat"
 
 
 class Each(NamedTuple):

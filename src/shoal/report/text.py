@@ -14,7 +14,8 @@ _RISK_WORDS = {
     "uniques": "No other record has their combination of values; lower is safer.",
     "smallest": "The worst case: an intruder cannot tell these apart; higher is safer.",
     "real_k": "Records that share their values; higher is safer.",
-    "reidentification": "By an intruder who knows all these values of a person as published: 100 / k'; lower is safer.",
+    "reidentification": "For an intruder who knows these values as published and guesses within the group: 100 / k'; "
+    "lower is safer.",
 }
 _UNIT_WORDS = {
     **_RISK_WORDS,
@@ -76,7 +77,7 @@ def verdict(plan: Plan, summary: Summary) -> str:
     if plan.epsilon is not None:
         return f"{held}, with differential privacy of epsilon = {plan.epsilon:g}."
     il = summary["loss"]["IL"]
-    cost = "with nothing that could be lost" if il is None else f"at a loss of {il:.2f} % (IL)"
+    cost = "with nothing to lose" if il is None else f"at a loss of {il:.2f} % (IL)"
     if plan.method == "mic1d":
         return (
             f"No k is promised: {records} are published with {counted(len(plan.masked), 'attribute')} masked by mic1d, "

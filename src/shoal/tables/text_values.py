@@ -291,7 +291,7 @@ def _without_blanks(cells: Array) -> Array:
 
 
 def _pointed(plain: Array, decimal: str) -> Array:
-    """Put a point for the decimal sign, and something that no number holds for a point that is not one."""
+    """Replace the decimal character by a point, and other points by something that no number contains."""
     if decimal == ".":
         return plain
     pointed: Array = pc.replace_substring(pc.replace_substring(plain, ".", "?"), decimal, ".")

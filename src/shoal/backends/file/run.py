@@ -118,7 +118,8 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
-    missing = [(name, "is missing. Name the file.") for name in ("input", "output") if getattr(plan, name) is None]
+    what = {"input": "Name the file to protect (input).", "output": "Name the file to write (output)."}
+    missing = [(name, how) for name, how in what.items() if getattr(plan, name) is None]
     if missing:
         raise PlanError(missing)
     path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))

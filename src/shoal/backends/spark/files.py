@@ -50,7 +50,7 @@ def refuse_output(spark: SparkSession, plan: Plan) -> None:
     Whether the output exists is asked later, and a release without one is written by its `save`.
     """
     if plan.input is None:
-        raise PlanError([("input", "is missing. Name the file.")])
+        raise PlanError([("input", "Name the file to protect (input).")])
     if plan.output is not None:
         _format(plan.output)
         _Disk(spark, plan.output).refuse(plan.input, overwrite=True)

@@ -75,7 +75,7 @@ def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> No
 
 
 def with_word(column: Array, name: str, dialect: Dialect) -> Array:
-    """Put the word for a missing value where there is one; no value may read like such a word."""
+    """Write missing values as their word; refuse values that would be read as that word."""
     if not dialect.missing:
         return column
     text = render(column, dialect.decimal)
