@@ -44,6 +44,7 @@ from shoal.plan.policy import Policy, as_policy
 from shoal.report.figures import least
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
+from shoal.tables.equality import same_values
 from shoal.tables.numbers import to_floats
 from shoal.text import (
     counted,
