@@ -75,9 +75,11 @@ wheel: $(COMPLETE)
 bench: $(COMPLETE)
 	$(BIN)/python -m bench
 
-# Long; what fails is kept in fuzz-finds/. A short run of some targets is part of the tests, of all part of the slow ones.
+# Long: ten minutes a target, then releases are counted, some six a second (make fuzz RELEASES=1000 for fewer). What fails is kept in fuzz-finds/. A short run of some targets is part of the tests, of all part of the slow ones.
+fuzz: RELEASES = 100000
 fuzz: $(COMPLETE)
 	$(BIN)/python -m fuzz --seconds 600
+	$(BIN)/python -m fuzz --releases $(RELEASES) --spark 20 --seconds 86400
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-minimum: $(COMPLETE)
@@ -88,10 +90,15 @@ test-minimum: $(COMPLETE)
 	  tests/golden tests/test_release.py tests/tables/test_formats.py tests/cli/test_cli.py tests/report/test_reports.py
 
 # Known vulnerabilities, and the bill of materials; what looks for them does not belong into the environment that is looked at.
+# Without a network, in a database on this disk: make audit DATABASE=all.zip
 audit: $(COMPLETE)
+ifdef DATABASE
+	$(BIN)/python tools/audit.py $(DATABASE)
+else
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/pip install --quiet pip-audit
 	.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement constraints.txt
+endif
 
 sbom: $(COMPLETE)
 	$(PYTHON) -m venv .venv-audit

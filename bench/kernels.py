@@ -153,22 +153,6 @@ def hybrid(n: int, d: int) -> Case:
     return lambda: synthesise(X, X[:, :1].copy(), noise, np.arange(n), np.arange(0, n + 1, 20))
 
 
-def seams(n: int, d: int) -> Case:
-    """Let groups exchange records with those beside them."""
-    from shoal.kernels.seam_moves import improve_pairs
-
-    X, groups = records("uniform", n, d), n // 3
-    members = np.full((groups, 5), -1)
-    members[:, :3] = np.argsort(X[:, 0])[: 3 * groups].reshape(groups, 3)
-    near = (np.arange(groups)[:, None] + np.arange(1, 9)) % groups
-
-    def run() -> int:
-        own, size = members.copy(), np.full(groups, 3)
-        return improve_pairs(X, own, size, X[own[:, :3]].mean(axis=1), 3, np.arange(groups), near)
-
-    return run
-
-
 def price(n: int) -> Case:
     """Search for groups of negative reduced cost."""
     from shoal.kernels.kd_nearest import nearest_points
@@ -257,7 +241,6 @@ CASES: dict[str, tuple[Callable[..., Case], tuple[Any, ...], tuple[Any, ...]]] =
     "linkage by distance, skewed 100,000 x 4": (linkage, ("skewed", 100_000, 4), ("skewed", 2000, 4)),
     "patterns of agreement, 20,000 x 6": (patterns, (20_000, 6), (1000, 6)),
     "synthetic groups, 100,000 x 5": (hybrid, (100_000, 5), (1000, 5)),
-    "seams, 100,000 x 4": (seams, (100_000, 4), (1000, 4)),
     "pricing, 2,000 x 3, k = 3": (price, (2000,), (200,)),
     "t-closeness, 1,000,000": (closeness, (1_000_000,), (1000,)),
     "l-diversity, 1,000,000": (diversity, (1_000_000,), (1000,)),

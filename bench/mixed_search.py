@@ -2,6 +2,7 @@
 
     python -m bench.mixed_search --tables FOLDER            # k = 3, 5, 10; 5 % of the cells missing; l = 3, t = 0.15
     python -m bench.mixed_search --tables FOLDER --k 5 --only Males --steps 300
+    python -m bench.mixed_search --tables FOLDER --seconds 10      # on an idle machine
 
 FOLDER has testdata.csv of sdcMicro and, as CSV files, the tables of `TABLES` that the package pydataset holds
 (``pydataset.data("Males").to_csv("Males.csv")``); what is absent is left out. The survey is that of the demonstration.
@@ -83,10 +84,11 @@ def released(table: pa.Table, k: int, options: dict[str, Any]) -> tuple[float, f
     return release.loss()["SSE"], time.process_time() - start
 
 
-def row(name: str, what: str, table: pa.Table, k: int, options: dict[str, Any], steps: int) -> None:
-    """Print one row of the table in docs/quality.md."""
+def row(name: str, what: str, table: pa.Table, k: int, options: dict[str, Any], budget: int | str) -> None:
+    """Print one row of the table in docs/quality.md; a budget in steps is that of a record."""
+    whole = budget if isinstance(budget, str) else budget * len(table)
     before, took = released(table, k, {**options, "method": "mdav"})
-    after, search = released(table, k, {**options, "method": "best", "budget": steps * len(table)})
+    after, search = released(table, k, {**options, "method": "best", "budget": whole})
     print(f"| {name} | {len(table):,} | {what} | {k} | {before:.1f} | {after:.1f} | {after / before:.3f} | ", end="")
     print(f"{took:.1f} / {search:.1f} |", flush=True)
 
@@ -98,8 +100,10 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=["survey", *TABLES], help="names of tables")
     parser.add_argument("--k", type=int, nargs="+", default=[3, 5, 10], help="group sizes")
     parser.add_argument("--steps", type=int, default=600, help="of the search, a record")
+    parser.add_argument("--seconds", type=float, help="of the search, in place of steps")
     parser.add_argument("--what", nargs="+", default=["plain", "gaps", "limits"], help="plain, gaps, limits")
     options = parser.parse_args()
+    budget = options.steps if options.seconds is None else f"{options.seconds:g}s"
     print("| table | records | | k | SSE of MDAV | SSE of best | ratio | processor s |")
     print("|---|---|---|---|---|---|---|---|")
     for name in options.only:
@@ -109,13 +113,13 @@ def main() -> None:
         gaps = with_gaps(table, roles["quasi"], 0.05)
         for k in options.k:
             if "plain" in options.what:
-                row(name, "as it is", table, k, roles, options.steps)
+                row(name, "as it is", table, k, roles, budget)
             if "gaps" in options.what:
-                row(name, "5 % missing", gaps, k, roles, options.steps)
+                row(name, "5 % missing", gaps, k, roles, budget)
         if "limits" in options.what and "confidential" in roles:
             for limits in ({"l": 3}, {"t": 0.15}, {"l": 3, "t": 0.15}):
                 asked = ", ".join(f"{letter} = {value}" for letter, value in limits.items())
-                row(name, asked, table, 5, roles | limits, options.steps)
+                row(name, asked, table, 5, roles | limits, budget)
 
 
 if __name__ == "__main__":

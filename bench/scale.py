@@ -61,7 +61,7 @@ def partitioned(way: str, Z: np.ndarray, k: int, small: int) -> tuple[np.ndarray
     labels = partition_blocks(Z, k, mdav, blocks)
     times.append(time.perf_counter())
     if way == "k-d, repaired":
-        labels = repair_seams(Z, k, labels, blocks)
+        labels = repair_seams(Z, k, labels)
     times.append(time.perf_counter())
     return labels, np.diff(times).tolist(), int(blocks.max()) + 1
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -19,14 +20,21 @@ def main() -> int:
     """Fuzz; the exit code is the number of targets that found something."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(TARGETS)}; all of them if left out")
-    parser.add_argument("--seconds", type=int, default=600, help="for each target")
+    parser.add_argument("--seconds", type=int, default=600, help="for each target, or for all releases")
     parser.add_argument("--runs", type=int, default=-1, help="for each target, whatever comes first")
     parser.add_argument("--seed", type=int, default=0, help="0 for a fresh one")
+    parser.add_argument("--releases", type=int, help="make so many releases of random tables and valid plans instead")
+    parser.add_argument("--spark", type=int, default=0, help="with --releases, so many more on Spark")
     parser.add_argument("--finds", type=Path, default=Path("fuzz-finds"), help="where inputs that found something go")
     arguments = parser.parse_args()
     unknown = {*arguments.names} - {*TARGETS}
     if unknown:
         parser.error(f"there is no target {', '.join(sorted(unknown))}")
+    if arguments.releases is not None:
+        from fuzz.deep import count_releases
+
+        seed = arguments.seed or secrets.randbits(32)
+        return int(not count_releases(arguments.releases, seed, arguments.finds, arguments.spark, arguments.seconds))
     options = [f"-max_total_time={arguments.seconds}", f"-runs={arguments.runs}", f"-seed={arguments.seed}"]
     return sum(not fuzz(name, TARGETS[name], arguments.finds, options) for name in arguments.names or TARGETS)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fuzz import arrow_types, readers, releases, requests, seeds
+from fuzz import arrow_types, deep, readers, releases, requests, seeds, surface
 from fuzz.oracle import SECRET, SECRET_NUMBER, own_folder
 
 
@@ -43,6 +43,10 @@ def _random() -> list[bytes]:
     ]
 
 
+def _deep(data: bytes) -> None:
+    deep.release(data)
+
+
 _NUMBERS = ("1e308", "-1e309", "5e-324", "9007199254740993", "nan", "inf", "NA", str(SECRET_NUMBER), SECRET)
 _TAGS = ("<Record>", "</Record>", "<V1>", "</V1>", "<V1/>", "<!DOCTYPE a", "<!ENTITY", "<![CDATA[", "]]>", "&#0;")
 _TAGS += ("xmlns=",)
@@ -71,4 +75,7 @@ TARGETS = {
     "plan": Target(requests.read_plan, lambda: seeds.texts(*seeds.PLANS), (*_NUMBERS, *_PLAN)),
     "types": Target(arrow_types.release, _random),
     "protect": Target(releases.release, _random),
+    "deep": Target(_deep, _random),
+    "functions": Target(surface.functions, _random),
+    "command": Target(surface.command, _random),
 }

@@ -145,7 +145,7 @@ def test_the_command_line_refuses_in_the_sentence_of_the_page(kind, tmp_path, mo
     bad = KINDS[kind]
     code, err = typed(bad, tmp_path, monkeypatch, capsys)
     assert code == 2
-    assert f"`{err.removeprefix('error: ').strip().replace(str(tmp_path) + '/', '')}`" == SAID[kind].removeprefix(
+    assert f"`{err.removeprefix('Error: ').strip().replace(str(tmp_path) + '/', '')}`" == SAID[kind].removeprefix(
         "refused: "
     )
     assert SECRET not in err

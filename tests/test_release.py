@@ -235,7 +235,7 @@ def test_mic1d_promises_no_groups_and_says_so(tmp_path):
     release = shoal.protect(
         random_table(2, 50, 3), k=30, quasi=["x0", "x1", "x2"], method="mic1d", publish=["town", "ill"]
     )
-    assert "guarantees no groups of k" in release.notes[0]
+    assert "guarantees no groups of k" in release.notes_below_headline[0]
     published = set(zip(*(release.table[name].to_pylist() for name in ("x0", "x1", "x2")), strict=True))
     assert release.risk()["after"]["real_k"] == 50 / len(published)
     assert len(np.unique(release.groups)) == len(published)
@@ -320,7 +320,7 @@ def test_a_stratum_below_k_is_an_error_that_names_it():
 def test_a_small_stratum_can_be_merged_with_the_nearest():
     release = shoal.protect(STRATA, k=3, quasi=["x"], strata=["y"], small_strata="merge")
     assert release.table["x"].to_pylist() == [1.5, 1.5, 19.625, 19.625, 1.5, 19.625, 19.625]
-    assert release.notes[0].startswith("1 stratum of fewer than k = 3 records joined the nearest")
+    assert release.notes_below_headline[0].startswith("1 stratum of fewer than k = 3 records joined the nearest")
 
 
 def test_a_small_stratum_can_be_left_out():
@@ -328,8 +328,8 @@ def test_a_small_stratum_can_be_left_out():
     assert release.suppressed == 1
     assert release.table["y"].to_pylist() == STRATA["y"].to_pylist()[:6]
     assert "1 record in 1 stratum" in release.notes[-1]
-    assert release.notes[0] == "1 of 7 records was left out (14.3 %), which the loss does not count."
-    assert release.notes[0].severity == "warning"
+    assert release.notes_below_headline[0] == "1 of 7 records was left out (14.3 %), which the loss does not count."
+    assert release.notes_below_headline[0].severity == "warning"
     assert release.risk()["before"]["uniques"] == 7
 
 
@@ -431,7 +431,7 @@ def test_bad_input_is_one_clear_sentence(table, options, message):
 
 
 def test_without_a_table_something_is_missing():
-    with pytest.raises(shoal.PlanError, match="input: is missing"):
+    with pytest.raises(shoal.PlanError, match="Pass a table, or name a file"):
         shoal.protect(k=2)
 
 
@@ -471,5 +471,5 @@ def test_warnings_come_before_notes_and_are_told_apart_in_json():
     release = shoal.protect(pa.table(COLUMNS), k=3, quasi=["age"], publish="rest")
     severities = [note.severity for note in release.notes]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
-    assert release.notes[0].startswith("Released unchanged and unprotected: ")
-    assert release.summary()["notes"][0] == {"severity": "warning", "text": str(release.notes[0])}
+    assert release.notes_below_headline[0].startswith("Released unchanged and unprotected: ")
+    assert release.summary()["notes"][0] == {"severity": "warning", "text": str(release.notes_below_headline[0])}

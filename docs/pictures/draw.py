@@ -27,7 +27,7 @@ def draw() -> None:
         run(Path(folder) / "demo", 5, quiet)
         asked = {"quasi": QUASI, "confidential": CONFIDENTIAL, "types": TYPES}
         survey = Path(folder) / "demo" / "survey.csv"
-        release = shoal.protect(survey, k=5, **asked)
+        release = shoal.protect(survey, k=5, method="mdav", **asked)
         sweep = shoal.sweep(survey, k=range(3, 11), method="mdav", max_risk=15, **asked)
     charts = {
         "sizes": release.plot_sizes(),

@@ -1,8 +1,8 @@
 """Take the pictures of the page again: `python docs/pictures/page.py`, on a machine with chromium and the extra 'app'.
 
-A raw household survey in an Excel file, with names, weights, households and codes for missing values, becomes a release
-that passes a policy: on the page alone, wide and narrow. A stricter policy refuses it. Then the pages of commands.
-Last, the top of the demonstration's report, as a browser without scripts shows it.
+A raw household survey in an Excel file of two sheets, with names, weights, households and codes for missing values,
+becomes a release that passes a policy: on the page alone, wide and narrow. A stricter policy refuses it. Then the
+pages of commands. Last, the top of the demonstration's report, as a browser without scripts shows it.
 """
 
 import re
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -24,6 +25,7 @@ from shoal.tables import open_table, write_table
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
+SHEET = "people"
 WIDTHS = {"wide": 1280, "narrow": 400}
 ROLES = {
     "birth_date": "identifier (dropped)",
@@ -75,6 +77,12 @@ def raw_survey(path: Path, records: int = 1500) -> None:
     for name, values in {"income": income, "region": region}.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     write_table(open_table(table), path, "excel")
+    book = openpyxl.load_workbook(path)
+    book.active.title = SHEET
+    codebook = book.create_sheet("codebook")
+    for row in (["attribute", "meaning"], *([column, "as asked"] for column in table.column_names)):
+        codebook.append(row)
+    book.save(path)
 
 
 def link_of(lines: IO[str]) -> str:
@@ -94,6 +102,11 @@ def walk(browser: Browser, link: str, folder: Path, name: str, width: int) -> No
     page.get_by_role("button", name="Choose a file").wait_for()
     take(page, f"page-1-file-{name}")
     choose_file(page, "Choose a file", folder / "survey.xlsx")
+    page.get_by_text("hidden ones included). Choose one with “Sheet”.").wait_for()
+    page.get_by_text("How the file is read").click()
+    page.get_by_label("Sheet", exact=True).fill(SHEET)
+    take(page, f"page-1-sheet-{name}")
+    page.get_by_role("button", name="Read the file again").click()
     page.get_by_role("heading", name="What are the attributes?").wait_for()
     for column, role in ROLES.items():
         page.get_by_label(f"Role of {column}", exact=True).click()

@@ -18,15 +18,23 @@ class ShoalError(Exception):
 
 
 class PlanError(ShoalError):
-    """The request itself is wrong; `problems` maps each field of the plan to what is wrong with it."""
+    """The request itself is wrong.
 
-    def __init__(self, problems: list[tuple[str, str]]) -> None:
-        self.problems = problems
-        super().__init__(*(in_a_line(field, what) for field, what in problems))
+    Attributes
+    ----------
+    problems : list of tuple
+        Fields of the plan, and what is wrong with each.
+    source : str
+        The name of the file that has the fields; empty if they were given as options.
+    """
+
+    def __init__(self, problems: list[tuple[str, str]], source: str = "") -> None:
+        self.problems, self.source = problems, source
+        super().__init__(*(in_a_line(field, what, source=source) for field, what in problems))
 
 
 class UntreatedColumns(PlanError):
-    """Columns would be released unchanged, which nobody asked for.
+    """Columns without a role would be released unchanged.
 
     Attributes
     ----------
@@ -42,22 +50,32 @@ class UntreatedColumns(PlanError):
 
     def __init__(self, what: str, columns: list[dict[str, str]], options: dict[str, Any]) -> None:
         self.what, self.columns, self.options = what, columns, options
-        proposed = "'{column}' has no treatment. Proposed: {treatment} ({reason})."
+        proposed = "'{column}' has no role. Proposed: {treatment} ({reason})."
         super().__init__([("publish", proposed.format(**each)) for each in columns])
         self.args = (self._text(),)
 
     def _text(self) -> str:
         """Return a table of the proposals and the options that carry them out, in plain text."""
-        rows = [{name: name for name in ("column", "treatment", "reason")}, *self.columns]
+        rows = [{"column": "column", "treatment": "role", "reason": "reason"}, *self.columns]
         wide, wider = (max(len(row[name]) for row in rows) for name in ("column", "treatment"))
         table = [f"  {row['column']:{wide}}  {row['treatment']:{wider}}  {row['reason']}" for row in rows]
         options = [f"    {field}={value!r}," for field, value in self.options.items()]
         return "\n".join(visible([f"{self.what} Proposed:", "", *table, "", f"{self.ADVICE}:", "", *options]))
 
 
-def in_a_line(field: str, what: str, label: str = "") -> str:
-    """Return a problem after the name of its field; "Set k, ..." names it already."""
-    return what if what.startswith(f"Set {field}") else f"{label or field}: {what}"
+_SENTENCES = ("Set ", "Name ", "Pass ", "There is ", "No column ", "The policy ")
+
+
+def in_a_line(field: str, what: str, label: str = "", source: str = "") -> str:
+    """Return a problem after the name of its field, and of the file that has it, if any.
+
+    What is a whole sentence, as "Set k, ...", needs no field.
+    """
+    if what.startswith(_SENTENCES):
+        return f"{source}: {what}" if source else what
+    if source:
+        return f"{source}: {field}: {what}" if what.startswith("'") else f"{source}: '{field}' {what}"
+    return f"{label or field}: {what}"
 
 
 class DataError(ShoalError, ValueError):

@@ -27,6 +27,7 @@ from shoal.pipeline.notes import (
     on_blocks,
     on_budget,
     on_change,
+    on_headline,
     on_one_group,
     on_only,
     on_order,
@@ -35,7 +36,7 @@ from shoal.pipeline.notes import (
 )
 from shoal.pipeline.prepare import Prepared, prepare, with_blocks
 from shoal.pipeline.resolve import Resolved, resolve
-from shoal.pipeline.save import refuse_output
+from shoal.pipeline.save import refuse_output, refuse_quoting
 from shoal.pipeline.verify import Verified
 from shoal.plan import Plan
 from shoal.plan.asking import AnyPath, asked
@@ -129,7 +130,7 @@ def release_of(
     sized: Sequence[str] = (),
     policy: Policy | None = None,
 ) -> "Release":
-    """Put together a release from what each step has found."""
+    """Return the release, from the results of each step."""
     masker = published.masker
     return Release(
         published.plan,
@@ -138,8 +139,9 @@ def release_of(
         suppressed=prepared.suppressed,
         notes=by_severity(
             [
+                *on_headline(verified.file),
                 *on_suppressed(prepared.suppressed, published.records),
-                *(warning(each["text"]) for each in verified.file["findings"][1:]),  # the first is the headline
+                *(warning(each["text"]) for each in verified.file["findings"][1:]),
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),
@@ -207,15 +209,15 @@ def protect_to_file(
     try:
         if policy is not None:
             progress("risk", 0, 1)
-        if release.may_go_out:
+        if not release.refused:
             progress("write", 0, 1)
             release.save(target, overwrite)
-        if page is not None and (release.may_go_out or not of_report.get("external")):
+        if page is not None and not (release.refused and of_report.get("external")):
             try:
                 progress("report", 0, 1)
                 release.report(page, overwrite, **of_report)
             except FileError as error:
-                written = f" The masked file '{target}' is complete." if release.may_go_out else ""
+                written = f" The masked file '{target}' is complete." if not release.refused else ""
                 raise FileError(f"{sentence(str(error))}{written}") from None
     finally:
         release.published.close()
@@ -298,9 +300,14 @@ class Release:
         return None if self.policy is None else release_verdict(self, self.policy)
 
     @property
-    def may_go_out(self) -> bool:
-        """Whether no limit of the policy failed."""
-        return self.verdict is None or self.verdict.result != "failed"
+    def refused(self) -> bool:
+        """Whether a limit of the policy failed, so that the release cannot be saved."""
+        return self.verdict is not None and self.verdict.result == "failed"
+
+    @property
+    def may_go_out(self) -> bool | None:
+        """Whether the release passed the policy: every limit was measured and met. None without a policy."""
+        return None if self.verdict is None else self.verdict.result == "passed"
 
     def loss(self) -> dict[str, Any]:
         """Measure what the release costs its users: see `shoal.pipeline.loss.costs`.
@@ -371,16 +378,21 @@ class Release:
             **({} if self.privacy is None else {"privacy": self.privacy}),
             **({} if hybrid is None else {"hybrid": hybrid}),
             **({} if self.verdict is None else {"verdict": self.verdict.as_json()}),
-            "notes": [message.as_json() for message in self.notes],
+            "notes": [message.as_json() for message in self.notes_below_headline],
         }
+
+    @property
+    def notes_below_headline(self) -> list[Message]:
+        """The notes but for a warning that is the headline of the file's risk, which is shown above them."""
+        return [note for note in self.notes if note not in on_headline(self.verified.file)]
 
     def save(self, path: AnyPath | None = None, overwrite: bool = False) -> None:
         """Write the protected table, its manifest and its plan.
 
         The plan gives the same bytes again (not of hybrid data, nor with epsilon, nor after a budget in time). What
         was written is read back and verified before it gets its final name; a file under that name is complete or
-        does not exist. What this kind of file cannot keep is added to the notes. A release that fails its policy is
-        not written (`CheckFailed`).
+        does not exist. What this kind of file cannot keep, and how many texts in it look like formulas, is added to the
+        notes. A release that fails its policy is not written (`CheckFailed`).
 
         Parameters
         ----------
@@ -393,11 +405,12 @@ class Release:
         """
         path = path if path is not None else self.plan.output
         if path is None:
-            raise PlanError([("output", "is missing. Name the file to write, for example -o masked.csv.")])
+            raise PlanError([("output", "Name the file to write, for example -o masked.csv.")])
+        refuse_quoting(self.plan, path)
         if self.verdict is not None:
             self.verdict.refuse()
-        unkept = self.published.save(str(path), overwrite, self.verified)
-        self.notes.extend(note for note in map(Message, unkept) if note not in self.notes)
+        found = self.published.save(str(path), overwrite, self.verified)
+        self.notes[:] = by_severity([*self.notes, *(note for note in by_severity(found) if note not in self.notes)])
         self._saved.append(Path(path))
 
     def report(
@@ -413,7 +426,7 @@ class Release:
 
         No original value of an identifying or confidential attribute is in it, and of the others nothing but shares
         of at least max(k, 10) records. The internal report has all that was measured, and is for the keeper of the
-        data. The external one is for those who use them, and tells nothing of risks. Of a release that fails its
+        data. The external one is for those who use them, and says nothing about risks. Of a release that fails its
         policy there is none (`CheckFailed`).
 
         Parameters
@@ -437,7 +450,7 @@ class Release:
 
         internal = {"records_at_risk": records_at_risk, "against": against is not None, "key": key is not None}
         if external and any(internal.values()):
-            why = "does not apply to an external report, which tells nothing of risks."
+            why = "does not apply to an external report, which says nothing about risks."
             raise PlanError([(name, why) for name, given in internal.items() if given])
         if key is not None and against is None:
             raise PlanError([("key", "does not apply without earlier releases. Add --against.")])

@@ -12,14 +12,14 @@ RISKS = {
     "uniques": "unique records",
     "smallest": "records in the smallest group",
     "real_k": "records in a group on average, k'",
-    "reidentification": "records linked correctly by an intruder, on average",
+    "reidentification": "chance to pick the right record in a group, on average",
 }
 # The same where k counts units: people or firms, of which one may have several records.
 UNIT_RISKS = {
     "uniques": "groups of a single unit",
     "smallest": "units in the smallest group",
     "real_k": "units in a group on average, k'",
-    "reidentification": "units linked correctly by an intruder, on average",
+    "reidentification": "chance to pick the right unit in a group, on average",
 }
 
 
@@ -29,7 +29,7 @@ class Message(str):
     severity: Severity
 
     def __new__(cls, text: str, severity: Severity = "note") -> Self:
-        """Give a text its severity."""
+        """Create a message from a text and its severity."""
         message = super().__new__(cls, sentence(visible(text)))
         message.severity = severity
         return message

@@ -99,7 +99,7 @@ def visitors(chromium, served):
         context = chromium.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(300_000)
+        page.set_default_timeout(120_000)
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url))
         page.on("pageerror", lambda error: errors.append(str(error)))

@@ -235,7 +235,14 @@ def test_two_sessions_see_nothing_of_one_another(visitors, tmp_path):
     assert ann.context.request.get(f"{ann.url}download/masked").status == 404
 
 
-@pytest.mark.slow
+def there_and_back(page):
+    """Go on to the third step, and back; each is there before the next click."""
+    page.get_by_role("button", name="Next: protection").click()
+    page.get_by_role("button", name="Protect", exact=True).wait_for()
+    page.get_by_role("button", name="2 Attributes").click()
+    page.get_by_role("heading", name="What are the attributes?").wait_for()
+
+
 def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tmp_path):
     rng = np.random.default_rng(4)
     names = ["<script>alert(1)</script>", 'say "hi", or', "it's \\ 🐟"]
@@ -250,11 +257,9 @@ def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tm
     page.get_by_label("Details of mood").click()
     page.get_by_label("Levels of mood").fill('low, "so, so", high')
     page.get_by_text("Distribution of mood").wait_for()
-    page.get_by_role("button", name="Next: protection").click()
-    page.get_by_role("button", name="2 Attributes").click()
+    there_and_back(page)
     choose(page, "Role of region", "stratum")
-    page.get_by_role("button", name="Next: protection").click()
-    page.get_by_role("button", name="2 Attributes").click()
+    there_and_back(page)
     choose(page, "Role of region", "quasi-identifier (masked)")
     page.get_by_role("button", name="Next: protection").click()
     choose(page, "Write as", "Parquet")

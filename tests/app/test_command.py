@@ -82,8 +82,8 @@ def certificate(tmp_path_factory):
             "insecure: does not go with --tls-cert. Leave out one of them.",
         ),
         ({"job_limit": "long"}, "job_limit: must be a time such as 30min or 2h"),
-        ({"proxy": "127.0.0.1"}, "proxy: is of no use without --public-url"),
-        ({"public_url": "https://a.example"}, "public_url: is of no use without --proxy"),
+        ({"proxy": "127.0.0.1"}, "proxy: does not apply without --public-url"),
+        ({"public_url": "https://a.example"}, "public_url: does not apply without --proxy"),
         ({"public_url": "http://a.example", "proxy": "::1"}, "public_url: must begin with https"),
         ({"public_url": "https://a.example/?b", "proxy": "::1"}, "public_url: must be an address such as https://"),
         ({"public_url": "https://a.example", "proxy": "0.0.0.0/0"}, "proxy: must not be every address"),
@@ -94,7 +94,7 @@ def certificate(tmp_path_factory):
         ),
         (
             {"public_url": "https://a.example", "proxy": "::1", "proxy_secret": Path("a")},
-            "proxy_secret: is of no use without --user-header",
+            "proxy_secret: does not apply without --user-header",
         ),
         ({"upload_limit": "much"}, "upload_limit: must be a size such as 500MB or 2GB."),
         ({"upload_limit": "0GB"}, "upload_limit: must be a size"),
@@ -262,6 +262,6 @@ def test_failures_are_logged_by_their_kind_alone():
     environment = {name: value for name, value in os.environ.items() if name != "SHOAL_DEBUG"}
     ended = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, env=environment, check=True)
     assert ended.stderr.splitlines() == [
-        "error: Unexpected error of nicegui. Set SHOAL_DEBUG=1 to see where it happened.",
-        "error: Unexpected KeyError. Set SHOAL_DEBUG=1 to see where it happened.",
+        "Error: Unexpected error of nicegui. Set SHOAL_DEBUG=1 to see where it happened.",
+        "Error: Unexpected KeyError. Set SHOAL_DEBUG=1 to see where it happened.",
     ]

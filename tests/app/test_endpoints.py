@@ -231,7 +231,7 @@ def still_there(served, sessions):
     assert SECRET in hiding.open()
     assert SECRET not in sender.open()
     assert served.process.poll() is None
-    known = re.compile(r"Open this link|Stop with|The token was used|error: Unexpected (\w+|error of \w+). Set SHOAL")
+    known = re.compile(r"Open this link|Stop with|The token was used|Error: Unexpected (\w+|error of \w+). Set SHOAL")
     assert [line for line in served.lines if known.match(line) is None] == []
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from shoal.app.jobs import Line
 from shoal.app.sessions import Work
+from shoal.cli.page_commands import command_pages
 from shoal.errors import FileError, ShoalError
 from shoal.pipeline.roles import Proposal
 from shoal.plan import Plan
@@ -119,3 +120,15 @@ def test_a_file_of_a_plan_begins_as_the_plan_says_and_is_saved_as_such(work):
     [problem] = work.problems
     assert problem.startswith("Quasi-identifiers: 'height' is not a column of this file.")
     assert work.choices.having("quasi") == ["age", "wage", "id"]
+
+
+def test_the_page_of_a_command_takes_roles_from_step_2_and_proposes_the_others(work):
+    work.choices.roles = {"town": "confidential", "age": "quasi"}
+    proposed = [("town", "quasi", "nominal"), ("age", "quasi", "continuous"), ("sex", "quasi", "nominal")]
+    columns = [{"column": name, "role": role, "type": type_} for name, role, type_ in proposed]
+    pages = {each.path: each for each in command_pages()}
+    for name in ("assess", "risk"):
+        work._seen(pages[name], {"columns": columns})
+    assert work.entered["assess"].values["quasi"] == ["age", "sex"]
+    assert work.entered["assess"].values["confidential"] == ["town"]
+    assert work.entered["risk"].values["keys"] == ["sex"]  # a number of many values is no key

@@ -49,7 +49,7 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
         ({"aggregate": "geometric_mean"}, DataError, "column 'x0' is zero or negative in record"),
         ({"quasi": ["x0"], "types": {"x0": "date"}}, DataError, "'x0' is of type double, which does not hold dates"),
         ({"k": 301, "scale": {"block_size": 900}}, DataError, "k = 301 is more than the table has"),
-        ({"output": None}, PlanError, "output: is missing"),
+        ({"output": None}, PlanError, "Name the file to write"),
         ({"csv": {"delimiter": ";"}}, PlanError, "csv: does not apply"),
     ],
 )

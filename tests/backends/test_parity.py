@@ -325,7 +325,7 @@ def plan_method(options: dict) -> dict:
 @pytest.fixture(scope="module", autouse=True)
 def several_blocks_at_seams():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "SEAM_RECORDS", 0)
+        patch.setattr(prepare, "SEAM_RECORDS", 100)
         yield
 
 

@@ -90,7 +90,7 @@ def test_check_fails_with_exit_code_1(run, people):
     code, out, err = run("check", people, "-k", 2)
     assert code == 1
     assert out == ""
-    assert "failed: 12 of the 12 combinations" in err
+    assert "Failed: 12 of the 12 combinations" in err
 
 
 def test_check_tells_machines_too(run, people):
@@ -102,7 +102,7 @@ def test_check_tells_machines_too(run, people):
 def test_everything_that_is_missing_is_told_at_once(run):
     code, _, err = run("protect")
     assert code == 2
-    assert [line.split()[1] for line in err.splitlines()] == ["Set", "DATA:", "--output:"]
+    assert [line.split()[1] for line in err.splitlines()] == ["Set", "Name", "Name"]
 
 
 def test_a_name_by_itself_is_taken_to_the_letter(run, tmp_path):
@@ -134,7 +134,7 @@ def test_assess_explains_itself(run, people):
 BAD = {
     "k < 2": (["-k", "1"], "k: must be at least 2"),
     "k > n": (["-k", "13"], "12 records"),
-    "k is missing": ([], "error: Set k, the minimum group size, for example -k 5.\n"),
+    "k is missing": ([], "Error: Set k, the minimum group size, for example -k 5.\n"),
     "an unknown column": (["-k", "3", "--quasi", "agee"], "Did you mean 'age'"),
     "a repeated column": (["-k", "3", "--quasi", "age,age"], "more than once"),
     "text in a number": (["-k", "3", "--quasi", "region", "--type", "region=continuous"], "'region' holds text"),

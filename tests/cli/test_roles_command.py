@@ -62,7 +62,7 @@ def test_a_plan_is_not_overwritten_unless_asked(run, people, tmp_path):
     code, _, err = run("roles", people, "-o", "plan.toml", columns=200)
     assert (code, err) == (
         2,
-        "error: 'plan.toml' already exists. Choose another name or add --overwrite (in Python overwrite=True).\n",
+        "Error: 'plan.toml' already exists. Choose another name or add --overwrite (in Python overwrite=True).\n",
     )
     assert (tmp_path / "plan.toml").read_text() == "mine"
     assert run("roles", people, "-o", "plan.toml", "--overwrite")[0] == 0

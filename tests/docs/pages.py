@@ -9,7 +9,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)])
 
 # A comment before a block says what it is: <!-- not run: why -->, <!-- file: its name --> or <!-- exit code 1 -->.
-# The code is that of the last command; one that prints "failed:" or "error:" first needs no comment.
+# The code is that of the last command; one that prints "Failed:" or "Error:" first needs no comment.
 _COMMENT = re.compile(r"<!-- (not run: |file: |exit code )(.+) -->")
 
 

@@ -110,7 +110,7 @@ def run_command(command: str, printed: list[str], capsys, monkeypatch, code: str
         main()
     out, err = capsys.readouterr()
     first = next((line for line in printed if line.strip()), "")
-    expected = int(code) if code else 1 if first.startswith("failed:") else 2 if first.startswith("error:") else 0
+    expected = int(code) if code else 1 if first.startswith("Failed:") else 2 if first.startswith("Error:") else 0
     assert (ended.value.code or 0) == expected, f"{command}\n{out}\n{err}"
     rest = words(f"{err}\n{out}")
     for line in printed:

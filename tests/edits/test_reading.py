@@ -64,7 +64,10 @@ def test_names_are_told_apart_from_those_that_look_alike():
 def test_all_mistakes_are_named(file):
     with pytest.raises(PlanError) as error:
         read_rules(file("a ==\nb == 1\nc ++ 1"))
-    assert [sentence.partition(",")[0] for _, sentence in error.value.problems] == ["line 1", "line 3"]
+    assert [sentence.partition(",")[0] for _, sentence in error.value.problems] == [
+        "line 1 of 'rules.txt'",
+        "line 3 of 'rules.txt'",
+    ]
 
 
 def test_a_data_file_in_place_of_rules_is_not_shown(file):
@@ -75,7 +78,7 @@ def test_a_data_file_in_place_of_rules_is_not_shown(file):
     with pytest.raises(PlanError) as of_list:
         read_rules(data.splitlines())
     assert not any(word in str(of_file.value) for word in ("Smith", "48211", "Jones", "51", "77", "income"))
-    assert "line 2, position 6: unexpected character" in str(of_file.value)
+    assert ", position 6: unexpected character" in str(of_file.value)
     assert "rule 2, position 6, at ';48211': unexpected character" in str(of_list.value)
 
 
@@ -98,7 +101,7 @@ def test_what_is_neither_a_path_nor_a_list(source):
 
 
 def test_a_rule_in_place_of_a_path():
-    with pytest.raises(FileError, match="Pass rules as a list of texts"):
+    with pytest.raises(FileError, match="Single rules are given by --edit"):
         read_rules("V9 + V10 == V14")
 
 

@@ -302,7 +302,7 @@ def test_the_command_shows_regressions_and_published_figures(people, tmp_path, r
     assert json.loads(run(*command, "--json")[1])["analyses"][1]["kind"] == "logistic"
     code, out, error = run(*command[:5], "--analysis", "income ~ size")
     assert (code, out) == (2, "")
-    assert "error: --analysis: 'size' is not a column of the original" in error
+    assert "Error: --analysis: 'size' is not a column of the original" in error
 
 
 def test_coefficients_that_rest_on_few_records_are_not_shown():
@@ -313,13 +313,44 @@ def test_coefficients_that_rest_on_few_records_are_not_shown():
     table = pd.DataFrame({"town": towns, "x": rng.normal(size=len(towns)), "income": income})
     found = shoal.assess(table, table, analyses=["income ~ C(town)"], quasi=["x"], confidential=["town"])
     rows = {row["term"]: row for row in found["analyses"][0]["coefficients"]}
-    assert found["analyses"][0]["hidden"] == 2
-    assert rows["Intercept"]["before"] is not None  # of B: A, the first, has few records
-    assert rows["C(town)[C]"]["overlap"] == 1.0
-    for few in ("C(town)[A]", "C(town)[D]"):
+    assert found["analyses"][0]["hidden"] == 3
+    assert rows["C(town)[C]"]["overlap"] == 1.0  # compared to B: A, the first, has few records
+    for few in ("C(town)[A]", "C(town)[D]", "Intercept"):  # which, with the mean of all, would give the others
         assert {rows[few][what] for what in ("before", "overlap", "moved", "sign", "significance")} == {None}
     [shares] = [each["shares"] for each in found["estimates"]["tables"] if each["attributes"] == ["town"]]
-    assert [each["before"] is None for each in shares] == [True, False, False, True]
+    assert [each["before"] is None for each in shares] == [True, True, False, True]  # A and D are 4 records
+
+
+def mean_of_few(found, n, share):
+    """Solve for the mean of some records by the mean of all and a regression on their indicator."""
+    [analysis], means = found["analyses"], found["estimates"]["means"]
+    rest = analysis["coefficients"][0]["before"]
+    return None if rest is None else (means["income"]["before"]["value"] - (1 - share) * rest["estimate"]) / share
+
+
+def test_the_mean_of_few_records_does_not_follow_by_subtraction(people):
+    rare = people.assign(rare=np.where(people.index < 4, "yes", "no"))
+    options = {"quasi": ["age", "income"], "confidential": ["rare"], "analyses": ["income ~ C(rare)"]}
+    assert mean_of_few(shoal.assess(rare, rare, **options), 300, 4 / 300) is None
+    many = people.assign(rare=np.where(people.index < 40, "yes", "no"))
+    found = mean_of_few(shoal.assess(many, many, **options), 300, 40 / 300)
+    assert found == pytest.approx(people["income"][:40].mean())  # and such a figure would be right
+
+
+def test_regressions_on_all_but_few_records_are_not_shown(people):
+    gaps = people.assign(flag=people["w"].where(people.index >= 4), many=people["sex"].where(people["age"] > 30))
+    formulas = ["income ~ age", "income ~ flag", "income ~ many", "income ~ many + flag", "age ~ flag"]
+    found = shoal.assess(gaps, gaps, ["age", "income"], analyses=formulas)["analyses"]
+    assert [each["hidden"] for each in found] == [0, 2, 0, 3, 2]
+    assert [each["overlap"] for each in found] == [1] * 5
+
+
+def test_the_last_cell_of_a_table_does_not_follow_by_subtraction(people):
+    town = np.array(["A"] * 3 + ["B"] * 40 + ["C"] * 257)
+    table = people.assign(town=town)
+    found = shoal.assess(table, table, ["age"], ["town"])["estimates"]["tables"]
+    [shares] = [each["shares"] for each in found if each["attributes"] == ["town"]]
+    assert [each["before"] is None for each in shares] == [True, True, False]
 
 
 def test_records_behind_a_coefficient_are_those_of_its_mean():
@@ -327,3 +358,47 @@ def test_records_behind_a_coefficient_are_those_of_its_mean():
     assert records_behind(many) == pytest.approx([1, 12, 40])
     against = np.column_stack([np.ones(53), many[:, 0], many[:, 1]])
     assert (records_behind(against) < 10).tolist() == [False, True, False]
+
+
+def test_means_that_rest_on_one_large_weight_are_not_shown(people):
+    heavy = people.assign(w=np.where(people.index == 3, 1e7, people["w"]))
+    assert not assess(heavy, heavy, weights="w")["estimates"]["means"]
+    assert not assess(heavy, heavy, weights="w")["estimates"]["totals"]
+    assert {*assess(people, people, weights="w")["estimates"]["means"]} == {"age", "income"}
+
+
+def test_published_figures_that_differ_by_few_records_cannot_be_guessed(people, tmp_path):
+    order = people["income"].rank()
+    table = people.assign(place=order, bonus=people["income"].where(order > 297), w=np.where(order == 1, 1e6, 1.0))
+    path = published(
+        tmp_path,
+        f"total,income,place > 100,{table['income'][order > 100].sum()},1%",
+        f"total,income,place > 104,{table['income'][order > 104].sum()},1%",
+        f"total,income,place > 150,{table['income'][order > 150].sum()},1%",
+        f"mean,income,place > 100,{table['income'][order > 100].mean()},1%",
+        f"mean,bonus,,{table['bonus'].mean()},1%",
+    )
+    found = assess(table, table, published=path)["published"]
+    assert [row["in_original"] for row in found["figures"]] == [True, None, True, True, None]
+    path = published(tmp_path, f"mean,income,place < 50,{table['income'].min()},1%")
+    assert assess(table, table, published=path, weights="w")["published"]["figures"][0]["in_original"] is None
+
+
+def test_published_figures_of_few_records_cannot_be_guessed(people, tmp_path, run):
+    """Whoever may name figures and sees which come out of the original could try values until one does."""
+    rich = people["income"].max()
+    few, rest = people[people["income"] >= rich], people[people["income"] < rich]
+    path = published(
+        tmp_path,
+        f"mean,age,income >= {rich},{few['age'].mean()},0.5",
+        f"mean,age,income >= {rich},{few['age'].mean() + 9},0.5",
+        f"mean,age,income < {rich},{rest['age'].mean()},0.001",
+        f"count,,income >= {rich},1,0",
+        f"count,,age >= 40,{(people['age'] >= 40).sum()},0",
+    )
+    found = assess(people, people, published=path)["published"]
+    assert [row["in_original"] for row in found["figures"]] == [None, None, None, None, True]
+    assert (found["in_original"], found["kept"], found["percent"]) == (1, 1, 100)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    _, out, _ = run("assess", "people.csv", "people.csv", "--quasi", "age,income", "--published", "figures.csv")
+    assert "4 figures not counted: the original does not give them either, or only from a few records" in out

@@ -238,7 +238,7 @@ def test_people_who_are_alike_by_chance_are_no_overlap():
     ("change", "message"),
     [
         (lambda t: t.drop_columns(["town", "pay"]), "control: has no column 'town', 'pay'"),
-        (lambda t: t.slice(0, 0), "The table has no records"),
+        (lambda t: t.slice(0, 0), "in the control set, the table has no records"),
         (lambda t: t.set_column(0, "age", [["x"] * len(t)]), "in the control set, column 'age' holds text"),
     ],
 )

@@ -64,7 +64,11 @@ WRONG = {
         ["--control", "known.csv", "--key", "id"],
         "The control set has 40 values of 'id'",
     ),
-    "a policy with an unknown limit": ("masked", ["--policy", "unknown.toml"], "policy.linkages: is not a limit."),
+    "a policy with an unknown limit": (
+        "masked",
+        ["--policy", "unknown.toml"],
+        "unknown.toml: 'linkages' is not a limit.",
+    ),
     "a policy with an unknown column": ("masked", ["--policy", "formula.toml"], "policy.formulas: 'agee' is not a"),
     "files that share no record": ("strangers", ["--key", "id"], "60 records of the masked table cannot be found"),
     "a masked file with fewer columns": ("fewer", [], "--quasi: 'income' is not a column of the masked table"),
@@ -77,7 +81,7 @@ def test_bad_input_is_refused_in_two_sentences_with_exit_code_2(kind, files, run
     masked, options, message = WRONG[kind]
     code, out, err = run("assess", "original.csv", f"{masked}.csv", *ROLES, *options)
     assert code == 2
-    assert err.startswith(f"error: {message}") or f" {message}" in err
+    assert err.startswith(f"Error: {message}") or f" {message}" in err
     assert len(re.findall(r"[.?](?:\s|$)", err)) <= 2
     assert out == ""
     assert SECRET not in err

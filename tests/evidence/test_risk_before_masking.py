@@ -263,8 +263,8 @@ def test_the_screen_shows_figures_and_json_has_them_all(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--keys", "agee"], "error: --keys: 'agee' is not a column of the table. Did you mean 'age'?"),
-        ([], "error: Missing option '--keys'"),
+        (["--keys", "agee"], "Error: --keys: 'agee' is not a column of the table. Did you mean 'age'?"),
+        ([], "Error: Missing option '--keys'"),
         (["--keys", "age", "--no-suda", "--by-level"], "does not apply without SUDA2"),
         (["--keys", "age", "--fraction", "2"], "--fraction: must be above 0 and at most 1"),
         (["--keys", "age", "--population", "none.csv"], "There is no file 'none.csv'"),

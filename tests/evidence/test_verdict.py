@@ -1,6 +1,7 @@
 """Policies: the limits of an office held against what was measured."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,10 @@ def protected(people, **options):
     )
 
 
+def findings(release):
+    return [each["text"] for each in release.risk()["file"]["findings"]]
+
+
 def results(verdict):
     return {each["limit"]: each["result"] for each in verdict.as_json()["limits"]}
 
@@ -36,7 +41,8 @@ def test_every_limit_of_a_policy_has_a_figure_and_a_meaning():
 
 def test_a_release_within_all_limits_passes(people):
     release = protected(people, policy=Policy(k=4, l=1.5, t=0.9, unique_columns=0, unique_records=0, loss=50))
-    assert release.verdict.result == "passed"
+    assert (release.verdict.result, release.may_go_out) == ("passed", True)
+    assert protected(people).may_go_out is None
     assert release.summary()["verdict"]["result"] == "passed"
     figures = {each.limit: each.figure for each in release.verdict.limits}
     assert figures["k"] == release.risk()["after"]["smallest"]
@@ -97,7 +103,7 @@ def test_a_verdict_says_how_many_limits_were_not_measured(people, tmp_path, run)
     assert "passed; 1 limit not measured" in (tmp_path / "report.html").read_text()
     code, _, error = run(*protect, "--policy", "none.toml")
     assert code == 1
-    assert "not measured: 1 of 1 limits of policy 'none.toml'. It is not passed if no limit was measured." in error
+    assert "Not measured: 1 of 1 limits of policy 'none.toml'. It is not passed if no limit was measured." in error
 
 
 def test_k_counts_columns_released_unchanged_that_a_stranger_may_know(people):
@@ -182,6 +188,96 @@ def test_the_loss_of_some_of_the_records_does_not_pass(people):
     assert results(protected(gaps, **options, policy=Policy(loss=0.001)).verdict) == {"loss": "failed"}
 
 
+def test_the_loss_without_a_column_that_is_gone_does_not_pass(people):
+    masked = protected(people).table
+    policy = Policy(loss=99)
+    [limit] = shoal.assess(people, masked.drop(columns="income"), confidential=["ill"], policy=policy)["verdict"][
+        "limits"
+    ]
+    why = "'income' is not in the masked file; name the columns that were masked with --quasi"
+    assert (limit["result"], limit["needs"]) == ("not measured", why)
+    named = people.assign(name=[f"n{i}" for i in people.index])
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "policy": policy}
+    assert shoal.assess(named, masked, **options)["verdict"]["result"] == "passed"  # it was said what was masked
+
+
+NUMBERED = {
+    "consecutive": np.arange(120) + 4,
+    "as decimals": np.arange(120) + 1000.0,
+    "of nine digits": 314_159_265 + 7_654_321 * np.arange(120) % 99_999_999,
+    "as texts": [f"P{i:05d}" for i in range(120)],
+}
+
+
+@pytest.mark.parametrize("sort", NUMBERED)
+def test_numbers_of_records_are_no_sensitive_values(people, sort):
+    limits = {"k": 4, "l": 2, "t": 1, "unique_records": 99, "linkage": 99, "assignment": 99, "inference": 99}
+    numbered = people.assign(number=np.random.default_rng(0).permutation(NUMBERED[sort]))
+    roles = {"quasi": ["age", "income"], "confidential": ["number"]}
+    release = shoal.protect(numbered.drop(columns="ill"), k=4, method="mdav", **roles)
+    assert "Sensitive, but of a kind that identifies people, and released unchanged: 'number'" in findings(release)[0]
+    policy = Policy(**limits, unique_columns=0)
+    for verdict in (
+        replace(release, policy=policy).verdict.as_json(),
+        shoal.assess(numbered, release.table, **roles, policy=policy)["verdict"],
+    ):
+        found = {each["limit"]: (each["result"], each["needs"]) for each in verdict["limits"]}
+        why = "'number' is named as sensitive, but identifies people; drop it with --identifiers"
+        assert found.pop("unique_columns") == ("failed", "")
+        assert found == dict.fromkeys(limits, ("not measured", why))
+
+
+def test_numbers_of_households_and_patients_are_no_sensitive_values(people):
+    for name in ("household_no", "patient_id"):
+        table = people.assign(**{name: np.random.default_rng(0).permutation(np.repeat(np.arange(60) + 900, 2))})
+        release = protected(table, confidential=["ill", name], policy=Policy(k=4, unique_columns=0, linkage=99))
+        assert results(release.verdict) == {"k": "not measured", "unique_columns": "passed", "linkage": "not measured"}
+
+
+def test_units_that_are_published_by_their_numbers_pass_nothing(people):
+    firms = people.assign(firm=np.repeat(np.arange(40) + 700, 3))
+    masked = protected(firms, unit="firm", k=3).table
+    limits = {"k": 3, "unique_columns": 0, "unique_records": 0, "linkage": 99}
+    options = {"quasi": ["age", "income"], "confidential": ["ill"], "unit": "firm", "policy": Policy(**limits)}
+
+    def found(published):
+        return {
+            each["limit"]: each["result"] for each in shoal.assess(firms, published, **options)["verdict"]["limits"]
+        }
+
+    assert found(masked.drop(columns="firm", errors="ignore")) == dict.fromkeys(limits, "passed")
+    bad = {"k": "failed", "unique_columns": "failed", "unique_records": "failed", "linkage": "not measured"}
+    assert found(masked.assign(firm=firms["firm"])) == bad
+
+
+@pytest.mark.parametrize("function", ["copy", "logarithm", "nearly a line", "near", "falling"])
+def test_a_masked_attribute_that_follows_from_a_sensitive_one_passes_nothing(people, function):
+    income = people["income"]
+    given = {
+        "nearly a line": np.log(income + 40),
+        "copy": income,
+        "logarithm": np.log(income - 90),
+        "near": income.round(1) + 0.01,
+        "falling": 1 / income**2,
+    }
+    table = people.assign(other=given[function])
+    limits = {"k": 4, "l": 2, "unique_records": 99, "linkage": 99, "assignment": 99, "inference": 99}
+    release = protected(table, confidential=["ill", "other"], l=2, policy=Policy(**limits))
+    assert "passed" not in {**results(release.verdict), "unique_records": ""}.values()
+    options = {"quasi": ["age", "income"], "confidential": ["ill", "other"], "policy": Policy(**limits)}
+    verdict = shoal.assess(table, release.table, **options)["verdict"]
+    assert {each["limit"] for each in verdict["limits"] if each["result"] == "passed"} <= {"unique_records"}
+    why = {each["needs"] for each in verdict["limits"] if each["limit"] == "linkage"}
+    assert why == {"the original 'income' follows from 'other'; mask or drop one of them"}
+
+
+def test_incomes_are_sensitive_though_no_two_are_alike(people):
+    for income in (people["income"], (1000 * people["income"]).astype(int)):
+        table = people.assign(income=income)
+        release = protected(table, quasi=["age"], confidential=["income", "ill"], policy=Policy(k=4, unique_columns=0))
+        assert release.verdict.result == "passed"
+
+
 def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(people):
     numbered = people.assign(number=np.arange(120))
     release = protected(numbered, publish=["number"], policy=Policy(linkage=99))
@@ -195,23 +291,23 @@ def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("kk = 3", r"policy\.kk: is not a limit\. Did you mean 'k'\?"),
+        ("kk = 3", r"policy.toml: 'kk' is not a limit\. Did you mean 'k'\?"),
         ("linkages = 3", "Did you mean 'linkage'"),
-        ("zzz = 3", r"policy\.zzz: is not a limit\. Limits are k, units, l, t"),
-        ("k = 1", r"policy\.k: must be a whole number of at least 2"),
-        ("k = true", r"policy\.k: must be a whole number of at least 2"),
-        ("k = 'five'", r"policy\.k: must be a whole number of at least 2"),
-        ("k = 5.5", r"policy\.k: must be a whole number of at least 2"),
-        ("linkage = 120", r"policy\.linkage: must be a percentage from 0 to 100"),
-        ("loss = nan", r"policy\.loss: must be a percentage"),
-        ("t = 3", r"policy\.t: must be a number from 0 to 1"),
-        ("analyses = 80", r"policy\.analyses: must be a number from 0 to 1"),
-        ("formulas = ['a ~ b']", r"policy\.formulas: does not apply without a limit"),
-        ("k = 3\nformulas = 3", r"policy\.formulas: must be a list of formulas"),
-        ("k = 3\nnot_measured = 'yes'", r"policy\.not_measured: must be 'refuse' or 'allow'"),
-        ("", r"policy: has no limit\. Add one, for example k = 5"),
+        ("zzz = 3", r"policy.toml: 'zzz' is not a limit\. Limits are k, units, l, t"),
+        ("k = 1", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("k = true", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("k = 'five'", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("k = 5.5", r"policy.toml: 'k' must be a whole number of at least 2"),
+        ("linkage = 120", r"policy.toml: 'linkage' must be a percentage from 0 to 100"),
+        ("loss = nan", r"policy.toml: 'loss' must be a percentage"),
+        ("t = 3", r"policy.toml: 't' must be a number from 0 to 1"),
+        ("analyses = 80", r"policy.toml: 'analyses' must be a number from 0 to 1"),
+        ("formulas = ['a ~ b']", r"policy.toml: 'formulas' does not apply without a limit"),
+        ("k = 3\nformulas = 3", r"policy.toml: 'formulas' must be a list of formulas"),
+        ("k = 3\nnot_measured = 'yes'", r"policy.toml: 'not_measured' must be 'refuse' or 'allow'"),
+        ("", r"policy.toml: The policy has no limit\. Add one, for example k = 5"),
         ("name = 'ours'", "has no limit"),
-        ("[risk]\nk = 5", r"policy\.risk: is not a limit"),
+        ("[risk]\nk = 5", r"policy.toml: 'risk' is not a limit"),
     ],
 )
 def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path, text, why):
@@ -253,7 +349,7 @@ def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path
     code, out, error = run(*protect, "strict.toml", "--report", "report.html")
     assert code == 1
     assert "Verdict by policy 'strict.toml': failed" in out
-    assert error == "failed: 1 of 1 limits of policy 'strict.toml'. 'masked.csv' was not written.\n"
+    assert error == "Failed: 1 of 1 limits of policy 'strict.toml'. 'masked.csv' was not written.\n"
     assert not [*tmp_path.glob("masked*")]
     page = (tmp_path / "report.html").read_text()
     assert "Verdict by policy strict.toml" in page
@@ -273,7 +369,7 @@ def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path
     assert (code, json.loads(out)["verdict"]["limits"][0]["result"]) == (1, "failed")
     code, out, error = run(*assess, "more.toml")
     assert code == 1
-    assert "not measured: 1 of 2 limits of policy 'more.toml'. It is not passed, unless it says not_measured" in error
+    assert "Not measured: 1 of 2 limits of policy 'more.toml'. It is not passed, unless it says not_measured" in error
 
 
 def test_a_file_that_fails_is_not_written_by_the_engine_for_large_files(people, tmp_path, run):
@@ -346,6 +442,11 @@ def test_sensitive_values_that_an_unchanged_column_gives_away_pass_no_limit():
     release = shoal.protect(table, **options, method="mdav", policy=policy)
     assert release.table.groupby(["age", "inc", "sex"])["ill"].nunique().max() == 1
     assert {each.result for each in release.verdict.limits} == {"not measured"}
+    [text] = [each for each in findings(release) if "All known values of 'ill'" in each]
+    assert text.endswith("'sex', released unchanged, divides the groups. Mask or drop it.")
+    whole = shoal.protect(table, k=3, quasi=["age", "inc"], confidential=["ill"], identifiers=["sex"], method="mdav")
+    [text] = [each for each in findings(whole) if "All known values of 'ill'" in each]
+    assert text.endswith("Use -l 2 or more.")
 
 
 def test_rows_in_another_order_pass_no_limit_of_linkage():

@@ -7,11 +7,13 @@ process of its own.
 import ctypes
 import errno
 import importlib
+import itertools
 import json
 import os
 import resource
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -48,9 +50,19 @@ def _load() -> None:
 
 
 def _run(
-    arguments: list[str], folder: str, at: str, fault: str, limits: dict[str, int], ordinary: bool, shown: list[str]
+    arguments: list[str],
+    folder: str,
+    at: str,
+    fault: str,
+    limits: dict[str, int],
+    ordinary: bool,
+    shown: list[str],
+    killed_after: float,
 ) -> None:
-    """Be the command: `at` is a function's place, or the name of a step that shows progress; empty for no fault."""
+    """Be the command: `at` is a function's place, or the name of a step that shows progress; empty for no fault.
+
+    After so many seconds the run is killed, if that is more than none.
+    """
     for stream, path in enumerate(shown, start=1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
     signal.alarm(_SECONDS)
@@ -64,6 +76,10 @@ def _run(
     for name, limit in limits.items():
         held = _held() if name == "RLIMIT_AS" else 0
         resource.setrlimit(getattr(resource, name), (held + limit, held + limit))
+    if killed_after:
+        killer = threading.Timer(killed_after, os.kill, (os.getpid(), signal.SIGKILL))
+        killer.daemon = True
+        killer.start()
     sys.argv = ["shoal", *arguments]
     sys.stdin = open(os.devnull)  # noqa: SIM115, PTH123 - it lives as long as the process
     code: Any = 1
@@ -91,20 +107,26 @@ def _held() -> int:
 
 
 def _in_function(place: str, fault: Callable[[], None]) -> None:
-    """Put a fault into the first call of a function: 'module:name' before its work, 'module:name:after' after it."""
+    """Put a fault into a call of a function: 'module:name' before its work, 'module:name:after' after it.
+
+    It is the first call, or that of a number: 'module:name:before:2'.
+    """
     module, name, *when = place.split(":")
     owner: Any = importlib.import_module(module)
     *parts, last = name.split(".")
     for part in parts:
         owner = getattr(owner, part)
     real = getattr(owner, last)
+    calls, chosen, after = itertools.count(1), int(when[1]) if len(when) > 1 else 1, when[:1] == ["after"]
 
     def faulty(*args: Any, **options: Any) -> Any:
+        if next(calls) != chosen:
+            return real(*args, **options)
         setattr(owner, last, real)
-        if not when:
+        if not after:
             fault()
         result = real(*args, **options)
-        if when:
+        if after:
             fault()
         return result
 

@@ -74,6 +74,7 @@ class Place:
         limits: dict[str, int] | None = None,
         ordinary: bool = False,
         stdout: str = os.devnull,
+        killed_after: float = 0.0,
     ) -> Ended:
         """Run `shoal protect` with a fault."""
         stderr = Path(_elsewhere().name, "stderr")
@@ -85,6 +86,7 @@ class Place:
             "limits": limits or {},
             "ordinary": ordinary,
             "shown": [stdout, str(stderr)],
+            "killed_after": killed_after,
         }
         nursery = _nursery()
         nursery.stdin.write(json.dumps(run) + "\n")
@@ -133,7 +135,7 @@ def large(folder: Path, output: str = "masked.parquet") -> Place:
     return Place(folder, "in", output, ("--block-records", "100"))
 
 
-def assert_one_clear_line(ended: Ended, begins: str = "error: ") -> None:
+def assert_one_clear_line(ended: Ended, begins: str = "Error: ") -> None:
     """Assert that a run said what happened in a line, without a traceback and without a value."""
     assert len(ended.lines) == 1, ended
     assert ended.lines[0].startswith(begins), ended

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.cli import process
 
-SENTENCE = f"error: {process.NO_MEMORY}\n"
+SENTENCE = f"Error: {process.NO_MEMORY}\n"
 
 
 @pytest.fixture(scope="module")
@@ -46,4 +46,4 @@ def test_a_command_within_its_limit_keeps_its_exit_code_and_its_words():
     command = f'ulimit -v 8000000; exec {sys.executable} -c "{program}"'
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert ended.returncode == 2
-    assert ended.stderr.startswith("error: --output: is missing")
+    assert ended.stderr.startswith("Error: Name the file to write")

@@ -91,7 +91,7 @@ def test_asked_to_stop_in_a_step(where, fault, expected, tmp_path):
         assert place.hidden == []
     else:
         assert ended.code == 130
-        assert_one_clear_line(ended, "stopped: Interrupted.")
+        assert_one_clear_line(ended, "Stopped: Interrupted.")
         assert_nothing_left(place)
 
 

@@ -19,7 +19,6 @@ from shoal.kernels.mixed_anneal import anneal_mixed
 from shoal.kernels.mixed_average import averages_as_they_leave
 from shoal.kernels.nearest_average import nearest_average
 from shoal.kernels.paths import join_ends, nearest_next, savings, unrolled
-from shoal.kernels.seam_moves import dissolve, improve_pairs
 from shoal.kernels.t_closeness import distances_from_file
 from shoal.kernels.vmdav import vmdav_tree
 
@@ -67,19 +66,6 @@ def tour() -> np.ndarray:
     return unrolled(ends[nearest_next(X[ends], place[other[ends]], 0, watch())], joined)
 
 
-def moved(dissolved: bool) -> list[np.ndarray]:
-    members = np.full((N // K, 2 * K - 1), -1)
-    members[:, :K] = ORDER.reshape(-1, K)
-    size, centroids = np.full(N // K, K), X[members[:, :K]].mean(axis=1)
-    groups = np.arange(N // K)
-    near = np.random.default_rng(1).integers(-1, N // K, (N // K * (2 * K - 1 if dissolved else 1), 8))
-    if dissolved:
-        dissolve(X, members, size, centroids, groups, near)
-    else:
-        improve_pairs(X, members, size, centroids, K, groups, near)
-    return [members, size, centroids]
-
-
 def linked() -> list[object]:
     rows, size, first = X[::2] + 0.1, np.full(N // 2, 2), ALL[::2].copy()
     columns, of = np.ascontiguousarray(rows.T), ALL // 2
@@ -114,8 +100,6 @@ CASES = {
     "dominated": lambda: dominated(START, np.sort(SECRET), 8),
     "distances": lambda: [distances_from_file(START, np.sort(SECRET), BELOW, ordered) for ordered in (True, False)],
     "V-MDAV": lambda: vmdav_tree(X, K, 1.1, watch()),
-    "swaps": lambda: moved(False),
-    "dissolved": lambda: moved(True),
     "links": linked,
     "classes": lambda: first_and_size(*combine(SECRET, PARTS)),
     "nearest average": lambda: nearest_average(

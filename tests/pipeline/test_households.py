@@ -209,7 +209,7 @@ def test_weights_that_households_share_count_households():
         ({"household_attributes": ["rent", "age"]}, PlanError, "'age' varies within"),
         ({"quasi": OWN, "types": {"sex": "nominal"}}, PlanError, "no quasi-identifier is constant"),
         ({"household": None, "household_as": "pseudonym"}, PlanError, "without households"),
-        ({"household_attributes": ["weight"]}, PlanError, "not in quasi"),
+        ({"household_attributes": ["weight"]}, PlanError, "not a quasi-identifier"),
         ({"blocks": [SHARED, OWN]}, PlanError, "--household-attributes"),
         ({"edits": ["rent >= 0"]}, PlanError, "a repair would change"),
         ({"method": "mic1d"}, PlanError, "forms no groups of households"),

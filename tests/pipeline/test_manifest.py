@@ -410,7 +410,7 @@ def test_the_command_verifies_and_says_what_it_cannot(published, capsys, monkeyp
     code, out, err = run()
     assert not code
     assert "this is the file that was published, of 60 records" in " ".join(out.split())
-    assert "note: this check cannot verify that the masked values were computed from the original" in err
+    assert "Note: this check cannot verify that the masked values were computed from the original" in err
     code, out, _ = run("-k", "4")
     assert code == 2
     path.write_text(path.read_text().replace("id", "ID", 1))

@@ -40,7 +40,7 @@ def test_a_column_without_a_treatment_stops_the_run_with_a_proposal_and_its_reas
     error = refused(quasi=["age", "income"])
     assert treatments(error) == {"name": "identifier", "town": "quasi"}
     assert all(row["reason"] for row in error.columns)
-    assert "2 of 4 columns have no treatment and would be released unchanged." in str(error)
+    assert "2 of 4 columns have no role and would be released unchanged." in str(error)
     assert error.options == {"identifiers": ["name"], "quasi": ["age", "income", "town"]}
     assert "    quasi=['age', 'income', 'town']," in str(error)
 
@@ -110,8 +110,7 @@ def test_a_plan_for_another_table_lists_what_is_missing_and_what_is_new():
     with pytest.raises(shoal.PlanError) as caught:
         shoal.protect(PEOPLE, k=3, quasi=["profit"], identifiers=["name"])
     assert str(caught.value).splitlines() == [
-        "quasi: 'profit' is not a column of the table.",
-        "publish: leaves 'age', 'income', 'town' without a treatment.",
+        "quasi: 'profit' is not a column of the table. Columns without a role: 'age', 'income', 'town'.",
     ]
 
 
@@ -183,7 +182,7 @@ def test_the_survey_is_refused_and_the_command_that_is_proposed_works_as_printed
         "looks like e-mail",
         "dates of birth",
         "values in 5,000 records",
-        "7 of 17 columns have no treatment",
+        "7 of 17 columns have no role",
     ):
         assert words in " ".join(err.split())
     code, out, err = run(*command_in(err))

@@ -280,3 +280,14 @@ def test_units_that_share_a_value_are_counted_as_one_by_one(records):
         connection.register("pairs", frame)
         database = SimpleNamespace(rows=lambda query: connection.sql(query).fetchall())
         assert _shared(database, ["key"], "value", "unit")["all"] == expected
+
+
+def test_assess_does_not_count_a_sensitive_column_as_masked_whose_codes_were_made_missing():
+    rng = np.random.default_rng(0)
+    columns = {"age": rng.integers(18, 90, 200), "income": rng.normal(size=200), "ill": rng.choice(list("abc"), 200)}
+    columns["income"][:9] = -9
+    options = {"k": 5, "quasi": ["age"], "confidential": ["income", "ill"]}
+    release = shoal.protect(pa.table(columns), **options, missing_codes={"income": [-9]})
+    found = shoal.assess(pa.table(columns), release.table, ["age"], ["income", "ill"])
+    assert found["risk"]["file"]["with_masked"]["uniques"] == 0
+    assert found["risk"]["file"]["unchanged"]["income"]["role"] == "confidential"

@@ -31,7 +31,7 @@ def test_all_mistakes_are_reported_together_each_naming_its_field():
 
 
 def test_an_unknown_option_suggests_the_nearest():
-    assert problems(k=3, quasy=["a"])["quasy"] == "is not an option. Did you mean 'quasi'?"
+    assert problems(k=3, quasy=["a"])["quasy"] == "is not a field of a plan. Did you mean 'quasi'?"
 
 
 def test_an_attribute_has_one_role():
@@ -140,7 +140,7 @@ def test_the_engine_is_a_field_of_the_plan_and_not_of_its_scale(tmp_path):
     with pytest.raises(PlanError) as error:
         Plan.load(tmp_path / "plan.toml")
     assert str(error.value) == (
-        "scale.engine: is not in the table scale. Use engine, above all tables of the plan file."
+        "plan.toml: 'scale.engine' is not in the table scale. Use engine, above all tables of the plan file."
     )
     assert Plan(k=3, engine="spark", scale={"master": "local[2]"}).engine == "spark"
     assert "Add --engine spark." in problems(k=3, engine="file", scale={"master": "local[2]"})["scale.master"]

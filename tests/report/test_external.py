@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,10 @@ from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_acces
 
 import shoal
 from shoal import cli
+from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
+from shoal.plan.policy import Policy
 from shoal.report import external_report, release_report
+from shoal.report.figures import Masked, distributions
 from shoal.text import Message
 
 POISON = 7_310_001  # no figure of these releases is as large
@@ -58,14 +61,16 @@ def poisoned(found):
     return found
 
 
+POISONED = {"file", "together", "strata", "apart", "diversity", "closeness"}
+POISONED |= {"before", "dominance", "households", "only"}
 POISON_TEXT = f"An intruder finds {POISON} records."
 
 
-@pytest.mark.parametrize("sort", SORTS)
-def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
-    release = release_of(sort)
+def poisoned_release(release):
+    """Replace all that was measured of risks."""
     verified = release.verified
-    other = replace(
+    assert {each.name for each in fields(verified)} == {*POISONED, "blocks"}  # of a promise that holds: k
+    return replace(
         release,
         verified=replace(
             verified,
@@ -75,12 +80,44 @@ def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
             apart=[{POISON: 1} for _ in verified.apart],
             diversity=poisoned(verified.diversity),
             closeness=poisoned(verified.closeness),
+            before={POISON: 1},
+            dominance={"income": {"cells": POISON, "failing": POISON}},
+            households=None if verified.households is None else {POISON: 1},
+            only=None if verified.only is None else poisoned(verified.only),
         ),
+        policy=Policy(k=2, unique_columns=0, unique_records=50, dominance=0, p_percent=10),
         notes=[Message(POISON_TEXT, "warning"), Message(POISON_TEXT)],
         suppressed=POISON,
     )
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_nothing_that_was_measured_of_risks_reaches_users(externals, sort):
+    other = poisoned_release(release_of(sort))
+    assert other.verdict.result == "failed"
     assert f"{POISON:,}" in release_report(other)
     assert external_report(other) == externals(sort)
+
+
+RARER = {
+    "households": {"quasi": ["rooms", "income"], "household": "home"},
+    "only records at risk": {"quasi": ["town", "free"], "types": {"free": "nominal"}, "only": "at_risk"},
+    "dominance": {"quasi": ["income", "debt"], "p_percent": 5, "publish": ["free"]},
+    "units": {"quasi": ["income", "debt"], "unit": "home"},
+}
+
+
+@pytest.mark.parametrize("sort", RARER)
+def test_nothing_that_was_measured_of_rarer_promises_reaches_users(sort):
+    home = np.arange(160) // 2
+    table = people().append_column("home", pa.array(home)).append_column("rooms", pa.array(home % 7))
+    names = {*RARER[sort]["quasi"], "home" if {"household", "unit"} & {*RARER[sort]} else "free", "name"}
+    release = shoal.protect(table.select([*names]), k=4, method="mdav", identifiers=["name"], **RARER[sort])
+    [own] = [each for each in ("households", "only", "dominance", "before") if getattr(release.verified, each)][:1]
+    assert own == {"only records at risk": "only", "units": "before"}.get(sort, sort)
+    other = poisoned_release(release)
+    assert f"{POISON:,}" in release_report(other)
+    assert external_report(other) == external_report(release)
 
 
 def numbers_in(texts):
@@ -106,6 +143,21 @@ def test_no_risk_figure_of_the_internal_report_is_in_the_external_one(externals,
     told = numbers_in([external.find("body").text_content()])
     assert len(risks - public) > 8
     assert told & (risks - public) == set()
+
+
+def test_no_risk_figure_of_the_survey_is_in_its_external_report():
+    policy = Policy(k=5, unique_columns=0, unique_records=0, loss=30)
+    roles = {"quasi": QUASI, "confidential": CONFIDENTIAL, "types": TYPES}
+    release = shoal.protect(survey(), k=5, method="mdav", policy=policy, **roles)
+    internal, external = read(release_report(release)), read(external_report(release))
+    shown = "//div[contains(@class, 'verdict')] | //table[@class='worst' or @class='limits'] | //*[@class='flag']"
+    shown += " | //ul[@class='warnings'] | //section[@aria-labelledby='risk']"
+    risks = numbers_in(each.text_content() for each in internal.xpath(shown))
+    risks |= numbers_in(internal.xpath("//section[@aria-labelledby='risk']//svg/@aria-label"))
+    loss, public = f"{release.loss()['IL']:.4g}", {"6366", "100"}  # records, and a word on percentages
+    risks = {each for each in risks if len(each) > 2} - public - {loss}
+    assert len(risks) > 12
+    assert risks & numbers_in([external.find("body").text_content(), *external.xpath("//svg/@aria-label")]) == set()
 
 
 def test_users_are_told_what_they_need(externals):
@@ -145,11 +197,7 @@ def test_levels_that_vanished_are_named_only_if_many_records_had_them():
 
 
 def test_few_changed_records_cannot_be_counted():
-    rng = np.random.default_rng(1)
-    town = ["Ayr"] * 200 + ["Rye"] * 200
-    town[7] = town[8] = "Zzyzx"
-    table = pa.table({"age": np.repeat([20.0, 70.0], 200) + rng.random(400), "town": town})
-    release = shoal.protect(table, k=5, quasi=["age", "town"], method="mdav", attribute_weights={"town": 0.01})
+    release = hardly_changed()
     row = release.loss()["attributes"]["town"]
     assert 0 < row["changed"] < 2.5
     cells = {
@@ -158,6 +206,41 @@ def test_few_changed_records_cannot_be_counted():
     }
     assert cells["town"] == ["few records", *[""] * (len(cells["town"]) - 1)]
     assert "all masked columns" not in cells  # whose loss would tell that of the town
+
+
+def hardly_changed(**options):
+    """Release a table of which fewer than ten records change in a column of two."""
+    rng = np.random.default_rng(1)
+    town = ["Ayr"] * 200 + ["Rye"] * 200
+    town[7] = town[8] = "Zzyzx"
+    table = pa.table({"age": np.repeat([20.0, 70.0], 200) + rng.random(400), "town": town})
+    weights = {"attribute_weights": {"town": 0.01}}
+    return shoal.protect(table, k=5, quasi=["age", "town"], method="mdav", **weights, **options)
+
+
+def test_a_policy_does_not_give_the_withheld_loss_back():
+    release = hardly_changed(policy=Policy(loss=99, analyses=0, formulas=["age ~ C(town)"]))
+    assert release.verdict.limits[0].figure == release.loss()["IL"]
+    page = read(external_report(release)).text_content()
+    assert "Information loss (IL)" not in page
+    assert "Overlap of intervals in each regression" in page
+    told = shoal.protect(people(), publish="rest", policy=Policy(loss=99), **NUMBERS)
+    assert "Information loss (IL)" in read(external_report(told)).text_content()
+
+
+def test_bars_do_not_tell_how_few_records_moved():
+    release = shoal.protect(towns(rare=3), k=8, quasi=["age", "town"], method="mdav", attribute_weights={"town": 0.001})
+    few = [abs(one - two) * 4 for each in shown_inside(release) for one, two in zip(each[2], each[3], strict=True)]
+    assert any(0.5 < records < 10 for records in few)  # the internal report would tell
+    pictures = [text for text in read(external_report(release)).xpath("//svg/@aria-label") if "by town" in text]
+    pictures += [text for text in read(external_report(release)).xpath("//svg/@aria-label") if "by age" in text]
+    shares = [float(share) for text in pictures for share in re.findall(r"([\d.]+) %", text)]
+    assert len(shares) > 10
+    assert all(share * 4 % 10 == pytest.approx(0) for share in shares)  # tens of the 400 records
+
+
+def shown_inside(release):
+    return distributions(release.plan, Masked.of(release))[0]
 
 
 def test_of_few_records_no_figure_is_told():
@@ -198,7 +281,7 @@ def test_options_that_do_not_go_together_are_refused(tmp_path):
     release = release_of("numbers")
     with pytest.raises(shoal.PlanError, match="records_at_risk: does not apply to an external report"):
         release.report(tmp_path / "report.html", external=True, records_at_risk=True)
-    strict = replace(release, policy=shoal.plan.policy.Policy(k=50))
+    strict = replace(release, policy=Policy(k=50))
     with pytest.raises(shoal.CheckFailed):
         strict.report(tmp_path / "report.html", external=True)
     assert not [*tmp_path.iterdir()]

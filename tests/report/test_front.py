@@ -58,7 +58,7 @@ def test_every_column_has_its_treatment_and_the_reason():
     release = release_of("diverse")
     rows = rows_of(page_of(release), ".//table[@class='columns']")
     assert list(rows) == people().column_names
-    assert rows["name"][:4] == ["identifier", "", "dropped", "names a person or firm"]
+    assert rows["name"][:4] == ["identifier", "", "dropped", "may name a person or firm"]
     assert rows["age"][:4] == ["quasi-identifier", "continuous", "mean of its group", "strangers may know it"]
     assert rows["sick"][:4] == ["confidential", "", "unchanged", "sensitive; l = 2"]
     assert rows["town"][:4] == ["published", "", "unchanged", "the plan publishes it"]

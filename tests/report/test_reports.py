@@ -46,7 +46,7 @@ def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
     assert_accessible(page)
     titles = [heading.text_content() for heading in page.xpath("//h2")]
     assert titles == [
-        "Verdict: no policy was given",
+        "No verdict, because no policy was given",
         "Worst risk of the whole file",
         "Every column",
         "Provenance",
@@ -58,7 +58,7 @@ def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
         "Before and after",
         "What is not promised",
         "What was asked",
-        "Software, and whether the release can be made again",
+        "Reproducibility and software",
     ]
 
 
@@ -184,6 +184,21 @@ def test_names_are_shown_as_text_and_never_as_markup():
 def test_a_report_is_the_same_every_time():
     one, other = (release_report(shoal.protect(people(), publish="rest", **NUMBERS)) for _ in range(2))
     assert one == other
+
+
+def test_where_k_counts_units_so_do_the_figures():
+    table = people().select(["income", "debt", "region"]).append_column("firm", pa.array(np.arange(160) // 2))
+    text = release_report(
+        shoal.protect(table, k=4, method="mdav", quasi=["income", "debt"], unit="firm", publish="rest")
+    )
+    page = read(text)
+    [sizes] = [each for each in page.xpath("//svg/@aria-label") if "How many groups there are" in each]
+    assert sizes.endswith(" units.")
+    assert "units in a group" in text
+    assert "records in a group" not in text
+    assert "Below 4: fewer than 4 units have it." in page.text_content()
+    words = [each.text_content() for each in page.xpath("//section[@aria-labelledby='loss']//dt")]
+    assert words == ["IL", "Mean moved", "Variance kept", "Correlation moved"]  # of levels, there are none
 
 
 def test_records_too_few_to_be_shown():

@@ -59,7 +59,9 @@ class CommandPage:
     front
         The options that are shown at once, by name; files of arguments always are.
     proposed
-        Options that are filled in with the columns of a proposed role.
+        Options that are filled in with the columns of a role: the one chosen in step 2, or else proposed.
+    categories
+        Options that are filled in with categories only, not with numbers of many values.
     """
 
     path: str
@@ -70,6 +72,7 @@ class CommandPage:
     options: tuple[Asked, ...]
     front: tuple[str, ...]
     proposed: tuple[tuple[str, str], ...] = ()
+    categories: tuple[str, ...] = ()
 
     @property
     def required(self) -> tuple[str, ...]:

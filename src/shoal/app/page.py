@@ -96,7 +96,7 @@ def _draw(
     drawn = ui.refreshable(_contents)  # of this window alone
     with ui.element("div").classes("shoal-page w-full"):  # within NiceGUI's own main
         drawn(view, where, contents)
-    ui.timer(0.3, lambda: drawn.refresh() if view.is_old() else None)
+    ui.timer(0.1, lambda: drawn.refresh() if view.is_old() else None)
 
 
 def _menu(menu: dict[str, str], where: str) -> None:

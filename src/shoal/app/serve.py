@@ -285,7 +285,7 @@ class Discreet(logging.Handler):
         """Write one line."""
         kind = record.exc_info[0] if record.exc_info else None
         what = kind.__name__ if kind is not None else f"error of {record.name.partition('.')[0]}"
-        sys.stderr.write(f"error: {unexpected(what)}\n")
+        sys.stderr.write(f"Error: {unexpected(what)}\n")
 
 
 class Visible(logging.Formatter):

@@ -347,6 +347,8 @@ class Work:
         _linked(path, place)
         self._remove(path if uploaded else None)
         entered.files[option] = [*kept, place]
+        if path == self.file and "sheet" in self.choices.values:
+            entered.values["sheet"] = self.choices.values["sheet"]
         entered.found = None
         self.version += 1
         if asked is page.options[0]:
@@ -370,11 +372,16 @@ class Work:
         self.version += 1
 
     def _seen(self, page: CommandPage, found: dict[str, Any]) -> None:
-        """Take down the columns of a command's first file, and fill in what their roles propose."""
+        """Note the columns of a command's first file, and fill in what follows from their roles."""
         entered = self.entered_on(page)
         entered.columns = [each["column"] for each in found["columns"]]
         for option, role in page.proposed:
-            names = [each["column"] for each in found["columns"] if each["role"] == role]
+            names = [
+                each["column"]
+                for each in found["columns"]
+                if self.choices.roles.get(each["column"], each["role"]) == role
+                and not (option in page.categories and each["type"] == "continuous")
+            ]
             several = next(each for each in page.options if each.name == option).kind == "columns"
             entered.values[option] = names if several else next(iter(names), None)
 

@@ -118,9 +118,9 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
     target = Path(plan.output or "")
     release = protect_to_file(plan, target, True, page=_report_of(target), progress=progress, policy=as_policy(policy))
     progress("look", 0, 1)
-    if release.may_go_out:
+    if not release.refused:
         release.report(_report_of(target, "users"), overwrite=True, external=True)
-    return {**_shown(release), **_again(target, plan, written=release.may_go_out)}
+    return {**_shown(release), **_again(target, plan, written=not release.refused)}
 
 
 def _shown(release: "Release") -> Found:
@@ -131,7 +131,7 @@ def _shown(release: "Release") -> Found:
 
     moved = correlation_change(release)
     return {
-        "html": release_html(release),
+        "html": page_words(release_html(release)),
         "pictures": before_and_after(release),
         "least": least(release.plan),
         "correlations": None if moved is None else svg(correlations_chart(*moved)),

@@ -14,6 +14,7 @@ from shoal.backends.capabilities import Engine, limits_of, refuse_limits
 from shoal.backends.memory import MemoryRecords
 from shoal.errors import PlanError
 from shoal.parallel import Progress
+from shoal.pipeline.save import refuse_quoting
 from shoal.plan import Plan, Scale
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.bounded import open_bounded
@@ -50,6 +51,8 @@ def open_records(
         Whether to go on from where a run was killed.
     """
     refuse_sheet(table if plan.input is None else plan.input, plan.sheet)
+    if plan.output is not None:
+        refuse_quoting(plan, plan.output)
     engine, note = engine_for(plan, table)
     refuse_limits(engine, plan)
     if resume and engine != "file":
@@ -91,7 +94,7 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
 def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
-        raise PlanError([("input", "is missing. Pass a table or name a file.")])
+        raise PlanError([("input", "Pass a table, or name a file with input.")])
     return open_table(source, plan.csv, plan.sheet) if plan.epsilon is None else open_bounded(source, plan)
 
 
@@ -149,7 +152,7 @@ def _needed(path: Path, plan: Plan) -> int:
     try:
         records, size, columns = _SIZES[kind_of(path)](path)
     except (OSError, ValueError, pa.ArrowException):
-        return 0  # damaged: who reads it says so
+        return 0  # damaged: an error when it is read
     return int(_TABLES * size + records * _EACH * ((len(plan.masked) or columns) + 1))
 
 

@@ -187,7 +187,7 @@ def _at_seams(
     beside = np.concatenate(found)
     beside[np.concatenate(places)] = beside.copy()
     whole = masker.with_groups(rows, beside)
-    return with_seams(masker, lambda _, look, step: look(whole), records.block_size(masker)), whole
+    return with_seams(masker, lambda _, look, step: look(whole)), whole
 
 
 def _in_one(work: Callable[[Matrix], Any], rows: Matrix, place: Labels, *, watch: NDArray[np.int64]) -> Any:
@@ -509,7 +509,7 @@ def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]
     if published.names != [name for name in original.names if name not in identifiers]:
         yield "the columns are not those of the original in their order, without identifiers"
     if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} instead of {len(original)}"
+        yield f"there are {counted(len(published), 'record')} instead of {len(original):,}"
 
 
 def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:

@@ -31,7 +31,7 @@ class RecordBlocks:
 def united(
     cells: Cells, inside: Contents, block: NDArray[np.integer], *, fusing: bool = False, crowded: int = 0
 ) -> RecordBlocks:
-    """Put the leaves of cells together to blocks, numbered by the first of their leaves.
+    """Merge the leaves of cells into blocks, numbered by the first of their leaves.
 
     With `fusing`, leaves were fused because they were small: a block has the number of one of its leaves.
     """

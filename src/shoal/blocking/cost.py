@@ -32,7 +32,7 @@ def cost_of_blocks(
     """Partition records twice, by block and as if there were none; seams are repaired if `repair` says so."""
     labels = partition_blocks(X, k, search, blocks, progress)
     if repair:
-        labels = repair_seams(X, k, labels, blocks, progress)
+        labels = repair_seams(X, k, labels)
     whole = partition_blocks(X, k, search, np.zeros(len(X), np.int64), progress)
     return BlockCost(len(X), sse(X, labels), sse(X, whole))
 

@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 
 from shoal import __version__
 from shoal.cli.commands import Commands
+from shoal.cli.misuse import misused
 from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
 from shoal.cli.process import NO_MEMORY, declare_own, survive_lack_of_memory
 from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
@@ -61,27 +62,28 @@ def main() -> None:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        if sentence := error.format_message().rstrip("."):  # none if all that was missing is a command
-            _fail("error", [f"{sentence}{'' if sentence.endswith('?') else '.'} See shoal --help."], 2)
+        if error.format_message():  # nothing if all that was missing is a command
+            _fail("Error", [misused(error, sys.argv[1:])], 2)
         raise SystemExit(2) from None
     except CheckFailed as failed:
-        _fail("failed", failed.failures, 1)
+        _fail("Failed", failed.failures, 1)
     except UntreatedColumns as error:
         _propose(error)
     except PlanError as error:
         from shoal.cli.options import spelled
 
-        _fail("error", [in_a_line(field, what, spelled(field, sys.argv)) for field, what in error.problems], 2)
+        wrong = [in_a_line(field, what, spelled(field, sys.argv)) for field, what in error.problems]
+        _fail("Error", error.sentences if error.source else wrong, 2)
     except ShoalError as error:
-        _fail("error", error.sentences, 2)
+        _fail("Error", error.sentences, 2)
     except KeyboardInterrupt:  # once more, while the first was being answered
         code = _INTERRUPTED
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        _fail("error", [_unexpected(error)], 2)
+        _fail("Error", [_unexpected(error)], 2)
     if code == _INTERRUPTED:
-        _fail("stopped", ["interrupted"], _INTERRUPTED)
+        _fail("Stopped", ["Interrupted"], _INTERRUPTED)
     raise SystemExit(code)
 
 
@@ -110,7 +112,7 @@ def _run() -> None:
 
 
 def _propose(error: UntreatedColumns) -> NoReturn:
-    """Show what is proposed for columns without a treatment, and the command that carries it out."""
+    """Show what is proposed for columns without a role, and the command that carries it out."""
     from shoal.cli.untreated import for_machines, instead, proposals
 
     if "--json" in sys.argv:

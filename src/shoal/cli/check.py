@@ -54,9 +54,9 @@ def check_command(
 def _print_notes(result: dict[str, Any]) -> None:
     """Print what could not be verified, and figures that need care."""
     for each in result.get("unverified", []):
-        show_lines(visible(f"note: this check cannot verify {each}."), stderr())
+        show_lines(visible(f"Note: this check cannot verify {each}."), stderr())
     if differing := result.get("differing"):
-        text = f"note: the releases differ in {listed(differing)}. If rows are not in the same order, add --key: "
+        text = f"Note: the releases differ in {listed(differing)}. If rows are not in the same order, add --key: "
         show_lines(visible(f"{text}otherwise records seem less protected than they are."), stderr())
 
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 OTHER = "Other"  # the panel of options that belong to no group of fields
@@ -24,12 +24,13 @@ SUMMARIES = {
     "protect": Summary(
         "protect:protect_command",
         "Protect a file: mask it, verify the result, write it, and show its loss and risk.\n\n"
-        "Most files need only -k, --quasi, --identifiers and -o.",
-        "data.csv -k 5 --quasi age,income --identifiers name -o masked.csv",
+        "Most files need only -k, --quasi, --confidential, --identifiers and -o.",
+        "data.csv -k 5 --quasi age,income --confidential illness --identifiers name -o masked.csv",
     ),
     "roles": Summary(
         "roles:roles_command",
-        "Propose a role, a type and missing-value codes for every column, with reasons; no value is shown.",
+        "Propose a role, a type and missing-value codes for every column, with reasons.\n\n"
+        "No value of the data is shown but for missing-value codes, such as -99.",
         "data.csv -o plan.toml",
     ),
     "risk": Summary(
@@ -112,7 +113,12 @@ class LateCommand(TyperCommand):
         kind = PlanCommand if self._summary.takes_plan else PlainCommand
         register = alone.command(name=self.name, cls=kind, help=self.help, epilog=self.epilog)
         register(getattr(import_module(f"shoal.cli.{module}"), function))
-        return get_command(alone)
+        command = get_command(alone)
+        for each in command.params:
+            if isinstance(each, TyperArgument):
+                each.metavar = str(each.name).upper()
+                each.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # "<str>" tells nobody anything
+        return command
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse arguments, for the command itself to run with."""

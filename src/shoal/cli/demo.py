@@ -7,8 +7,7 @@ import typer
 
 from shoal.cli.display import Bar, files
 from shoal.cli.display import release as shown
-from shoal.cli.options import help_of
-from shoal.cli.output import print_json, show, stderr, stdout
+from shoal.cli.output import print_json, show, show_lines, stderr, stdout
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.errors import FileError, MissingExtra
 from shoal.parallel import Progress
@@ -30,11 +29,20 @@ _EXTRAS = "demo,report"
 
 
 def demo_command(
-    folder: Annotated[str, typer.Option(help="The folder to write to.", metavar="FOLDER")] = "shoal-demo",
-    k: Annotated[str, typer.Option("-k", help=help_of("k"), metavar="N")] = "5",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")] = False,
+    folder: Annotated[
+        str,
+        typer.Option(
+            help="The folder to write to: new, empty, or of an earlier demo, whose files are replaced.",
+            metavar="FOLDER",
+        ),
+    ] = "shoal-demo",
+    k: Annotated[str, typer.Option("-k", help="The minimum group size.", metavar="N")] = "5",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as JSON, for machines.", metavar="")
+    ] = False,
 ) -> None:
     """Run `shoal demo`."""
+    replaced = (Path(folder) / "masked.csv").exists()
     with Bar(stderr()) as bar:
         summary, paths = run(Path(folder), k, bar)
     if as_json:
@@ -43,6 +51,8 @@ def demo_command(
         stdout().print(f"{INTRODUCTION}\n")
         show(shown, summary)
         show(files, paths)
+        if replaced:
+            show_lines(f"\nNote: the files of an earlier demo in {folder} were replaced.")
 
 
 def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:

@@ -96,20 +96,24 @@ def release(summary: dict[str, Any]) -> RenderableType:
         parts += [hybrid(summary["hybrid"]), ""]
     for block in summary["risk"].get("blocks", []):
         names = ", ".join(block["attributes"])
-        parts.append(Text(f"Block {names}: {number(block['groups'])} groups, the smallest of {block['smallest']}."))
+        parts.append(
+            Text(f"Block {names}: {number(block['groups'])} groups, the smallest of {number(block['smallest'])}.")
+        )
     if "blocks" in summary["risk"]:
         after = summary["risk"]["after"]
         parts.append(
             f"[bold]k holds within each attribute block only.[/] Over all blocks the smallest group has "
-            f"{after['smallest']}, and k' is {after['real_k']:.2f}."
+            f"{number(after['smallest'])}, and k' is {after['real_k']:,.2f}."
         )
     if "households" in summary["risk"]:
         shared, homes = ", ".join(summary["households"]["attributes"]), summary["risk"]["households"]
         parts.append(
-            Text(f"Households by {shared}: {number(homes['groups'])} groups, the smallest of {homes['smallest']}.")
+            Text(f"Households by {shared}: {number(homes['groups'])} groups, the smallest of {homes['smallest']:,}.")
         )
     if "strata" in summary["risk"]:
-        parts.append(f"With the strata known too, the smallest group has {summary['risk']['strata']['smallest']}.")
+        parts.append(
+            f"With the strata known too, the smallest group has {number(summary['risk']['strata']['smallest'])}."
+        )
     if "blocking" in summary:
         parts.append(Text(_blocking(summary["blocking"])))
     if "edits" in summary:
@@ -151,7 +155,7 @@ def checked(result: dict[str, Any]) -> RenderableType:
     blocks = result.get("blocks", [{**result, "attributes": result["quasi"]}])
     held = "".join(
         f"; k = {result['k']} holds for {', '.join(each['attributes'])}, in {each['groups']:,} groups of "
-        f"{each['smallest']} to {each['largest']}{' units' if 'counts' in result else ''}"
+        f"{each['smallest']:,} to {each['largest']:,}{' units' if 'counts' in result else ''}"
         for each in blocks
     )
     also = "so does" if result["edits"] == 1 else "so do"
@@ -211,13 +215,23 @@ def _head(summary: dict[str, Any]) -> Text:
     unit = " values in a part, which promises no groups" if plan["method"] == "mic1d" else ""
     unit += " units" if "unit" in plan else ""
     unit += f", epsilon = {plan['epsilon']:g}" if "epsilon" in plan else ""
+    groups = (
+        f": {counted(after['groups'], 'group')} of {number(after['smallest'])} to {number(after['largest'])}"
+        f"{' units' if 'unit' in plan else ''}."
+    )
+    comma = ","
+    if "blocks" in summary["risk"]:  # groups over all attributes are promised nothing
+        homes = "household attributes and for person attributes, each by itself"
+        comma, groups = (
+            ".",
+            f" holds for {homes if 'households' in summary['risk'] else 'each attribute block by itself'}.",
+        )
     return Text.assemble(
         (
-            f"{number(summary['records'])} records, {masked} by {plan['method']}, k = {number(plan['k'])}{unit}",
+            f"{number(summary['records'])} records, {masked} by {plan['method']}{comma} k = {number(plan['k'])}{unit}",
             "bold",
         ),
-        f": {counted(after['groups'], 'group')} of {after['smallest']} to {after['largest']}"
-        f"{' units' if 'unit' in plan else ''}.",
+        groups,
     )
 
 
@@ -230,7 +244,7 @@ def _hybrid_head(summary: dict[str, Any]) -> Text:
         return Text(f"{what}, without groups.", "bold")
     return Text.assemble(
         (f"{what}, k = {number(plan['k'])}", "bold"),
-        f": {counted(groups['count'], 'group')} of {groups['smallest']} to {groups['largest']}.",
+        f": {counted(groups['count'], 'group')} of {number(groups['smallest'])} to {number(groups['largest'])}.",
     )
 
 
@@ -263,6 +277,7 @@ def risk(measured: dict[str, Any]) -> Table:
     whole = measured.get("file", {})
     seen = {name: figures for name, figures in measured.items() if name in ("before", "after")}
     more = "together" in whole or bool(whole.get("recovered") and "with_masked" in whole)
+    more = more and any(whole["with_masked"][name] != measured.get("after", {}).get(name) for name in RISKS)
     seen |= {"whole file": whole["with_masked"]} if more else {}
     table = table_of("What an intruder could do", *seen, "")
     by_units = "counts" in whole or "units" in measured

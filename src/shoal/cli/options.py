@@ -27,7 +27,9 @@ Report = Annotated[
 ]
 External = Annotated[
     bool,
-    own("files", "With --report: write the report for users of the data, which tells nothing of risks.", "--external"),
+    own(
+        "files", "With --report: write the report for users of the data, which says nothing about risks.", "--external"
+    ),
 ]
 Against = Annotated[
     list[str] | None,
@@ -97,7 +99,7 @@ def spelled(field: str, arguments: Sequence[str]) -> str:
     path = tuple(field.split("."))
     found = [each for each in options_of(Plan) if each.path in (path, path[:1])]
     spellings = [spelling for each in found for spelling in each.spellings] or [f"--{field.replace('_', '-')}"]
-    spellings += ["--methods"] if field == "method" else []  # of a sweep
+    spellings += {"method": ["--methods"], "keys": ["--quasi"]}.get(field, [])  # of a sweep, of `shoal risk`
     typed = [each for each in spellings if any(word.partition("=")[0] == each for word in arguments)]
     return typed[0] if typed else found[0].spelling if found else field
 

@@ -66,7 +66,7 @@ def show_lines(text: str, console: Console | None = None) -> None:
 
 
 def complain(kind: str, what: str) -> None:
-    """Print what went wrong after a red word, on one line."""
+    """Print what went wrong after a red word, such as Error or Failed, on one line."""
     _print(Text.assemble((f"{kind}:", "bold red"), " ", visible(sentence(what))), stderr(), soft_wrap=True)
 
 

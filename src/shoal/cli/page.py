@@ -26,15 +26,18 @@ def app_command(
     host: Annotated[
         str,
         typer.Option(
-            help="The name or address to serve at; other addresses than this machine's own need TLS or --insecure."
+            help="The name or address to serve at; other addresses than this machine's own need TLS or --insecure.",
+            metavar="HOST",
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(help="The port; 0 for any free one.", min=0, max=65535, metavar="PORT")] = 8080,
     tls_cert: Annotated[Path | None, typer.Option(help="A certificate in PEM format, for TLS.", metavar="FILE")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate.", metavar="FILE")] = None,
     insecure: Annotated[
         bool,
-        typer.Option("--insecure", help="Serve other machines without encryption; the network can read everything."),
+        typer.Option(
+            "--insecure", help="Serve other machines without encryption; the network can read everything.", metavar=""
+        ),
     ] = False,
     upload_limit: Annotated[str, typer.Option(help="Maximum size of an uploaded file.", metavar="SIZE")] = "2GB",
     job_limit: Annotated[str, typer.Option(help="Maximum time of one piece of work.", metavar="TIME")] = "2h",
@@ -88,14 +91,14 @@ def _proxy(
     if url is None and addresses is None and header is None and secret is None:
         return None, None
     if url is None:
-        raise PlanError([("proxy" if addresses is not None else "user_header", "is of no use without --public-url")])
+        raise PlanError([("proxy" if addresses is not None else "user_header", "does not apply without --public-url")])
     if addresses is None:
-        raise PlanError([("public_url", "is of no use without --proxy, the address of the proxy that serves it")])
+        raise PlanError([("public_url", "does not apply without --proxy, the address of the proxy that serves it")])
     if header is not None and secret is None:
-        why = "every user of the proxy's machine could name anybody"
+        why = "every user of the proxy's machine could claim to be anyone"
         raise PlanError([("user_header", f"needs --proxy-secret: without it, {why}")])
     if header is None and secret is not None:
-        raise PlanError([("proxy_secret", "is of no use without --user-header")])
+        raise PlanError([("proxy_secret", "does not apply without --user-header")])
     if header is not None and _HEADER.fullmatch(header) is None:
         raise PlanError([("user_header", "must be the name of a header, such as X-Remote-User")])
     from shoal.app.security.address import public_address
@@ -106,7 +109,7 @@ def _proxy(
 
 
 def _refuse_open_host(host: str, encrypted: bool, insecure: bool, behind_proxy: bool) -> None:
-    """Refuse to serve others than a proxy without encryption, unless somebody insists."""
+    """Refuse to serve others than a proxy without encryption, unless --insecure is given."""
     from shoal.app.security.address import is_loopback
 
     if is_loopback(host):

@@ -44,6 +44,7 @@ def command_pages() -> tuple[CommandPage, ...]:
             _asked("risk"),
             ("keys", "weights", "household"),
             (("keys", "quasi"), ("weights", "weights"), ("household", "household")),
+            ("keys",),
         ),
         CommandPage(
             "assess",
@@ -54,6 +55,7 @@ def command_pages() -> tuple[CommandPage, ...]:
             "Assess",
             _asked("assess"),
             ("quasi", "confidential", "policy"),
+            (("quasi", "quasi"), ("confidential", "confidential"), ("weights", "weights")),
         ),
         CommandPage(
             "check",
@@ -64,6 +66,7 @@ def command_pages() -> tuple[CommandPage, ...]:
             "Check",
             _asked("check"),
             ("k", "quasi", "confidential", "manifest"),
+            (("quasi", "quasi"), ("confidential", "confidential")),
         ),
         CommandPage(
             "compare",
@@ -74,6 +77,7 @@ def command_pages() -> tuple[CommandPage, ...]:
             "Compare",
             _asked("check", first=("against",)),
             ("k", "quasi", "key"),
+            (("quasi", "quasi"),),
         ),
     )
 
@@ -103,7 +107,7 @@ def _described(parameter: Any, first: tuple[str, ...]) -> Asked:
 
 
 def _kind(option: Any) -> Kind:
-    """Tell by the help of an option what it takes."""
+    """Infer from the help of an option what it takes."""
     if option.is_flag:
         return "switch"
     if option.metavar == "FILE":

@@ -37,7 +37,7 @@ def command(words: list[str], folder: str, progress: Progress) -> Found:
         except CheckFailed as failed:
             code = 1
             for each in failed.failures:
-                complain("failed", each)
+                complain("Failed", each)
         except PlanError as error:
             raise ShoalError(
                 *(in_a_line(field, what, spelled(field, words)) for field, what in error.problems)

@@ -35,7 +35,7 @@ def survive_lack_of_memory(command: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child, too
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code in (-signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
-        complain("error", NO_MEMORY)
+        complain("Error", NO_MEMORY)
         code = 2
     os._exit(code if code >= 0 else 128 - code)
 

@@ -33,7 +33,7 @@ def protect_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal protect`."""
-    asked = _complete(None if plan is None else Plan.load(plan), options)
+    asked = _complete(None if plan is None else Plan.load(plan, **options), options)
     limits = as_policy(policy)
     of_report = {"external": external, "against": against or None, "key": key}
     if report is None and (unused := [name for name, given in of_report.items() if given]):
@@ -63,8 +63,8 @@ def protect_command(
         release = interruptible(lambda progress: run(progress=progress), bar)
         summary = release.summary()
     saved = {"masked file": target, "plan": plan_beside(target), "manifest": manifest_beside(target)}
-    written = {**(saved if release.may_go_out else {}), "report": page}
-    if external and not release.may_go_out:
+    written = {**({} if release.refused else saved), "report": page}
+    if external and release.refused:
         del written["report"]
     paths = {what: str(path) for what, path in written.items() if path is not None}
     if as_json:
@@ -85,7 +85,7 @@ def _complete(plan: Plan | None, options: dict[str, Any]) -> Plan:
         "output": "Name the file to write, for example -o masked.csv.",
     }.items():
         if not options.get(field) and (plan is None or getattr(plan, field) is None):
-            problems.append((field, f"is missing. {how}"))
+            problems.append((field, how))
     try:
         complete = Plan(**options) if plan is None else plan.updated(**options)
     except PlanError as error:

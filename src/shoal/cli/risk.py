@@ -23,7 +23,13 @@ def risk_command(
     data: Annotated[str, typer.Argument(help=f"The original file, not masked yet ({FILES}).")],
     keys: Annotated[
         list[str],
-        own("roles", "The key variables (quasi-identifiers) that an intruder may know.", metavar="A,B,..."),
+        own(
+            "roles",
+            "The key variables (quasi-identifiers) that an intruder may know.",
+            "--keys",
+            "--quasi",
+            metavar="A,B,...",
+        ),
     ],
     household: Annotated[
         str | None, own("roles", "The attribute with the household of each record.", metavar="A")

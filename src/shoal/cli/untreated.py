@@ -1,4 +1,4 @@
-"""Columns without a treatment: what is proposed for each, and the command that carries it out."""
+"""Columns without a role: what is proposed for each, and the command that carries it out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,17 +16,17 @@ from shoal.text import quoted
 
 _COLOURS = {"identifier": "red", "unit": "red", "weights": "yellow", "publish": "yellow"}
 _WIDTH = 78  # of a line of the command, without its backslash
-_PLAN_FILE = "The command line cannot express this. Put these lines into a plan file and use --plan"
+_PLAN_FILE = "This command has no options for some of these. Write them to plan.toml and add --plan plan.toml"
 
 
 def proposals(what: str, columns: Sequence[Mapping[str, str]]) -> RenderableType:
-    """Return a table of the columns without a treatment."""
-    table = Table("Column", "Treatment", "Reason", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    """Return a table of the columns without a role."""
+    table = Table("Column", "Role", "Reason", box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.columns[0].overflow = "fold"
     for row in columns:
         reason = f"{row['reason']}. {row['warning']}" if row["warning"] else row["reason"]
         table.add_row(Text(row["column"]), Text(row["treatment"], _COLOURS.get(row["treatment"], "")), Text(reason))
-    return Group(Text.assemble(("error:", "bold red"), f" {what} Nothing was written.\n"), table, "")
+    return Group(Text.assemble(("Error:", "bold red"), f" {what} Nothing was written.\n"), table, "")
 
 
 def instead(error: UntreatedColumns, arguments: Sequence[str]) -> str:
@@ -51,11 +51,18 @@ def command(error: UntreatedColumns, arguments: Sequence[str]) -> str | None:
     options = [each for each in options_of(Plan) if each.path[0] in error.options and each.path[0] in fields]
     written = write(options, error.options)
     texts = {each.name: texts if each.repeated else texts[0] for each, texts in written.items()}
-    if read(written, texts) != error.options:
+    if _as_texts(read(written, texts)) != _as_texts(error.options):
         return None
     first = quoted(["shoal", *_without(arguments, options)])
     lines = [line for each, texts in written.items() for text in texts for line in _lines(each, text)]
     return " \\\n    ".join([first, *lines])
+
+
+def _as_texts(value: Any) -> Any:
+    """Return values as they are typed: -99 and '-99' are one missing-value code."""
+    if isinstance(value, Mapping):
+        return {name: _as_texts(each) for name, each in value.items()}
+    return [_as_texts(each) for each in value] if isinstance(value, list) else str(value)
 
 
 def _without(arguments: Sequence[str], options: Sequence[Option]) -> Iterator[str]:

@@ -37,7 +37,7 @@ def leave_unless_passed(verdict: dict[str, Any] | None, target: Path | None = No
         sentence += ' It is not passed, unless it says not_measured = "allow".'
     if target is not None:
         sentence += f" '{target}' was {'not ' if what == 'failed' else ''}written."
-    complain(what, sentence)
+    complain(what.capitalize(), sentence)
     raise typer.Exit(1)
 
 

@@ -34,7 +34,9 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
 
 
 def _from_file(path: str) -> list[Rule]:
-    data = read_small(Path(path), "file of rules", _LARGEST, ". Pass rules as a list of texts")
+    data = read_small(
+        Path(path), "file of rules", _LARGEST, ". Single rules are given by --edit, or as a list in Python"
+    )
     if path.lower().endswith((".sch", ".xml")) or data.lstrip(_BEFORE_MARKUP).startswith(b"<"):
         from shoal.edits.schematron import read_schematron  # with a parser of XPath: slow to load
 
@@ -45,7 +47,11 @@ def _from_file(path: str) -> list[Rule]:
     except UnicodeDecodeError as error:
         line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
         raise FileError(f"line {line} of '{path}' is not text in UTF-8. Save the rules in that encoding") from None
-    return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
+    try:
+        return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
+    except PlanError as error:
+        of = rf"\1 of '{Path(path).name}'"
+        raise PlanError([(field, re.sub(r"^(line \d+)", of, what)) for field, what in error.problems]) from None
 
 
 def _from_lines(lines: Sequence[str], noun: str, where: str, *, shown: bool) -> list[Rule]:

@@ -236,7 +236,9 @@ class _Reader:
             return self._function(token) if self._accept("(") else Variable(token.value)
         opens = {"(": self._bracket, "-": self._negative, "not": self._opposite, "if": self._governed}
         if token.value not in opens:
-            self._refuse(token, "a number, a text in quotes, an attribute or a bracket is expected here")
+            turned = token.value in ("<", ">") and self._next > 1 and self._tokens[self._next - 2].value == "="
+            wanted = "a number, a text in quotes, an attribute or a bracket is expected here"
+            self._refuse(token, f"write {token.value}=" if turned else wanted)
         return opens[token.value]()
 
     def _bracket(self) -> Expression:

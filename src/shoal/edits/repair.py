@@ -199,7 +199,7 @@ class _Block:
         return {*found}
 
     def _on_lattice(self, sums: Sequence[Sum], base: RoundingBase) -> dict[str, Codes]:
-        """Put the attributes of tied sums on a lattice on which the sums are exact.
+        """Round the attributes of tied sums to a lattice on which the sums are exact.
 
         What a sum leaves over in the records (nothing for an equality, what it falls short of for an inequality) stays
         within the range that it has in each group.

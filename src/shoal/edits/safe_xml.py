@@ -39,7 +39,7 @@ def _tree(data: bytes, name: str) -> etree._Element:
 
 
 def _with_one_root(data: bytes, name: str) -> bytes:
-    """Put several roots into one; their lines keep their numbers."""
+    """Wrap several roots in one, without changing line numbers."""
     try:
         text = _text(data, "strict")
     except UnicodeDecodeError:

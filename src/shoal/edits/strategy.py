@@ -333,7 +333,7 @@ def _splits(requirements: Sequence[Requirement], table: Table) -> list[Split]:
 
 
 def blocks_of_rules(rules: Sequence[Rule], names: Sequence[str], size: int) -> list[list[str]]:
-    """Put the attributes of each rule in a block, rules that share one together, and the others in blocks of `size`.
+    """Form a block of the attributes of each rule, merge blocks that share one, and form blocks of `size` of the rest.
 
     These are the blocks of scenario S1 in Torra, Cano and Navarro-Arribas, section 5; the others come in their order.
     """

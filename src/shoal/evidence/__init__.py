@@ -1,1 +1,1 @@
-"""Evidence about releases, whoever made them: assess, check, sweep, recheck a manifest, compare two releases."""
+"""Evidence about releases, made by any program: assess, check, sweep, recheck a manifest, compare two releases."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import PlanError
 from shoal.evidence.formula import Formula, Term, parse_formula, spelled
-from shoal.evidence.sides import Categories, Label, Side, in_order, written
+from shoal.evidence.sides import Categories, Label, Side, in_order, records_in, written
 from shoal.measures.regression import (
     Fit,
     NotEstimable,
@@ -54,7 +54,9 @@ def analyses(formulas: Sequence[Formula], before: Side, after: Side, least: int 
 
     What rests on fewer than `least` records of the original (`shoal.measures.regression.records_behind`) might show
     their values: it has None for ``before`` and for all that follows from it, and ``hidden`` counts such coefficients.
-    The mean and the percentages are those of all coefficients.
+    The intercept is hidden with them: a coefficient follows from the mean of the response and all others. So is a whole
+    regression whose complete records are those of the mean, or of an earlier regression of the same response, but for
+    fewer than `least`. The mean and the percentages are those of all coefficients.
 
     Complete records only, in each file by itself, with the weights of that file. Categories are coded against the first
     one, in order, that both files have and that `least` records of the original have; if there is none, against the
@@ -62,7 +64,12 @@ def analyses(formulas: Sequence[Formula], before: Side, after: Side, least: int 
     """
     for formula in formulas:
         refuse_unknown(before.table, {"analysis": formula.names}, "the original")
-    return [_analysis(formula, before, after, least) for formula in formulas]
+    found: list[dict[str, Any]] = []
+    shown: dict[str, list[NDArray[np.bool_]]] = {}  # the records behind what is shown of each response
+    for formula in formulas:
+        sets = shown.setdefault(formula.response, [~np.isnan(_response(formula, before))])
+        found.append(_analysis(formula, before, after, least, sets))
+    return found
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class _Design:
     weights: Vector | None
     terms: list[str]
     labels: list[tuple[Label, ...]]
+    complete: NDArray[np.bool_]  # the records of the file that it is made from
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,10 @@ class _Answer:
         return {self.design.labels[j]: row for j, row in zip(self.used, _rows(self.fit), strict=True)}
 
 
-def _analysis(formula: Formula, before: Side, after: Side, least: int) -> dict[str, Any]:
+def _analysis(
+    formula: Formula, before: Side, after: Side, least: int, shown: list[NDArray[np.bool_]]
+) -> dict[str, Any]:
+    """Estimate a regression; `shown` are the sets of records behind what is shown of its response, to which it adds."""
     y = _response(formula, before)
     kind = "logistic" if np.isin(y[~np.isnan(y)], (0, 1)).all() else "linear"
     gone = [name for name in formula.names if name not in after.table.names]
@@ -102,6 +113,11 @@ def _analysis(formula: Formula, before: Side, after: Side, least: int) -> dict[s
     one = _design(formula, before, own, first)
     fit = _fit_original(formula, one, kind)
     few = records_behind(one.X, one.weights) < least - 1e-6
+    few[0] |= few.any()
+    if any(0 < records_in(one.complete ^ other, before.weights) < least for other in shown):
+        few[:] = True
+    else:
+        shown.append(one.complete)
     return _compared(formula, kind, one, fit, _masked(formula, kind, after, masked, first, gone), few)
 
 
@@ -181,6 +197,7 @@ def _design(
         weights,
         [term for term, keep in zip(terms, kept, strict=True) if keep],
         [label for label, keep in zip(labels, kept, strict=True) if keep],
+        complete,
     )
 
 
@@ -268,7 +285,7 @@ def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | N
 def _compared(
     formula: Formula, kind: str, one: _Design, fit: Fit, masked: _Answer, few: NDArray[np.bool_]
 ) -> dict[str, Any]:
-    """Put the coefficients of both files side by side; those of the original that rest on few records are hidden."""
+    """Compare the coefficients of both files; those of the original that rest on few records are hidden."""
     other, after = masked.design, masked.coefficients
     published = set() if other is None else {*other.labels}
     coefficients: list[dict[str, Any]] = []

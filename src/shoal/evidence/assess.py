@@ -1,4 +1,4 @@
-"""assess(): what any masked table costs and risks, whoever made it."""
+"""assess(): loss and risk of a masked table, made by any program."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +44,7 @@ from shoal.plan.policy import Policy, as_policy
 from shoal.report.figures import least
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
+from shoal.tables.equality import same_values
 from shoal.tables.numbers import to_floats
 from shoal.tables.recoding import recoded_table
 from shoal.text import (
@@ -353,14 +354,24 @@ def _whole_file(
     masked = list(originals)
     others = [name for name in after.names if name in before.names and name not in masked]
     ordered = _in_order(after, rows)
-    masked += [name for name in others if not ordered.same_column(before, name)]
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
+    new = [name for name in others if not ordered.same_column(before, name)]
+    synthetic = [name for name in new if roles.get(name) == "confidential"]
+    synthetic = [name for name in synthetic if not _same_but_for_gaps(ordered, before, name)]
+    masked += [name for name in new if roles.get(name) != "confidential"]
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
     units: dict[str, Any] = {}
     if plan.unit is not None:
         units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
         units["units_of"][rows] = classes(before, [plan.unit])
-    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
+        units["known_unit"] = plan.unit in others and plan.unit not in masked
+    return whole_file(after, plan.k, masked, roles, synthetic, originals=originals, nominal=nominal, **units)
+
+
+def _same_but_for_gaps(ordered: Table, before: Table, name: str) -> bool:
+    """Whether a column holds the same values wherever it holds any: codes for missing values may have gone."""
+    held = pc.is_valid(ordered.column(name))
+    return same_values(pc.filter(ordered.column(name), held), pc.filter(before.column(name), held))
 
 
 class _Pair(NamedTuple):
@@ -465,10 +476,11 @@ def _attributes(
     unmasked = equal if plan.quasi is None else []
     kept = [pair for pair in pairs if pair.attribute.name not in (*constant, *unmasked)] or pairs
     names = [pair.attribute.name for pair in kept]
+    known = {key, *own["weights"], *own["unit"]}
     left_out = {
         "constant": [name for name in constant if name not in names],
         "equal in both tables": [name for name in unmasked if name not in names],
-        "not in the masked table": [] if plan.quasi else [name for name in gone if name in before.numeric],
+        "not in the masked table": [] if plan.quasi else [name for name in gone if name not in known],
     }
     return kept, left_out
 
@@ -516,11 +528,11 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
 
 @contextmanager
 def _said_of(what: str) -> Iterator[None]:
-    """Say of which table a mistake is."""
+    """Add the name of the table to a mistake."""
     try:
         yield
     except DataError as error:
-        raise DataError(*(f"in the {what}, {each}" for each in error.sentences)) from None
+        raise DataError(*(f"in the {what}, {each[:1].lower()}{each[1:]}" for each in error.sentences)) from None
 
 
 def _secret(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair | None:

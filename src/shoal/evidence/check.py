@@ -1,4 +1,4 @@
-"""Checking a masked file, whoever made it: groups of k, rules, its manifest, and what earlier releases reveal."""
+"""Checking a masked file, made by any program: groups of k, rules, its manifest, and what earlier releases reveal."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ from shoal.plan import Csv, Plan
 from shoal.plan.commands import file_name
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.attributes import Level
+from shoal.tables.csv.formulas import unquoted
 from shoal.tables.files import is_workbook, sheets_of
 from shoal.text import counted
 
@@ -59,7 +60,7 @@ def check(
     Parameters
     ----------
     masked : dataframe or path
-        The table to check, whoever made it.
+        The table to check, made by any program.
     k : int, optional
         The least number of records in a group; it comes from the manifest if there is one.
     quasi : list of str, optional
@@ -107,7 +108,7 @@ def check(
     _refuse_contradictions(masked, k, quasi, confidential, edits, original, manifest, against, key, levels, unit)
     given = {"k": 2} if manifest is not None else {} if k is None else {"k": k}
     roles: dict[str, Any] = {"quasi": quasi, "confidential": confidential, "unit": unit}
-    plan = Plan(**given, **roles, edits=edits, csv=csv, levels=levels or {}, sheet=sheet)
+    plan = Plan(**given, **roles, edits=edits, csv=csv, levels=levels if _is_given(levels) else {}, sheet=sheet)
     refuse_unknown_sheet(plan, masked, original, *_several(against))
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
@@ -195,13 +196,18 @@ def _refuse_contradictions(
 ) -> None:
     problems = []
     if manifest is not None:
-        twice = {"k": k, "quasi": quasi, "confidential": confidential or None, "unit": unit}
+        twice = {
+            "k": k,
+            "quasi": quasi,
+            "confidential": confidential if _is_given(confidential) else None,
+            "unit": unit,
+        }
         problems = [(name, "comes from the manifest. Leave it out.") for name in twice if twice[name] is not None]
         if not isinstance(masked, str | os.PathLike):
             problems.append(("manifest", "is that of a file. Pass the path of the masked file."))
     if original is not None and edits is None:
         problems.append(("original", "does not apply without rules. Add them with --edits or --edit."))
-    if levels and edits is None:
+    if _is_given(levels) and edits is None:
         problems.append(("levels", "do not apply without rules. Add them with --edits or --edit."))
     if key is not None and against is None:
         problems.append(("key", "does not apply without earlier releases. Name them with --against."))
@@ -211,9 +217,14 @@ def _refuse_contradictions(
         raise PlanError(problems)
 
 
+def _is_given(value: object) -> bool:
+    """Whether an option is neither left out nor empty; what it is worth is told by the plan."""
+    return value is not None and not (isinstance(value, list | tuple | Mapping) and not value)
+
+
 def _counted(masked: Any, plan: Plan) -> _Seen:
     """Count how often the combinations of quasi-identifiers occur."""
-    table = open_table(masked, plan.csv, _sheet(masked, plan))
+    table = unquoted(open_table(masked, plan.csv, _sheet(masked, plan)))
     roles = {"quasi": plan.masked, "confidential": plan.confidential, "unit": plan.roles["unit"]}
     refuse_unknown(table, roles)
     names = plan.masked or numeric_attributes(table, [*plan.confidential, *plan.roles["unit"]])
@@ -317,9 +328,12 @@ def _broken(table: Table, rules: Sequence[Rule], original: Table | None, levels:
 
 
 def opened(source: Any, plan: Plan) -> Table:
-    """Open a table; what was said of CSV files and of sheets holds for those of several that are or have them."""
+    """Open a table; what was said of CSV files and of sheets holds for those of several that are or have them.
+
+    Apostrophes that `quote_formulas` put before texts are no part of them.
+    """
     is_other = isinstance(source, str | os.PathLike) and Path(source).suffix and kind_of(source) != "csv"
-    return open_table(source, None if is_other else plan.csv, _sheet(source, plan))
+    return unquoted(open_table(source, None if is_other else plan.csv, _sheet(source, plan)))
 
 
 def refuse_unknown_sheet(plan: Plan, *sources: Any) -> None:

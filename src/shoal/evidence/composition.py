@@ -1,6 +1,6 @@
 """Two releases of the same data: what their combination reveals.
 
-A record hides in its group in each release; whoever holds both knows that it is in both groups, and looks for it in
+A record hides in its group in each release; anyone who holds both knows that it is in both groups, and looks for it in
 their intersection. Groups of k do not protect it there: k-anonymity does not compose (Ganta, Kasiviswanathan & Smith
 2008, Composition attacks and auxiliary information in data privacy, KDD).
 """
@@ -127,7 +127,7 @@ def _by_position(table: Table, earlier: Sequence[Earlier]) -> tuple[list[NDArray
 
 
 def _by_key(table: Table, earlier: Sequence[Earlier], key: str) -> tuple[list[NDArray[np.int64]], int]:
-    """Give every record that is in some release a place, and find the places of each release."""
+    """Assign a number to every record of all releases, and return those of each."""
     keys = [record_keys(table, key, "the masked table")]
     keys += [record_keys(each.table, key, each.name) for each in earlier]
     everybody = pa.concat_arrays(keys).unique()

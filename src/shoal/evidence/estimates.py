@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.evidence.sides import Categories, Label, Side, in_order, written
+from shoal.evidence.sides import Categories, Label, Side, in_order, records_in, written
 from shoal.measures.estimates import Estimate, effective_records, hellinger, mean, share, total, wasserstein
 from shoal.tables.attributes import NUMBERS
 from shoal.text import listed
@@ -34,7 +34,8 @@ def estimates(
     tables with more than 100 cells, nor the names of those that vanished); ``distances`` of distributions:
     Wasserstein's in standard deviations for numbers and dates, Hellinger's for categories; and what was ``left_out`` of
     the tables. Missing values count nowhere. Means and totals of fewer than `least` original records are left out;
-    of a cell with fewer, ``before`` and the ``overlap`` are None.
+    of a cell with fewer, ``before`` and the ``overlap`` are None, and of the next larger ones if such cells have
+    fewer than `least` records together.
     """
     shared = [name for name in types if name in before.table.names and name in after.table.names]
     numbers = [name for name in shared if types[name] == "continuous"]
@@ -44,7 +45,7 @@ def estimates(
     found: dict[str, Any] = {"means": {}, "totals": {}, "tables": [], "distances": {}, "left_out": None}
     for name in numbers:
         one, two = _present(before, name), _present(after, name)
-        if one is None or two is None or _behind(one) < least:
+        if one is None or two is None or records_in(np.ones(len(one[0]), dtype=bool), one[1]) < least:
             continue
         found["means"][name] = _both(mean(*one), mean(*two))
         found["totals"][name] = _both(total(*one), total(*two))
@@ -107,15 +108,28 @@ def _cross_table(
     }
     if len(cells) <= MOST_CELLS:
         members, _ = _counts([pair[0] for pair in columns], places, Side(before.table))
+        hidden = _withheld(members, least)
         found["shares"] = [
             {
                 "categories": _named(int(at), places) if masked[at] > 0 else None,
                 **_both(one, two),
-                **({"before": None, "overlap": None} if 0 < members[at] < least else {}),
+                **({"before": None, "overlap": None} if hidden[at] else {}),
             }
             for at, one, two in cells
         ]
     return found
+
+
+def _withheld(members: Vector, least: int) -> NDArray[np.bool_]:
+    """Return the cells of fewer than `least` records, and further small ones if these are fewer than that together.
+
+    Otherwise their share would be what is missing of 100 %.
+    """
+    hidden = (members > 0) & (members < least)
+    for at in np.argsort(members, kind="stable"):
+        if hidden.any() and members[hidden].sum() < least:
+            hidden[at] |= members[at] > 0
+    return hidden
 
 
 def _counts(columns: Sequence[Categories], places: Sequence[dict[Label, int]], side: Side) -> tuple[Vector, float]:
@@ -139,9 +153,3 @@ def _named(cell: int, places: Sequence[dict[Label, int]]) -> list[str]:
         cell, at = divmod(cell, len(place))
         found.append(written([*place][at]))
     return found[::-1]
-
-
-def _behind(present: tuple[Vector, Vector | None]) -> float:
-    """Return the records that a mean rests on: one of a large weight may be all of it."""
-    values, weights = present
-    return len(values) if weights is None or not weights.any() else effective_records(weights)

@@ -23,7 +23,7 @@ from shoal.edits.plain_text import parse_rule
 from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import FileError, PlanError
 from shoal.evidence.check import rule_levels
-from shoal.evidence.sides import Side
+from shoal.evidence.sides import Side, records_in
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.plan import Plan
 from shoal.tables.atomic import read_small
@@ -151,7 +151,8 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
     Returns the ``figures``, each with its ``value`` and ``tolerance``, what it is ``after`` masking, and whether it
     comes out of the original (``in_original``) and of the masked file (``kept``); how many there are that come out of
     the original, how many of these are ``kept``, and their percentage. A figure that needs a column the masked file
-    lacks is not kept. ``in_original`` is None where fewer than `fewest` records meet the condition, or do not meet it.
+    lacks is not kept. ``in_original`` is None where fewer than `fewest` records with a value meet the condition, or do
+    not meet it, or make the difference to an earlier figure of the same attribute.
     """
     for figure in figures:
         refuse_unknown(before.table, {"published": figure.names}, "the original")
@@ -160,11 +161,10 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
                 [("published", f"asks for a {figure.statistic} of '{figure.attribute}', which is not a number.")]
             )
     rows: list[dict[str, Any]] = []
+    told: dict[str, list[NDArray[np.uint8]]] = {}  # the records behind figures of each attribute
     for figure in figures:
         chosen = _chosen(figure, before, before, plan)
-        few = any(
-            0 < each.sum() < fewest for each in (chosen, ~chosen)
-        )  # a figure of few could be guessed until it fits
+        few = _is_of_few(figure, before, chosen, told.setdefault(figure.attribute, []), fewest)
         own = _computed(figure, before, chosen)
         missing = any(name not in after.table.names for name in figure.names)
         masked = None if missing else _computed(figure, after, _chosen(figure, after, before, plan))
@@ -184,6 +184,24 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
     kept = sum(row["kept"] for row in right)
     percent = 100 * kept / len(right) if right else None
     return {"figures": rows, "in_original": len(right), "kept": kept, "percent": percent}
+
+
+def _is_of_few(
+    figure: Figure, side: Side, chosen: NDArray[np.bool_], told: list[NDArray[np.uint8]], fewest: int
+) -> bool:
+    """Whether a figure, or its difference to those that were `told`, is of few records and could be guessed.
+
+    Figures are tried until one comes out of the original. One that is not of few is added to those told.
+    """
+    values = side.numbers(figure.attribute) if figure.attribute else None
+    there = np.ones(len(chosen), dtype=bool) if values is None else ~np.isnan(values)
+    own = np.packbits(chosen & there)
+    sets = [chosen & there, ~chosen & there]
+    sets += [np.unpackbits(own ^ other, count=len(chosen)).astype(bool) for other in told]
+    few = any(0 < records_in(each, side.weights) < fewest for each in sets)
+    if not few and not any(np.array_equal(own, other) for other in told):
+        told.append(own)
+    return few
 
 
 def _same(found: float | None, figure: Figure) -> bool:

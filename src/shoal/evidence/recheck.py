@@ -1,6 +1,6 @@
 """A release found on disk, years later: is it still what its manifest says?
 
-Everything is counted anew in the file. What needed the original to be verified cannot be verified again, and is named.
+Everything is counted again in the file. What needed the original to be verified cannot be verified again, and is named.
 """
 
 from collections.abc import Iterator
@@ -24,6 +24,7 @@ from shoal.pipeline.verify import too_small, undiverse
 from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.atomic import no_such_file
+from shoal.tables.csv.formulas import unquoted
 from shoal.text import counted, listed
 
 _SPARK = pa.csv.ParseOptions(newlines_in_values=True)  # how Spark writes CSV files
@@ -132,10 +133,10 @@ def _other_file(path: Path, what: str, size: int, sha256: str) -> Iterator[str]:
 def _opened(path: Path, published: Published, csv: Csv | None, sheet: str | None) -> Table:
     if not path.is_dir():
         is_csv = kind_of(path) == "csv"
-        return open_table(path, (csv or published.csv) if is_csv else csv, sheet)
+        return unquoted(open_table(path, (csv or published.csv) if is_csv else csv, sheet))
     read = _read_text if path.suffix.lower() == ".csv" else _read_parquet
     try:
-        return open_table(pa.concat_tables([read(file) for file in _files(path)]))
+        return unquoted(open_table(pa.concat_tables([read(file) for file in _files(path)])))
     except (pa.ArrowException, OSError):
         raise FileError(
             f"the files in '{path}' cannot be read together: one is damaged, or in another format"

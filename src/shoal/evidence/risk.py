@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ class Risk:
 
     @cached_property
     def expected_household(self) -> float | None:
-        """Expected number of records of which somebody in the household is re-identified."""
+        """Expected number of records of which a member of the household is re-identified."""
         return None if self.household is None else float(self.household.sum())
 
     @property
@@ -257,7 +258,11 @@ def risk(
     refuse_unknown_sheet(plan, table, population)
     progress("read", 0, 1)
     sample = opened(table, plan)
-    named = {"keys": plan.masked, "weights": plan.roles["weights"], "household": [household] if household else []}
+    named = {
+        "keys": plan.masked,
+        "weights": plan.roles["weights"],
+        "household": [] if household is None else [household],
+    }
     refuse_unknown(sample, {**named, "recode": list(plan.recode)}, "the table")
     sample = recoded_table(sample, plan)
     everybody = None if population is None else recoded_table(opened(population, plan), plan)
@@ -313,14 +318,16 @@ def _asked(
         problems += [
             ("keys" if name == "quasi" else name, what.replace("in quasi", "in keys")) for name, what in error.problems
         ]
-    if household is not None and household in ([*plan.masked, weights] if plan else []):
+    if household is not None and not isinstance(household, str):
+        problems.append(("household", "must be the name of a column."))
+    elif household is not None and household in ([*plan.masked, weights] if plan else []):
         problems.append(("household", f"names '{household}', which has another role. An attribute has one role."))
     problems += [
         ("recode", f"names '{name}', which is not a key. Add it to --keys, or leave it out.")
         for name in (plan.recode if plan else {})
         if plan is not None and name not in plan.masked
     ]
-    if fraction is not None and not 0 < fraction <= 1:
+    if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction <= 1):
         problems.append(("fraction", "must be above 0 and at most 1, for example --fraction 0.01."))
     if fraction is not None and not suda:
         problems.append(("fraction", "does not apply without SUDA2."))

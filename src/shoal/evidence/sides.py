@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.measures.estimates import effective_records
 from shoal.tables import Table
 from shoal.tables.attributes import moments_of, plain_values, without_declared
 from shoal.tables.dtypes import is_number
@@ -57,6 +58,12 @@ class Side:
         codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         labels = encoded.dictionary.to_pylist()
         return Categories(codes, [each if isinstance(each, float) else str(each) for each in labels])
+
+
+def records_in(chosen: NDArray[np.bool_], weights: Vector | None) -> float:
+    """Return how many records a mean over some of a file rests on: one of a large weight may be all of it."""
+    own = None if weights is None else weights[chosen]
+    return float(chosen.sum()) if own is None or not own.any() else effective_records(own)
 
 
 def written(label: Label) -> str:

@@ -190,7 +190,7 @@ class Sweep:
         """
         pattern = self.plan.output if pattern is None else pattern
         if pattern is None:
-            raise PlanError([("output", "is missing. Name the files to write, for example masked-{k}.csv.")])
+            raise PlanError([("output", "Name the files to write, for example -o masked-{k}.csv.")])
         runs = {(run.method, run.k): run for run in self._runs}
         methods, sizes = (list(dict.fromkeys(each)) for each in zip(*runs, strict=True))
         paths = output_paths(str(pattern), methods, sizes)
@@ -199,7 +199,7 @@ class Sweep:
             progress("write", place, len(paths))
             release = runs[of].release()
             release.save(path, overwrite)
-            self.saved.append(Saved(*of, path, release.verified.file["headline"], release.notes))
+            self.saved.append(Saved(*of, path, release.verified.file["headline"], release.notes_below_headline))
         if len(paths) > 1 and _ONE_ONLY not in self.notes:
             self.notes.append(_ONE_ONLY)
         return self.saved
@@ -343,7 +343,7 @@ def _plans(
 ) -> dict[str, Plan]:
     """Return the plan of each method, at the least k that is protected; refuse what does not apply to a sweep."""
     if isinstance(plan, str | os.PathLike):
-        plan = Plan.load(plan)
+        plan = Plan.load(plan, **{**options, "k": max(2, sizes[0])})
     given = {**({} if plan is None else {name: getattr(plan, name) for name in (*_OWN, "refine")}), **options}
     _refuse_own(given, methods)
     plans = {}
@@ -476,7 +476,7 @@ def _refuse_large(records: int, sizes: Sequence[int]) -> None:
     if records < sizes[-1]:
         few = counted(records, "record")
         raise DataError(
-            f"k = {sizes[-1]} is more than the table has: {few}. Use -k {sizes[0]}-{records} at most."
+            f"k = {sizes[-1]:,} is more than the table has: {few}. Use -k {sizes[0]}-{records} at most."
             if sizes[0] <= records
             else f"k = {sizes[0]} is more than the table has: {few}. Use a smaller -k."
         )

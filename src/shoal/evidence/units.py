@@ -43,6 +43,6 @@ def too_few(table: Table, names: Sequence[str], unit: str, k: int) -> Iterator[s
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
         yield (
-            f"{sum(below.values())} of the {sum(sizes.values())} combinations of {listed(list(names))} have records of "
-            f"fewer than {k} units; the smallest has {counted(min(below), 'unit')}"
+            f"{sum(below.values()):,} of the {sum(sizes.values()):,} combinations of {listed(list(names))} have "
+            f"records of fewer than {k} units; the smallest has {counted(min(below), 'unit')}"
         )

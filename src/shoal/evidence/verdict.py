@@ -82,7 +82,8 @@ def _unique_columns(found: Evidence) -> float | None:
     unchanged = _at(found, "risk.file.unchanged")
     if unchanged is None:
         return None
-    return sum(1 for each in unchanged.values() if each["uniques"] and each["role"] != "confidential")
+    known = (each for each in unchanged.values() if each["role"] != "confidential" or "identifying" in each)
+    return sum(1 for each in known if each["uniques"])
 
 
 def _unique_records(found: Evidence) -> float | None:
@@ -111,21 +112,40 @@ def _overlap(found: Evidence) -> float | None:
     return _least([each["overlap"] for each in found.get("analyses") or []])
 
 
+def _identifier(found: Evidence) -> str:
+    """Say which columns were named as sensitive, which strangers are presumed not to know, though they identify."""
+    unchanged = _at(found, "risk.file.unchanged") or {}
+    names = [name for name, each in unchanged.items() if "identifying" in each]
+    are = "are named as sensitive, but identify" if len(names) > 1 else "is named as sensitive, but identifies"
+    return (
+        f"{listed(names)} {are} people; drop {'them' if len(names) > 1 else 'it'} with --identifiers" if names else ""
+    )
+
+
+def _gone(found: Evidence) -> str:
+    """Say which columns the masked file lacks, if nobody said what was masked."""
+    names = _at(found, "left_out.not in the masked table") or []
+    are = "are" if len(names) > 1 else "is"
+    return (
+        f"{listed(names)} {are} not in the masked file; name the columns that were masked with --quasi" if names else ""
+    )
+
+
 def _partial(found: Evidence) -> str:
-    """Say which columns differ between the files without being compared."""
+    """Name the columns that differ between the files and are not compared."""
     names = found.get("not_compared") or []
     differ = "differs between the files and is" if len(names) == 1 else "differ between the files and are"
     return f"{listed(names)} {differ} not compared" if names else ""
 
 
 def _negative(found: Evidence) -> str:
-    """Say which magnitudes no rule of dominance was counted for."""
+    """Name the magnitudes for which no dominance rule was counted."""
     names = _at(found, "left_out.negative, in what is measured of dominance") or []
     return f"{listed(names)} {'are' if len(names) > 1 else 'is'} negative in some records" if names else ""
 
 
 def _other_rule(policy: Policy, found: Evidence) -> str:
-    """Say which rule of dominance the policy asks for, if groups were counted by a laxer one or by none."""
+    """Name the dominance rule of the policy, if groups were counted by a laxer one or by none."""
     rules = found.get("dominance_rules") or {}
     p, pair = rules.get("p_percent"), rules.get("dominance")
     if policy.p_percent is not None and (p is None or p < policy.p_percent):
@@ -138,7 +158,7 @@ def _other_rule(policy: Policy, found: Evidence) -> str:
 
 
 def _singled_out(found: Evidence) -> str:
-    """Say that records are unique by columns released unchanged, which are not among the attributes compared."""
+    """Explain that records are unique by columns released unchanged, which are not among the attributes compared."""
     known, seen = _at(found, "risk.file.together.columns") or [], _at(found, "risk.file.with_masked") or {}
     names = [name for name in known if name not in (found.get("quasi") or [])]
     uniques = seen.get("alone", seen.get("uniques", 0))
@@ -146,8 +166,25 @@ def _singled_out(found: Evidence) -> str:
     return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
 
 
+def _followed(found: Evidence, *, computed: bool = True) -> str:
+    """Say which masked attributes follow from unchanged columns in most records; computed ones may be left out."""
+    rows = [each for each in _at(found, "risk.file.determined") or [] if 2 * each["records"] > found.get("records", 0)]
+    rows = [each for each in rows if computed or each["column"] not in (_at(found, "risk.file.recovered") or [])]
+    if not rows:
+        return ""
+    return f"the original '{rows[0]['column']}' follows from {listed(rows[0]['by'])}; mask or drop one of them"
+
+
+def _known_doubt(found: Evidence) -> str:
+    return _identifier(found) or _followed(found, computed=False)  # computed originals stand for the masked ones
+
+
+def _sensitive_doubt(found: Evidence) -> str:
+    return _identifier(found) or _divided(found) or _followed(found)
+
+
 def _divided(found: Evidence) -> str:
-    """Say that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
+    """Note that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
     names = [name for name in _at(found, "risk.file.together.columns") or [] if name not in (found.get("quasi") or [])]
     whole, parts = _at(found, "risk.after.groups"), _at(found, "risk.file.with_masked.groups")
     divide = f"{listed(names)}, released unchanged, {'divide' if len(names) > 1 else 'divides'} groups"
@@ -155,7 +192,7 @@ def _divided(found: Evidence) -> str:
 
 
 def _shuffled(found: Evidence) -> str:
-    """Say that rows of the two files do not seem to be of the same people: publishing the mean would lose less."""
+    """Explain that rows of the two files do not seem to be of the same people: publishing the mean would lose less."""
     above = (_at(found, "loss.IL") or 0) > 100
     return "the loss is above 100 %, so the rows seem to be in another order; name a --key" if above else ""
 
@@ -163,11 +200,12 @@ def _shuffled(found: Evidence) -> str:
 def _loss_doubt(found: Evidence) -> str:
     gone = found.get("suppressed") or 0
     left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
-    return _partial(found) or left_out
+    return _partial(found) or _gone(found) or left_out
 
 
 def _linkage_doubt(found: Evidence) -> str:
-    return _partial(found) or _singled_out(found) or _divided(found) or _shuffled(found)
+    doubts = (_partial, _identifier, _singled_out, _divided, _followed, _shuffled)
+    return next(filter(None, (doubt(found) for doubt in doubts)), "")
 
 
 _SENSITIVE = "name sensitive attributes with --confidential"
@@ -175,13 +213,19 @@ _ASSESS = "shoal assess measures it on the written file"
 _PRIVATE = "with epsilon, nobody may know it"
 _NO_FIGURE = "there is no such figure for these attributes"
 LIMITS: dict[str, Limit] = {
-    "k": Limit("records alike in what strangers may know", True, "", _smallest_group),
+    "k": Limit("records alike in what strangers may know", True, "", _smallest_group, doubt=_known_doubt),
     "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
     "l": Limit(
-        "distinct sensitive values in a group", True, "", _sensitive("distinct", _least), _SENSITIVE, True, _divided
+        "distinct sensitive values in a group",
+        True,
+        "",
+        _sensitive("distinct", _least),
+        _SENSITIVE,
+        True,
+        _sensitive_doubt,
     ),
     "t": Limit(
-        "distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True, _divided
+        "distance of sensitive values in a group", False, "", _sensitive("t", _most), _SENSITIVE, True, _sensitive_doubt
     ),
     "dominance": Limit(
         "groups that one contributor dominates",
@@ -192,7 +236,7 @@ LIMITS: dict[str, Limit] = {
         doubt=_negative,
     ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
-    "unique_records": Limit("unique records", False, " %", _unique_records),
+    "unique_records": Limit("unique records", False, " %", _unique_records, doubt=_known_doubt),
     "linkage": Limit(
         "records linked by distance",
         False,
@@ -378,7 +422,7 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
 
 
 def _needed(name: str, policy: Policy, evidence: Evidence) -> str:
-    """Say what to do for a figure that was not measured."""
+    """Explain how to measure a figure that was not measured."""
     about, sensitive = LIMITS[name], bool(evidence.get("confidential") or _at(evidence, "risk.inference"))
     asked = {"l": sensitive, "t": sensitive, "inference": sensitive, "analyses": bool(policy.formulas)}
     if evidence.get("private") and (about.by_assess or name == "loss"):

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from shoal.backends.database import DuckPairs
 from shoal.pipeline.counting import countable, countable_column
-from shoal.pipeline.doubts import may_identify
+from shoal.pipeline.doubts import identifying_profile, may_identify
 from shoal.pipeline.units import trails_of
 from shoal.pipeline.whole_file import Columns, as_number, as_unchanged, file_risk
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import Codes
-from shoal.tables.profile import profile_column
 
 
 def whole_file(
@@ -32,6 +31,7 @@ def whole_file(
     units_of: NDArray[np.int64] | None = None,
     *,
     households: bool = False,
+    known_unit: bool = False,
 ) -> dict[str, Any]:
     """Measure the risk of a published table: see `shoal.pipeline.whole_file.file_risk`.
 
@@ -55,13 +55,15 @@ def whole_file(
         The column that tells units apart, which k counts; a stranger is presumed not to know it.
     units_of
         The units of the records, where the table has no such column.
+    known_unit
+        Whether the table has the original numbers of units, which strangers may know as any other column.
     households
         Whether what members of a household share was masked once.
     """
     changed = [*masked, *synthetic]
-    others = [name for name in table.names if name not in changed and name != unit]
+    others = [name for name in table.names if name not in changed and (known_unit or name != unit)]
     texts = [name for name in others if roles.get(name) == "confidential" and may_identify(table, name)]
-    profiles = {name: profile_column(table, name) for name in texts}
+    profiles = {name: identifying_profile(table, name) for name in texts}
     unchanged = [as_unchanged(table, name, roles.get(name, "publish"), profiles.get(name)) for name in others]
     keys = {name: f"k{j}" for j, name in enumerate(changed)}
     pairs = {keys[name]: _published(table, name) for name in changed}
@@ -83,6 +85,7 @@ def whole_file(
         frozenset(nominal),
         unit=None if unit is None else "i0",
         households=households,
+        refuses_l="--household" if households else "",
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
     database = DuckPairs(lambda: iter([batch]))

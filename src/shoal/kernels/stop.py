@@ -15,7 +15,7 @@ _flag: ContextVar[Integers] = ContextVar("flag")
 
 
 def listen(flag: Integers) -> None:
-    """Let all that this thread does from now on stop when ``flag[1]`` is set."""
+    """Stop the kernels of this thread, from now on, when ``flag[1]`` is set."""
     _flag.set(flag)
 
 

@@ -249,8 +249,8 @@ def _refuse_few(n: int, p: int, q: int) -> None:
     least = max(LEAST_RECORDS, PER_ATTRIBUTE * (p + q))
     if n < least:
         raise ValueError(
-            f"{n} records are too few for method 'ms': what it preserves are equations that fewer than {least} records"
-            f" ({LEAST_RECORDS}, and {PER_ATTRIBUTE} for each attribute) may not hide. Use --method hybrid."
+            f"{n:,} records are too few for method 'ms': what it preserves are equations that fewer than {least} "
+            f"records ({LEAST_RECORDS}, and {PER_ATTRIBUTE} for each attribute) may not hide. Use --method hybrid."
         )
 
 

@@ -35,7 +35,7 @@ def loss_book(
 
 
 def in_bounds(value: Any) -> Any:
-    """Put the largest double where a measure overflowed: it is beyond all bounds, but a number."""
+    """Replace an overflow by the largest double, so that every measure is a number."""
     if isinstance(value, dict):
         return {key: in_bounds(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -288,7 +288,7 @@ def _frequency(secret: Secret, units: Units | None) -> Frequencies:
 def attributes_of(
     secrets: Sequence[Secret], whole: Sequence[Frequencies] | None, units: Units | None = None
 ) -> Attributes:
-    """Put the attributes into arrays, their values numbered by rank among those that occur in the file."""
+    """Return the attributes as arrays, with values numbered by rank among those that occur in the file."""
     codes: list[NDArray[np.int64]] = []
     below: list[NDArray[np.int64]] = []
     known: list[int] = []

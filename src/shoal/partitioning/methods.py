@@ -52,7 +52,7 @@ ACCEPTS: dict[str, tuple[AttributeType, ...]] = {
 
 
 def ignore() -> None:
-    """Let nobody know."""
+    """Report nothing."""
 
 
 def partitioner(
@@ -169,7 +169,7 @@ def partition(
     seed: int = 0,
     tour: Tour | None = None,
 ) -> Labels:
-    """Put the rows of a matrix into groups of at least k similar ones.
+    """Partition the rows of a matrix into groups of at least k similar ones.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _checked(X: ArrayLike, k: int) -> Matrix:
     if k < 2:
         raise PlanError([("k", "must be at least 2")])
     if k > len(matrix):
-        raise DataError(f"k = {k} is more than the {len(matrix)} rows of the matrix. Use a smaller k.")
+        raise DataError(f"k = {k:,} is more than the {len(matrix):,} rows of the matrix. Use a smaller k.")
     return matrix
 
 

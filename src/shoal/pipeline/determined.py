@@ -52,7 +52,15 @@ def determined_columns(database: Database, columns: "Columns", records: int) -> 
         found = _relation(values[:, j], values[:, d:], classes, name not in columns.nominal)
         if found is not None:
             counting = _Counting(database, columns.unchanged, numbers, name, expression, values[:, j])
-            yield counting.of(*found)
+            counted = counting.of(*found)
+            few = 2 * counted["records"] <= records and 4 * counted["exact"] <= records
+            if (
+                few
+                and found[0] in ("linear", "product")
+                and (order := same_order(values[:, j], values[:, d:])) is not None
+            ):
+                counted = counting.of("order", order)  # a logarithm is nearly a line over a short range
+            yield counted
 
 
 def _relation(

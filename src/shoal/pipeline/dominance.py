@@ -81,7 +81,7 @@ def refuse_negative(plan: ResolvedPlan, records: Records, summary: Summary) -> N
 
 def negative_magnitude(name: str, first: int | None, count: int = 1) -> str:
     """Explain that an attribute is negative in some records, which no rule of dominance is about."""
-    more = f" ({count} records in all)" if count > 1 else ""
+    more = f" ({count:,} records in all)" if count > 1 else ""
     where = counted(count, "record") if first is None else f"record {first}{more}"
     return f"column '{name}' is negative in {where}: dominance needs amounts from zero up. Name others by --magnitudes."
 

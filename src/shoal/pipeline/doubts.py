@@ -1,9 +1,9 @@
-"""Whole numbers that are masked as quantities, and may be codes: for a missing value, or for a category.
+"""What is masked and looks like something else: numbers like codes, categories like identifiers.
 
 Missing-value codes are conventions and no person's values, so a warning may name them.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from shoal.pipeline.missing_codes import missing_codes
 from shoal.pipeline.role_rules import Column, meanings_of, type_of
 from shoal.pipeline.role_words import meanings
 from shoal.pipeline.roles import propose
+from shoal.pipeline.summary import Column as SummaryColumn
 from shoal.tables import Table
 from shoal.tables.attributes import without_declared
 from shoal.tables.dtypes import inner, is_number, is_text
@@ -28,6 +29,8 @@ _DOUBTED = {
     "publish": ("a constant", "--publish"),
 }
 _WEIGHTS = {"survey weight", "weight"}
+_COMMON = {"place", "nationality", "education", "occupation", "design"}  # whose names many share
+_UNIQUE, _MANY = 0.5, 20  # of the records, and categories: more than these single records out
 
 
 def doubtful_profile(table: Table, name: str) -> ColumnProfile | None:
@@ -41,12 +44,35 @@ def doubtful_profile(table: Table, name: str) -> ColumnProfile | None:
 
 
 def may_identify(table: Table, name: str) -> bool:
-    """Whether a sensitive column is text, or named like an identifier; other numbers are what a release is for."""
+    """Whether a sensitive column is text or a number, which may be that of a record."""
     try:
         kind = inner(table.column(name).type)
     except DataError:  # objects of Python that Arrow has no type for
         return False
-    return is_text(kind) or (is_number(kind) and "direct identifier" in meanings(name))
+    return is_text(kind) or is_number(kind)
+
+
+def identifying_profile(table: Table, name: str) -> ColumnProfile | None:
+    """Profile a sensitive column that may identify; not numbers with decimals, which are what a release is for."""
+    if not is_number(inner(table.column(name).type)) or "direct identifier" in meanings(name):
+        return profile_column(table, name)
+    return doubtful_profile(table, name)
+
+
+def on_identifying(columns: Mapping[str, SummaryColumn]) -> list[str]:
+    """Warn of categories that look like names or numbers of people: a group publishes that of one of its members."""
+    found: list[str] = []
+    for name, column in columns.items():
+        said, share = meanings(name), len(column.categories) / max(1, column.present)
+        is_named = "direct identifier" in said and len(column.categories) > 2 and not _COMMON & {*said}
+        if not is_named and (share <= _UNIQUE or len(column.categories) < _MANY):
+            continue
+        why = f'its name contains "{said["direct identifier"]}"' if is_named else "most records differ in it"
+        text = (
+            f"'{name}' was masked as a category, but looks like an identifier ({why}), and groups publish values of it."
+        )
+        found.append(warning(f"{text} Drop it with --identifiers {name}."))
+    return found
 
 
 def on_default(profiles: Iterable[ColumnProfile]) -> list[str]:

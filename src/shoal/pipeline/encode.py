@@ -97,7 +97,7 @@ def _counted(codes: NDArray[np.float64], attribute: Attribute) -> NDArray[np.int
 
 
 def space_of(attributes: Sequence[Attribute], plan: Plan, scales: Mapping[str, Scale]) -> EncodedMatrix:
-    """Put attributes on one scale, so that each counts in distances as its type and its weight say.
+    """Scale attributes so that each counts in distances by its type and its weight.
 
     Numbers and dates are brought to the common scale by `scales`, unless the plan asks for none.
     """

@@ -49,7 +49,7 @@ def parts_of(attributes: list[Attribute], plan: Plan) -> Parts:
 
 
 def matrix_of(attributes: Sequence[Attribute], records: int = 0) -> Matrix:
-    """Put the codes of attributes side by side; without an attribute there are `records` of nothing."""
+    """Return the codes of attributes as columns of a matrix with `records` rows, even if there are no attributes."""
     return np.column_stack([each.codes for each in attributes]) if attributes else np.empty((records, 0))
 
 

@@ -289,7 +289,7 @@ class Losses:
         return unit, apart
 
     def _by_type(self, squared: Codes, total: Codes, rows: dict[str, Any]) -> dict[str, Any]:
-        """Give each of the `rows` its IL, and return the mean IL of all attributes and of those of a type."""
+        """Add the IL to each of the `rows`, and return the mean IL of all attributes and of those of a type."""
         by_type: dict[str, list[float | None]] = {}
         for j, attribute in enumerate(self.attributes):
             rows[attribute.name]["IL"] = lost = percent(squared[j], total[j])

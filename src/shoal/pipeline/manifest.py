@@ -1,7 +1,7 @@
 """The manifest of a release: what was published, how, and what was verified, in a file that travels with it.
 
 It is as public as the release itself. Nothing is in it that the published file does not show, but for the plan without
-its secrets and the versions of the software. In particular there is no hash of the original: whoever could guess the
+its secrets and the versions of the software. In particular there is no hash of the original: anyone who guessed the
 original would see from it that the guess is right. No time is in it either: the same plan gives the same manifest.
 """
 

@@ -15,9 +15,8 @@ from shoal.pipeline.households import Households
 from shoal.pipeline.masker import BlockMasker, MaskedBlock
 from shoal.pipeline.parts import Parts
 from shoal.pipeline.prepare import Prepared, scales_of, with_blocks
-from shoal.pipeline.records import Encoder, Look, Records, Seen
+from shoal.pipeline.records import Encoder, Records, Seen
 from shoal.plan import Plan
-from shoal.tables import Table
 from shoal.text import counted
 
 Integers = NDArray[np.int64]
@@ -49,7 +48,7 @@ def with_masked_households(
         return masker
     rows, there = _one_each(masker, masker.households, records)
     own = _household_masker(masker, rows)
-    table = _Rows(records.outline, rows)
+    table = _Rows(rows)
     own = replace(own, scales=scales_of(own, table, prepared.summary))
     own = with_blocks(own, table, block_size(own))
     masked, labels = _masked(own, rows, progress)
@@ -145,14 +144,9 @@ def _half_the_effort(plan: Plan) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The table of households as `Records` whose rows are encoded already."""
+    """The table of households, whose rows are encoded already."""
 
-    outline: Table
     rows: Matrix
-
-    def fold(self, look: Look[Seen], names: object, step: str) -> Seen:
-        """There are rows alone."""
-        raise NotImplementedError
 
     def fold_rows(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str) -> Seen:
         """Look at all rows."""
@@ -185,7 +179,7 @@ def _in_one(masker: BlockMasker, rows: Matrix, place: Integers, *, watch: Watch)
 def _published(
     households: Households, as_what: str, there: NDArray[np.bool_], masked: Matrix, labels: Integers
 ) -> Households:
-    """Put what households publish in their places; those that are left out publish nothing."""
+    """Return what each household publishes, in order; those that are left out publish nothing."""
     values, groups = np.full((len(there), masked.shape[1]), np.nan), np.full(len(there), -1, dtype=np.int64)
     values[there], groups[there] = masked, labels
     pseudonyms = np.random.default_rng().permutation(len(there)) + 1 if as_what == "pseudonym" else None

@@ -268,7 +268,7 @@ class BlockMasker:
         return [replace(attribute, codes=rows[:, j]) for j, attribute in enumerate(self.attributes)]
 
     def space(self, rows: Matrix) -> EncodedMatrix:
-        """Put some rows on the scale of the whole."""
+        """Scale some rows as the whole table is scaled."""
         return space_of(self.of(rows), self.plan, self.scales)
 
     def outline(self, rows: Matrix) -> Matrix:
@@ -326,7 +326,7 @@ class BlockMasker:
         return MaskedBlock(published, labels, slack, own, misread, self._class_sizes(rows[order]), hybrid, dominated)
 
     def _searched(self, rows: Matrix, run: Run) -> tuple[Labels, list[Labels], list[Matrix], Iterator[Labels]]:
-        """Put the records of a block in the order of their values, cut it if need be, and search for groups."""
+        """Sort the records of a block, divide it if needed, and search for groups."""
         order = in_order(rows)
         ordered = np.ascontiguousarray(rows[order])
         pieces = np.split(np.arange(len(order)), self._cuts(len(order)))
@@ -349,7 +349,7 @@ class BlockMasker:
         return alone if size is None or self.beside else np.maximum(alone, self.sizes // size)
 
     def to_seams(self, rows: Matrix, number: int, run: Run = in_turn) -> Matrix:
-        """Put the records of a block into groups; return what tells the group of each.
+        """Partition the records of a block into groups; return the labels of the groups.
 
         That is the centroid of the group, in what blocks are made from; the number of the piece of a block that it lies
         in, of which `number` is the first; and its number there.
@@ -366,14 +366,14 @@ class BlockMasker:
         return beside
 
     def with_groups(self, rows: Matrix, beside: Matrix) -> Matrix:
-        """Put what `to_seams` tells of records into their rows."""
+        """Write the result of `to_seams` into the rows of the records."""
         return np.column_stack([rows[:, :-1], beside, rows[:, -1]])
 
     def _across_seams(self, rows: Matrix) -> Labels:
-        """Let records of groups that were formed in several blocks change their groups."""
+        """Move records between groups that were formed in different blocks."""
         _, labels = np.unique(rows[:, -3:-1], axis=0, return_inverse=True)
         X = self.space(rows).columns(self.columns[0]).values
-        return repair_seams(X, self.plan.k, labels.ravel().astype(np.int64), rows[:, -3].astype(np.int64))[:, None]
+        return repair_seams(X, self.plan.k, labels.ravel().astype(np.int64))[:, None]
 
     def _made_anew(self, hybrid: "Hybrid", rows: Matrix, labels: Labels) -> "HybridBlock":
         return hybrid.publish(self.of(rows), self.homes(rows)[0], labels[:, 0], self.plan, self.scales, self.records)

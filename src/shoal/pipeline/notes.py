@@ -11,10 +11,11 @@ from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
+from shoal.plan.conflicts import refuses_l
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
-from shoal.text import counted, listed, warning
+from shoal.text import Message, counted, listed, warning
 
 
 def notes(
@@ -52,7 +53,9 @@ def notes(
     if published := plan.roles["publish"]:
         found.append(warning(f"released unchanged and unprotected: {', '.join(published)}"))
     if plan.confidential and not plan.draws and plan.l is None and plan.t is None:
-        found.append(warning("l-diversity was not requested, so all members of a group may share a sensitive value."))
+        other = refuses_l(plan)
+        why = f"does not go with {other}" if other else "was not requested"
+        found.append(warning(f"l-diversity {why}, so all members of a group may share a sensitive value."))
     searched = plan.grouping == "best" or plan.refine is not False
     if searched and plan.effort.seconds is not None:
         found.append(
@@ -76,7 +79,7 @@ def _on_types(plan: ResolvedPlan, table: Table, types: Mapping[str, pa.DataType]
 
 
 def on_time_of_day(plan: ResolvedPlan, attributes: Sequence[Attribute]) -> list[str]:
-    """Name whole days that get a time of day although nobody asked for it."""
+    """Name whole days that get a time of day although the plan does not ask for it."""
     timed: dict[str, list[str]] = {}
     for each in attributes:
         if each.in_days and each.name in plan.decimals and plan.round is None:
@@ -101,6 +104,12 @@ def _on_edits(edits: Strategy) -> list[str]:
         names = listed([each.name for each in edits.recomputed])
         found.append(f"computed from what is published of others, not from the group: {names}")
     return found
+
+
+def on_headline(file: Mapping[str, Any]) -> list[Message]:
+    """Return the headline of the risk of the whole file, if it is a warning."""
+    found = file["headline"]
+    return [warning(found["text"])] if found["severity"] == "warning" else []
 
 
 MUCH = 20.0  # percent: an attribute of which more has changed is named
@@ -231,6 +240,17 @@ def on_blocks(plan: Plan, blocks: RecordBlocks | PartBlocks | None, *, by_data: 
         why = "records lie too unevenly" if scale.blocking == "interval" else "too many lie in one place to be divided"
         found.append(f"{counted(blocks.crowded, 'block')} of more than --block-records records: {why}")
     return found
+
+
+def on_formulas(formulas: Mapping[str, int], plan: Plan) -> list[str]:
+    """Count text cells of a CSV file that spreadsheets may run as formulas, by column."""
+    if not formulas:
+        return []
+    where = ", ".join(f"'{name}' ({count:,})" for name, count in formulas.items())
+    if plan.quote_formulas:
+        return [f"an apostrophe was written before text that a spreadsheet may run as a formula: {where}"]
+    what = f"the file has text that a spreadsheet may run as a formula when it opens the file: {where}."
+    return [warning(f"{what} Use --quote-formulas to write an apostrophe before each.")]
 
 
 def unchanged(plan: Plan, masked: Sequence[Codes], attributes: Sequence[Attribute]) -> list[str]:

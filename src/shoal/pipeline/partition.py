@@ -73,7 +73,7 @@ def grouped(
 
 
 def _weighted(space: EncodedMatrix, weights: Codes) -> EncodedMatrix:
-    """Let records count by their weights; not if all weights are the same, so that nothing changes.
+    """Return the weights by which records count; not if all weights are the same, so that nothing changes.
 
     They are divided by a power of two, as in `shoal.aggregation`: no sum overflows, and their digits stay.
     """

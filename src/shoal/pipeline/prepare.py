@@ -29,7 +29,7 @@ from shoal.pipeline.masker import BlockMasker, whole_of
 from shoal.pipeline.moments import Extent, Moments, moments
 from shoal.pipeline.partition import l_diversity_of
 from shoal.pipeline.parts import Key, Parts, Tally, nearest_strata, parts_of, tally
-from shoal.pipeline.records import Encoder, Records, Seen
+from shoal.pipeline.records import EncodedRecords, Encoder, Records, Seen
 from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.resolve import Resolved
 from shoal.pipeline.sensitive import Frequencies, Sensitive, UnitPairs, frequencies, sensitive_of, values_of
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 
-SEAM_RECORDS = 50_000  # in a block of groups, at least, if there are as many
+SEAM_RECORDS = 50_000  # in a block of groups: small blocks have so many borders that others meet them again
 
 
 class FoldRows(Protocol):
@@ -342,7 +342,7 @@ def extents_of(attributes: Sequence[Attribute], summary: Summary) -> list[Extent
     return found
 
 
-def scales_of(masker: BlockMasker, records: Records, summary: Summary) -> dict[str, Scale]:
+def scales_of(masker: BlockMasker, records: EncodedRecords, summary: Summary) -> dict[str, Scale]:
     """Find the scale of each attribute among the records that are published.
 
     Losses of numbers are measured on it too, so there is one where distances have none.
@@ -446,7 +446,7 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     return room if room >= n or most is None else min(room, max(most, least))
 
 
-def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker:
+def with_blocks(masker: BlockMasker, records: EncodedRecords, most: int) -> BlockMasker:
     """Divide the records, or those of each part, into blocks of at most so many, as the plan's scale says.
 
     Raises
@@ -474,8 +474,8 @@ def with_blocks(masker: BlockMasker, records: Records, most: int) -> BlockMasker
     return replace(masker, blocks=_divided(sizes, most, divided))
 
 
-def with_digits(masker: BlockMasker, records: Records) -> BlockMasker:
-    """Let nominal attributes take part in k-d blocks."""
+def with_digits(masker: BlockMasker, records: EncodedRecords) -> BlockMasker:
+    """Include nominal attributes in k-d blocks."""
     nominal = [j for j, attribute in enumerate(masker.attributes) if attribute.type in CATEGORIES]
     if not nominal or blocking_of(masker.plan) != "kd":
         return masker
@@ -485,7 +485,7 @@ def with_digits(masker: BlockMasker, records: Records) -> BlockMasker:
     return replace(masker, digits={each.name: own for each, own in zip(attributes, digits, strict=True)})
 
 
-def _refuse_constant(masker: BlockMasker, records: Records) -> None:
+def _refuse_constant(masker: BlockMasker, records: EncodedRecords) -> None:
     """Refuse to divide by named attributes of which all records have the same value."""
     scale = masker.plan.scale
     if scale is None or scale.dimensions is None:
@@ -503,7 +503,7 @@ def _refuse_constant(masker: BlockMasker, records: Records) -> None:
         )
 
 
-def with_seams(masker: BlockMasker, fold: FoldRows, most: int) -> BlockMasker:
+def with_seams(masker: BlockMasker, fold: FoldRows) -> BlockMasker:
     """Divide groups that were formed in blocks into others, whose borders lie elsewhere.
 
     Parameters
@@ -512,20 +512,16 @@ def with_seams(masker: BlockMasker, fold: FoldRows, most: int) -> BlockMasker:
         With the blocks in which groups were formed.
     fold
         A pass over the rows of all records, with what `BlockMasker.to_seams` tells of them.
-    most
-        The most records in the blocks in which groups were formed. Small blocks have so many borders that others of
-        their size meet most of them again: those of 50,000 records take some megabytes.
     """
-    most = max(most, SEAM_RECORDS)
     dimensions = masker.outline(np.empty((0, masker.width))).shape[1]
     masker = replace(masker, beside=dimensions + 2)
     finest = masker.parts.finest
     sizes = np.bincount(finest, weights=masker.parts.sizes).astype(np.int64).tolist()
 
     def divided(part: int | None) -> RecordBlocks:
-        return kd_blocks(_gather(masker, fold, finest, part), masker.plan.k, most, off_centre=True)
+        return kd_blocks(_gather(masker, fold, finest, part), masker.plan.k, SEAM_RECORDS, off_centre=True)
 
-    return replace(masker, blocks=_divided(sizes, most, divided))
+    return replace(masker, blocks=_divided(sizes, SEAM_RECORDS, divided))
 
 
 def _divided(
@@ -557,7 +553,7 @@ def promise_of(
     rescaled: Mapping[str, Rescaling],
     slack: Mapping[str, float],
 ) -> Promise:
-    """Put together what a release claims about itself.
+    """Collect what a release claims about itself.
 
     Parameters
     ----------

@@ -32,7 +32,14 @@ class Encoder(Protocol):
         """Encode."""
 
 
-class Records(Protocol):
+class EncodedRecords(Protocol):
+    """Records as rows of numbers, wherever they are."""
+
+    def fold_rows(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str) -> Seen:
+        """Look at the encoded rows of all records that are published and add up what is seen."""
+
+
+class Records(EncodedRecords, Protocol):
     """The records of a table, wherever they are."""
 
     @property
@@ -41,6 +48,3 @@ class Records(Protocol):
 
     def fold(self, look: Look[Seen], names: Sequence[str], step: str) -> Seen:
         """Look at some columns of all records and add up what is seen; `step` names the pass for progress."""
-
-    def fold_rows(self, encoder: Encoder, look: Callable[[Matrix], Seen], step: str) -> Seen:
-        """Look at the encoded rows of all records that are published and add up what is seen."""

@@ -27,7 +27,14 @@ from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.dominance import refuse_negative, with_magnitudes
-from shoal.pipeline.doubts import doubtful_profile, may_identify, on_codes, on_default
+from shoal.pipeline.doubts import (
+    doubtful_profile,
+    identifying_profile,
+    may_identify,
+    on_codes,
+    on_default,
+    on_identifying,
+)
 from shoal.pipeline.households import Households, with_households
 from shoal.pipeline.notes import on_time_of_day, on_unused_codes
 from shoal.pipeline.recoding import on_recoding, refuse_recoded_rules
@@ -55,7 +62,6 @@ from shoal.tables.attributes import (
 )
 from shoal.tables.dtypes import inner
 from shoal.tables.numbers import misses
-from shoal.tables.profile import profile_column
 from shoal.text import counted
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
@@ -151,6 +157,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     profiles = [profile for profile in looked_at if profile is not None]
     by_default = () if plan.masked or plan.draws else resolved.masked
     doubts = [*(on_default(profiles) if by_default else []), *on_codes(profiles, by_default)]
+    doubts += on_identifying({each: summary.columns[each] for each in resolved.masked if each in inferred})
     resolved = _with_method(resolved, attributes, summary, method.method)
     return Resolved(resolved, attributes, summary, rules, strategy, levels, [*doubts, *found, *notes], households)
 
@@ -296,7 +303,7 @@ def _look(
 ) -> Summary:
     table = Table(piece)
     profiles = {name: doubtful_profile(table, name) for name in doubted}
-    profiles |= {name: profile_column(table, name) for name in texts}
+    profiles |= {name: identifying_profile(table, name) for name in texts}
     edits = None if strategy is None else basis_of(strategy, piece)
     units = None if unit is None else UnitSummary.of(table, *unit, start)
     return Summary(summarize(piece, types, start, decimal).columns, edits, profiles, units)
@@ -356,7 +363,7 @@ def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | N
             "with --identifiers."
         )
     if column.infinite.count:
-        more = f" ({column.infinite.count} records in all)" if column.infinite.count > 1 else ""
+        more = f" ({column.infinite.count:,} records in all)" if column.infinite.count > 1 else ""
         where = "some records" if column.infinite.first is None else f"record {column.infinite.first}{more}"
         raise DataError(f"column '{name}' is infinite in {where}. Replace it by a number or leave the record out.")
     if column.inexact.count:

@@ -364,10 +364,13 @@ def _unknown(column: Column) -> Verdict:
     return Verdict("quasi", f"unknown meaning, {_values(column)}")
 
 
+_NAMING = (_looks_identifying, _direct_identifier, _unit, _numbered, _unique_numbers, _unique_texts)
+
+
 def identifying(profile: ColumnProfile) -> str:
-    """Return why texts identify people by themselves, as names, addresses and notes do; empty if they do not."""
+    """Return why values identify people by themselves, as names, addresses and row numbers do; empty if they do not."""
     column = Column(profile, meanings_of(profile))
-    verdicts = (rule(column) for rule in (_looks_identifying, _direct_identifier, _unique_texts))
+    verdicts = (rule(column) for rule in _NAMING)
     found = (each.reason for each in verdicts if each is not None and each.role == "identifier")
     return "" if _is_common(column) else next(found, "")
 

@@ -214,7 +214,7 @@ _TWO_WORDS = {"no", "yes"}
 
 
 def in_order(levels: Iterable[str]) -> list[str] | None:
-    """Put levels in order where their words tell it: those of one scale, in its spelling or another case."""
+    """Return levels in order, if all are words of one scale, in any case; None otherwise."""
     plain = {" ".join(words_of(level)): level for level in levels}
     for line in _SCALES.strip().splitlines():
         scale = {" ".join(words_of(word)): place for place, word in enumerate(line.strip().split("|"))}

@@ -3,7 +3,7 @@
 The rules stand in `shoal.pipeline.role_rules`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
@@ -27,7 +27,7 @@ from shoal.tables import Table
 from shoal.tables.attributes import infer_type
 from shoal.tables.dtypes import inner, is_number
 from shoal.tables.profile import ColumnProfile, Pairs, Profiles, pair_piece, profile_piece
-from shoal.text import quoted
+from shoal.text import counted, quoted
 
 _LOOKED_INTO = 4  # columns that may be numbers of units and are compared with all others
 
@@ -51,6 +51,8 @@ class Proposal(NamedTuple):
         Records without a value.
     shape
         The most common form of a value: 9 for a digit, A and a for letters, * for characters beyond ASCII.
+    shared
+        Of household numbers, the columns to mask once per household.
     """
 
     column: str
@@ -64,6 +66,7 @@ class Proposal(NamedTuple):
     numeric: bool = False
     missing: int = 0
     shape: str = ""
+    shared: tuple[str, ...] = ()
 
 
 def profiles_of(records: Records, names: Iterable[str] | None = None) -> list[ColumnProfile]:
@@ -107,7 +110,7 @@ def _with_household(
         same = {*shared.get(profile.name, [])}
         once = same & having["quasi"]
         if once and having["weights"] | having["strata"] <= same and _numbers_households(profile):
-            return [_as_household(each, len(once)) if each.column == profile.name else each for each in proposals]
+            return [_as_household(each, once) if each.column == profile.name else each for each in proposals]
     return proposals
 
 
@@ -115,11 +118,11 @@ def _numbers_households(profile: ColumnProfile) -> bool:
     return may_be_household(Column(profile, meanings_of(profile)))
 
 
-def _as_household(proposal: Proposal, once: int) -> Proposal:
+def _as_household(proposal: Proposal, once: Collection[str]) -> Proposal:
     if proposal.role != "identifier":
         return proposal
-    masked = f"{once} column{'s' if once > 1 else ''} to mask once per household"
-    return proposal._replace(role="household", reason=f"{proposal.reason}; {masked}")
+    reason = f"{proposal.reason}; {counted(len(once), 'column')} to mask once per household"
+    return proposal._replace(role="household", reason=reason, shared=tuple(sorted(once)))
 
 
 def _possible_units(profiles: Sequence[ColumnProfile]) -> list[str]:

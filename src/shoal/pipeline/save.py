@@ -7,14 +7,19 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from shoal.errors import CheckFailed, FileError
+from shoal.errors import CheckFailed, FileError, PlanError
 from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.counting import added_sizes
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
+from shoal.pipeline.notes import on_formulas
 from shoal.pipeline.verify import Promise, Verified, too_small
+from shoal.plan import Plan
+from shoal.plan.asking import AnyPath
 from shoal.tables import Dialect, Table, dialect_for, open_table, writable_kind, write_table
 from shoal.tables.atomic import refuse_unwritable, written_together
+from shoal.tables.csv.formulas import formulas_in, unquoted
 from shoal.tables.dtypes import is_read_by_value, is_text, same_type
+from shoal.tables.files import KINDS
 from shoal.tables.levels import InUse
 from shoal.tables.storage import STATISTICS, Kind, stored, stored_type, unkept
 
@@ -36,13 +41,13 @@ def save(published: Table, promise: Promise, counted: Verified, path: Path, over
     Returns
     -------
     list of str
-        What this kind of file cannot keep.
+        What this kind of file cannot keep, and the formulas in it.
     """
     kind, plan = writable_kind(path), promise.plan
     refuse_output(plan.input, path, overwrite)
     files = [path, plan_beside(path), manifest_beside(path)]
     with written_together(files, overwrite) as (partial_path, partial_plan, partial_manifest):
-        dialect = dialect_for(path, published.dialect)
+        dialect = dialect_for(path, published.dialect, plan.quote_formulas)
         write_table(replace(published, dialect=dialect), partial_path, kind)
         written = _verified(partial_path, kind, dialect, published, promise)
         text = plan.decided(output=os.path.abspath(path)).to_toml(path.parent)  # noqa: PTH100 - keeps links
@@ -51,12 +56,16 @@ def save(published: Table, promise: Promise, counted: Verified, path: Path, over
         verified = verified_of(promise, counted)
         manifest = manifest_of_file(partial_path, path.name, written.names, len(written), csv, plan, verified)
         partial_manifest.write_text(manifest.to_json(), encoding="utf-8")
-    return unkept(published.to_arrow(), kind)
+    arrow = published.to_arrow()
+    formulas = formulas_in(arrow, dialect) if kind == "csv" else {}
+    return [*on_formulas(formulas, plan), *unkept(arrow, kind)]
 
 
 def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promise: Promise) -> Table:
     """Read a file that was just written, compare it with what it must hold, and return it."""
     written = open_table(path, dialect.as_csv() if kind == "csv" else None)
+    if kind == "csv" and dialect.quotes_formulas:
+        written = unquoted(written)
     held = Table(stored(published.to_arrow(), kind)) if kind in STATISTICS else published
     masked = {attribute.name: published.column(attribute.name).type for attribute in promise.attributes}
     types = {name: stored_type(kind, type_) for name, type_ in masked.items()}
@@ -100,6 +109,12 @@ def wrong_types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[
 def plan_beside(path: Path) -> Path:
     """Name the plan file of a release: masked.csv has masked.csv.plan.toml."""
     return path.with_name(f"{path.name}.plan.toml")
+
+
+def refuse_quoting(plan: Plan, path: AnyPath) -> None:
+    """Refuse apostrophes before formulas in anything but a CSV file."""
+    if plan.quote_formulas and KINDS.get(Path(path).suffix.lower()) != "csv":
+        raise PlanError([("quote_formulas", f"does not apply: '{path}' is not a CSV file. Leave it out.")])
 
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:

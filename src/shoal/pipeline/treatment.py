@@ -1,4 +1,4 @@
-"""A treatment for every column: which ones the plan names, which are masked by default, and which have none.
+"""A role for every column: which ones the plan names, which are masked by default, and which have none.
 
 A column that would leave unchanged without anyone having said so stops the run, with a proposal for each such column.
 """
@@ -11,15 +11,16 @@ from shoal.errors import DataError, PlanError, UntreatedColumns
 from shoal.pipeline.records import Records
 from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose_for
 from shoal.plan import Plan
-from shoal.plan.commands import file_name
 from shoal.plan.recoding import is_dated
 from shoal.tables import Table
 from shoal.tables.numbers import not_a_number, stored_as_text
-from shoal.text import counted, listed, quoted
+from shoal.text import counted, listed
+
+_NAMED = 5  # columns that a message lists
 
 
 def refuse_untreated(plan: Plan, records: Records) -> None:
-    """Refuse a plan that leaves columns without a treatment.
+    """Refuse a plan that leaves columns without a role.
 
     Raises
     ------
@@ -33,12 +34,17 @@ def refuse_untreated(plan: Plan, records: Records) -> None:
     if not untreated:
         return
     proposals = [each for each in _proposals(records) if each.column in {*untreated, *default}]
-    if not _takes_households(plan):
-        proposals = [each._replace(role="identifier") if each.role == "household" else each for each in proposals]
+    masked = {*plan.masked, *(each.column for each in proposals if each.role == "quasi")}
+    proposals = [
+        each._replace(role="identifier")
+        if each.role == "household" and not (_takes_households(plan) and masked & {*each.shared})
+        else each
+        for each in proposals
+    ]
     options = _options(plan, proposals)
     some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
-    masked = f", and {counted(len(default), 'numeric column')} would be masked by default" if default else ""
-    what = f"{some} no treatment and would be released unchanged{masked}."
+    by_default = f", and {counted(len(default), 'numeric column')} would be masked by default" if default else ""
+    what = f"{some} no role and would be released unchanged{by_default}."
     raise UntreatedColumns(what, [_row(each) for each in proposals], options)
 
 
@@ -103,9 +109,8 @@ def _field(plan: Plan, proposal: Proposal) -> str:
 
 def _takes_households(plan: Plan) -> bool:
     """Whether households can be masked as proposed: what they go with is left open."""
-    if plan.masked or plan.household is not None:
-        return False
-    other = plan.draws or plan.method == "mic1d" or plan.epsilon is not None
+    other = plan.household is not None or plan.unit is not None or plan.p_percent or plan.dominance or plan.keep_totals
+    other = other or plan.draws or plan.method == "mic1d" or plan.epsilon is not None
     used = (plan.blocks, plan.edits, plan.l, plan.t, plan.only, plan.strata, plan.weights, plan.scale)
     return not other and not plan.restore_variance and not plan.bound and all(each is None for each in used)
 
@@ -139,11 +144,13 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         refuse_unknown(table, {**plan.roles, **named})
     except PlanError as error:
         new = [name for name in table.names if name not in plan.named]
-        misspelled = all("Did you mean" in what for _, what in error.problems)
+        misspelled = all("Did you mean" in what for _, what in error.problems)  # no plan for other columns
         if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
-        told = "" if plan.input is None else f". See proposals with {quoted(['shoal', 'roles', file_name(plan.input)])}"
-        raise PlanError([*error.problems, ("publish", f"leaves {listed(new)} without a treatment{told}.")]) from None
+        lost = next(at for at, (_, what) in enumerate(error.problems) if "Did you mean" not in what)
+        field, what = error.problems[lost]
+        told = f"{what} Columns without a role: {listed(new[:_NAMED])}{' and others' if len(new) > _NAMED else ''}."
+        raise PlanError([*error.problems[:lost], (field, told), *error.problems[lost + 1 :]]) from None
     if {*table.names} <= {*plan.dropped}:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."

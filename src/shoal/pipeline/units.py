@@ -148,8 +148,8 @@ def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[str]:
     for each in found:
         if each["column"] == plan.unit and each["below_k"]:
             yield (
-                f"{each['below_k']} of the {each['groups']} combinations of {listed(each['attributes'])} have records "
-                f"of fewer than {plan.k} units; the smallest has {counted(each['least'], 'unit')}"
+                f"{each['below_k']:,} of the {each['groups']:,} combinations of {listed(each['attributes'])} have "
+                f"records of fewer than {plan.k} units; the smallest has {counted(each['least'], 'unit')}"
             )
 
 
@@ -177,7 +177,7 @@ def trails_of(database: Database, unit: str, keys: Sequence[str], k: int, of: st
 
 
 def links(trails: Finding) -> str:
-    """Say what pseudonyms show."""
+    """Describe what pseudonyms show."""
     return f"Pseudonyms {'link the records of a unit' if trails['of'] == 'unit' else 'show who lives with whom'}"
 
 

@@ -29,6 +29,7 @@ from shoal.pipeline.verify_at_risk import masked_records, wrongly_changed
 from shoal.pipeline.verify_households import inconstant, one_each
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
 from shoal.plan.aggregates import aggregate_of
+from shoal.plan.conflicts import refuses_l
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -138,6 +139,7 @@ class Promise:
             frozenset(each.name for each in self.attributes if each.type in CATEGORIES),
             unit=self.unit,
             households=self.plan.household is not None,
+            refuses_l=refuses_l(self.plan),
         )
 
     @property
@@ -204,7 +206,7 @@ class Pairs:
     def of(
         self, original: Table, published: Table, start: int | None, cells: Mapping[str, Array] | None = None
     ) -> pa.RecordBatch:
-        """Put some records side by side.
+        """Pair original and published records.
 
         Parameters
         ----------
@@ -479,8 +481,9 @@ def _slack(promise: Promise, attribute: Attribute) -> float:
     slack = float(promise.slack.get(attribute.name, 0.0))
     rescaling = promise.rescaled.get(attribute.name)
     stored = str(attribute.stored)
-    if rescaling is not None:
+    if rescaling is not None or promise.plan.keep_totals is not None:  # what was computed is rounded when it is stored
         slack += _PRECISION.get(stored, 1e-9) * promise.largest.get(attribute.name, 0.0)
+    if rescaling is not None:
         slack += float(_is_whole(promise, attribute) or attribute.type != "continuous") / rescaling.slope
     return slack
 
@@ -490,8 +493,8 @@ def too_small(sizes: Sizes, names: Sequence[str], k: int, noun: str = "record") 
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
         yield (
-            f"{sum(below.values())} of the {sum(sizes.values())} combinations of {listed(names)} occur fewer than {k} "
-            f"times; the smallest has {counted(min(below), noun)}"
+            f"{sum(below.values()):,} of the {sum(sizes.values()):,} combinations of {listed(names)} occur fewer than "
+            f"{k:,} times; the smallest has {counted(min(below), noun)}"
         )
 
 

@@ -77,6 +77,7 @@ class Columns:
     described: str = "columns released unchanged"  # where the original is not known, they may not be
     unit: str | None = None  # the expression of the unit that k counts; None if it counts records
     households: bool = False  # whether what members of a household share was masked once
+    refuses_l: str = ""  # the option that l-diversity does not go with
 
     @property
     def counts(self) -> str:
@@ -163,7 +164,9 @@ def file_risk(
         pseudonyms give away; ``groups``, the number of groups by what a stranger may know as it is published;
         ``shared``, for each sensitive column those of them in which ``all`` known values, or ``most`` (more than 80 %,
         all included), are the same, with the ``records`` in the former, or in the latter if there are none of the
-        former; ``findings``, what gives records away, the worst first; ``headline``, the worst in a sentence; ``k``.
+        former, and the unchanged columns that they are ``divided_by`` where groups of the masked ones alone have no
+        such value; ``findings``, what gives records away, the worst first; ``headline``, the worst in a sentence; and
+        ``k``.
     """
     at = {each.name: f"u{i}" for i, each in enumerate(columns.unchanged)}
     key = {each.name: at[each.name] for each in columns.unchanged if each.key}
@@ -192,7 +195,7 @@ def file_risk(
     found: Finding = {
         "k": columns.k,
         **({} if columns.unit is None else {"counts": "units"}),
-        "unchanged": {column.name: {"role": column.role, **_exposed(counts, columns)} for column, counts in each},
+        "unchanged": {column.name: {**_about(column), **_exposed(counts, columns)} for column, counts in each},
     }
     for (what, names), counts in zip(sets.items(), sizes[len(at) :], strict=False):
         found[what] = {"columns": list(names), **_exposed(counts, columns)}
@@ -203,8 +206,14 @@ def file_risk(
     found["groups"] = sum(sizes[-1].sizes.values()) if keys else 0
     sensitive = [name for name in at if name not in key and keys]
     found["shared"] = {name: _shared(database, keys, at[name], columns.unit) for name in sensitive}
-    findings = sorted(_findings(found, columns, records), key=lambda each: -each["records"])
-    found["findings"] = [*findings, *_on_shared(found, "most")]  # a guess comes after what is certain
+    if key and columns.masked:
+        for name in [name for name in sensitive if found["shared"][name]["all"]]:
+            whole = _shared(database, [*columns.masked.values()], at[name], columns.unit)
+            found["shared"][name] |= {} if whole["all"] else {"divided_by": [*key]}
+    small, others = [*_on_small_classes(found, columns, records)], [*_findings(found, columns, records)]
+    first = len(small) if columns.households else 0  # nothing is promised of household and person attributes together
+    findings = small[:first] + sorted([*others, *small[first:]], key=lambda each: -each["records"])
+    found["findings"] = [*findings, *_on_shared(found, columns, "most")]  # a guess comes after what is certain
     found["headline"] = _headline(found, columns)
     return found
 
@@ -221,6 +230,10 @@ def refuse_given_away(found: Finding, plan: Plan) -> None:
     ]
     if problems:
         raise DataError(*problems)
+
+
+def _about(column: Unchanged) -> dict[str, Any]:
+    return {"role": column.role, **({"identifying": column.identifying} if column.identifying else {})}
 
 
 def _exposed(spread: Spread, columns: Columns) -> dict[str, Any]:
@@ -256,21 +269,29 @@ def _shared(database: Database, keys: Sequence[str], value: str, unit: str | Non
     return {"all": pure, "most": most, "records": in_pure or in_most}
 
 
-def _on_shared(found: Finding, which: str) -> Iterator[Finding]:
+def _on_shared(found: Finding, columns: Columns, which: str) -> Iterator[Finding]:
     """Yield the sensitive columns that can be read off a group because all, or at best most, of its records agree."""
     by_units = found.get("counts") == "units"
+    instead = f"Use a larger -k, or leave out {columns.refuses_l} and use -l 2." if columns.refuses_l else ""
     for name, row in found["shared"].items():
         if row["most"] and (row["all"] > 0) == (which == "all"):
             of = f"{found['groups']:,} groups"
             nearly = f", and more than 80 % in {row['most'] - row['all']:,} more" if row["most"] > row["all"] else ""
-            text = f"All known values of '{name}' are the same in {row['all']:,} of {of}{nearly}. Use -l 2 or more."
+            text, how = f"All known values of '{name}' are the same in", instead or "Use -l 2 or more."
             if by_units:
-                text = f"One value of '{name}' is that of every unit, beside others or not, in {row['all']:,} of {of}"
-                text += f"{nearly}. Use a larger -l or -k."
+                text, how = (
+                    f"One value of '{name}' is that of every unit, beside others or not, in",
+                    instead or "Use a larger -l or -k.",
+                )
+            if cuts := row.get("divided_by"):
+                many = len(cuts) > 1
+                how = f"{listed(cuts)}, released unchanged, {'divide' if many else 'divides'} the groups. "
+                how += f"Mask or drop {'them' if many else 'it'}."
+            text = f"{text} {row['all']:,} of {of}{nearly}{':' if cuts else '.'} {how}"
             if which == "most":
                 share = "more than 80 % of the units" if by_units else "more than 80 %"
                 text = f"One value of '{name}' has {share} in {row['most']:,} of {of}. "
-                text += "Use -l with --l-form entropy or recursive."
+                text += instead or "Use -l with --l-form entropy or recursive."
             yield {"records": row["records"], "columns": [name], "text": text}
 
 
@@ -306,7 +327,11 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     for each in found["determined"]:
         if each["records"]:
             yield {"records": each["records"], "columns": each["by"], "text": on_determined(each, records)}
-    yield from _on_shared(found, "all")
+    yield from _on_shared(found, columns, "all")
+
+
+def _on_small_classes(found: Finding, columns: Columns, records: int) -> Iterator[Finding]:
+    """Yield the records in equivalence classes below k by all that a stranger may know."""
     worst = found.get("with_masked")
     if worst is None or not worst["below_k"]:
         return
@@ -316,7 +341,8 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     if worst[alone]:
         what = "unique in" if columns.unit is None else "those of one unit alone by"
     names, where = _blamed(found, columns, alone if worst[alone] else "below_k", number)
-    text = f"{number:,} of {records:,} records are {what} {where}."
+    advice = " Leave out --household to have k over all of them." if columns.households else ""
+    text = f"{number:,} of {records:,} records are {what} {where}.{advice}"
     yield {"records": number, "columns": names, "text": text}
 
 

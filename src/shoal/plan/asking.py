@@ -10,9 +10,9 @@ AnyPath = str | os.PathLike[str]
 
 
 def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> Plan:
-    """Put together what was asked for; afterwards `input` is the absolute path of the table, or None."""
+    """Merge a plan and options into one plan, in which `input` is the absolute path of the table, or None."""
     if isinstance(plan, str | os.PathLike):
-        plan = Plan.load(plan)
+        plan = Plan.load(plan, **options)
     if not isinstance(plan, Plan | None):
         raise PlanError([("plan", "must be a Plan or the path of a plan file. Pass options by name, for example k=3.")])
     if isinstance(table, str | os.PathLike):

@@ -237,7 +237,7 @@ def _households(plan: "Plan") -> Iterator[Problem]:
         return
     for name in plan.household_attributes:
         if name not in (plan.quasi or []):
-            yield "household_attributes", f"names '{name}', which is not in quasi. Add it to --quasi."
+            yield "household_attributes", f"names '{name}', which is not a quasi-identifier. Add it to --quasi."
     for name in sorted({name for name in plan.household_attributes if plan.household_attributes.count(name) > 1}):
         yield "household_attributes", f"names '{name}' more than once."
     for field, reason in _NOT_IN_HOUSEHOLDS.items():
@@ -284,6 +284,19 @@ def _only(plan: "Plan") -> Iterator[Problem]:
         yield "scale.seams", "would move records that --only at_risk leaves as they are."
     if plan.scale is not None and plan.scale.block_size == "auto":
         yield "scale.block_size", "'auto' does not go with --only. Use --block-records with a number."
+
+
+def refuses_l(plan: "Plan") -> str:
+    """Return the option of a plan, as it is typed, that l-diversity does not go with; nothing if it may be added."""
+    found = {
+        "--household": plan.household is not None,
+        "--blocks": plan.blocks is not None,
+        "--only": plan.only is not None,
+        "--seams": plan.scale is not None and plan.scale.seams,
+        "--epsilon": plan.epsilon is not None,
+        "--method mic1d": plan.method == "mic1d",
+    }
+    return next((option for option, given in found.items() if given), "")
 
 
 def _diverse(plan: "Plan") -> Iterator[Problem]:
@@ -544,7 +557,7 @@ def _blocks(plan: "Plan") -> Iterator[Problem]:
     if plan.quasi is not None:
         for name in named:
             if name not in plan.quasi:
-                yield "blocks", f"names '{name}', which is not in quasi. Add it to --quasi."
+                yield "blocks", f"names '{name}', which is not a quasi-identifier. Add it to --quasi."
         for name in plan.quasi:
             if name not in named:
                 yield "blocks", f"leaves out '{name}', which is in quasi. Add it to a --block."

@@ -1,6 +1,7 @@
 """What a field of a plan is made of: the marker that describes it everywhere, and the types with several forms."""
 
 import math
+import operator
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 Group = Literal["roles", "protection", "method", "types and missing values", "rules", "files", "scale"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-FILES = ".csv, .parquet, .arrow, .sav, .zsav, .por, .dta, .xpt, .sas7bdat, .xlsx, .xml"
+FILES = ".csv, .tsv, .txt, .parquet, .arrow, .feather, .ipc, .xlsx, .xml, .sav, .zsav, .por, .dta, .xpt, .sas7bdat"
 
 
 class Each(NamedTuple):
@@ -89,7 +90,10 @@ def _whole(value: object) -> object:
     """Accept numpy's integers; refuse True and False, which Python takes for 1 and 0."""
     if isinstance(value, bool):
         raise ValueError("must be a whole number.")
-    return value.__index__() if hasattr(value, "__index__") else value
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return value
 
 
 def _no_switch(value: object) -> object:

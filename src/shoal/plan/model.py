@@ -315,7 +315,7 @@ class Plan(BaseModel):
     refine: Refine = option(
         False,
         "method",
-        "improve the groups of the method for so many seconds, or `true` for as long as suits the file",
+        "improve the groups of the method by a search of this many seconds; `true` chooses the time by the file size",
         metavar="SECONDS",
         public=True,
         title="Refine the groups",
@@ -692,6 +692,13 @@ class Plan(BaseModel):
         metavar="NAME",
         title="Sheet",
     )
+    quote_formulas: bool = option(
+        False,
+        "files",
+        "write an apostrophe before text in a CSV file that a spreadsheet may run as a formula",
+        public=True,
+        title="Quote formulas",
+    )
     scale: Scale | None = option(None, "scale", "record blocks, for files of any size")
     csv: Csv | None = option(None, "files", "format of a CSV input, where detection is not enough")
 
@@ -720,11 +727,7 @@ class Plan(BaseModel):
 
     def updated(self, **options: Any) -> Self:
         """Return the plan with other options in place of its own, validated again; `csv` and `scale` field by field."""
-        mine = self.model_dump(exclude_unset=True)
-        for part in tables_of(type(self)):
-            if isinstance(options.get(part), dict) and isinstance(mine.get(part), dict):
-                options[part] = {**mine[part], **options[part]}
-        return type(self)(**{**mine, **options})
+        return type(self)(**_merged(self.model_dump(exclude_unset=True), options))
 
     def options(self) -> dict[str, Any]:
         """Return what is asked for as plain values, without what is left open or follows from the rest."""
@@ -849,14 +852,18 @@ class Plan(BaseModel):
         return 0.5 if self.rank is None else self.rank
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a plan file. Paths in it are relative to its folder."""
+    def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
+        """Read a plan file; `options` take precedence. Paths in the file are relative to its folder."""
         path = Path(path)
-        options = read_toml(path, "plan file")
+        found = read_toml(path, "plan file")
         for field in PATHS:
-            if isinstance(options.get(field), str) and "://" not in options[field]:  # an address is not in a folder
-                options[field] = os.path.normpath(path.parent / options[field])
-        return cls(**options)
+            if isinstance(found.get(field), str) and "://" not in found[field]:  # an address is not in a folder
+                found[field] = os.path.normpath(path.parent / found[field])
+        try:
+            return cls(**_merged(found, options))
+        except PlanError as error:
+            of_file = all(field.partition(".")[0] in {*found} - {*options} for field, _ in error.problems)
+            raise PlanError(error.problems, path.name if of_file else "") from None
 
     def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
         """Return the text of a plan file in `folder`."""
@@ -865,6 +872,16 @@ class Plan(BaseModel):
             if isinstance(options.get(field), str) and "://" not in options[field]:
                 options[field] = Path(os.path.relpath(options[field], folder)).as_posix()
         return tomli_w.dumps(options)
+
+
+def _merged(mine: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options in place of a plan's own; those of its tables, `csv` and `scale`, field by field."""
+    parts = {
+        part: {**mine[part], **options[part]}
+        for part in tables_of(Plan)
+        if isinstance(options.get(part), dict) and isinstance(mine.get(part), dict)
+    }
+    return {**mine, **options, **parts}
 
 
 def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
@@ -880,9 +897,9 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
         case "extra_forbidden":
             known = tables[field].model_fields if field in tables else cls.model_fields
             close = difflib.get_close_matches(path[-1], known, n=1)
-            what = "is not an option." + (f" Did you mean '{close[0]}'?" if close else "")
+            what = "is not a field of a plan." + (f" Did you mean '{close[0]}'?" if close else "")
         case "literal_error":
-            what = f"must be {context['expected']}."
+            what = _meant(detail) or f"must be {context['expected']}."
         case "greater_than":
             what = f"must be more than {context['gt']:g}."
         case "less_than_equal":
@@ -920,6 +937,13 @@ def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
         case _:
             what = f"{detail['msg'][0].lower()}{detail['msg'][1:].rstrip('.')}."
     return ".".join(path) or "plan", what
+
+
+def _meant(detail: ErrorDetails) -> str:
+    """Return the choice that a misspelled word is close to, in a sentence; nothing if there is none."""
+    known = re.findall(r"'([^']+)'", str(detail["ctx"]["expected"]))
+    close = difflib.get_close_matches(str(detail["input"]), known, n=1, cutoff=0.7)
+    return f"'{detail['input']}' is not a choice. Did you mean '{close[0]}'?" if close else ""
 
 
 PATHS = ("input", "output", "edits")

@@ -111,7 +111,7 @@ def fields_of_form(model: type[BaseModel], *forms: Form) -> tuple[str, ...]:
 def in_words(description: str, spelled: Mapping[str, str]) -> str:
     """Return a description without backticks, with fields spelled as given, as a sentence."""
     text = re.sub(r"`([^`]+)`", lambda found: spelled.get(found[1], found[1]), description)
-    is_fixed = description.startswith("`") or not description[1].isalpha()  # l-diversity keeps its l
+    is_fixed = description.startswith("`") or re.match(r"(?!a )\w\b", description)  # l-diversity, p % rule
     return f"{text[0] if is_fixed else text[0].upper()}{text[1:]}."
 
 

@@ -84,7 +84,7 @@ class Policy(BaseModel):
         ):
             raise PlanError([_sentence("dominance_rule", "range")])
         if not policy.limits:
-            raise PlanError([("policy", "has no limit. Add one, for example k = 5.")])
+            raise PlanError([("policy", "The policy has no limit. Add one, for example k = 5.")])
         return policy
 
     @property
@@ -98,7 +98,12 @@ class Policy(BaseModel):
         """Read a policy file; without a name of its own, a policy has that of its file."""
         path = Path(path)
         found = read_toml(path, "policy file")
-        return cls(**{"name": path.name, **found})
+        try:
+            return cls(**{"name": path.name, **found})
+        except PlanError as error:
+            raise PlanError(
+                [(field.removeprefix("policy."), what) for field, what in error.problems], path.name
+            ) from None
 
 
 def as_policy(given: "Policy | str | os.PathLike[str] | None") -> Policy | None:

@@ -111,32 +111,33 @@ def distribution_text(shown: Distribution) -> str:
     return f"Shares of the records by {shown.name}, before and after. {shares}."
 
 
-def sizes_chart(sizes: NDArray[np.int64], title: str = "", k: int | None = None) -> StaticChart:
+def sizes_chart(sizes: NDArray[np.int64], title: str = "", k: int | None = None, counts: str = "record") -> StaticChart:
     """Draw how many groups there are of each size; those of fewer than `k` records in another colour, with a mark."""
-    labels, counts = size_ranges(sizes)
+    labels, groups = size_ranges(sizes)
     thin = [k is not None and first < k for first in size_edges(sizes)[:-1]]
     rows = [
         {"size": label, "groups": count, "thin": few, "said": f"{'▲ ' * few}{count:,}"}
-        for label, count, few in zip(labels, counts, thin, strict=True)
+        for label, count, few in zip(labels, groups, thin, strict=True)
     ]
     angle = 0 if max(map(len, labels)) <= 4 else -35
     base = _chart(rows).encode(
-        x=alt.X("size:N", sort=labels, title="records in a group", axis=alt.Axis(labelAngle=angle)),
+        x=alt.X("size:N", sort=labels, title=f"{counts}s in a group", axis=alt.Axis(labelAngle=angle)),
         y=alt.Y("groups:Q", title="groups", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1)),
     )
     figures = base.mark_text(dy=-6, fontSize=10, color=INK).encode(text=alt.Text("said:N"))
     colour = alt.Color("thin:N", scale=alt.Scale(domain=[False, True], range=[ACCENT, OPPOSITE]), legend=None)
     return _styled(
         _layered(base.mark_bar().encode(color=colour), figures).properties(
-            width=max(90, 34 * len(labels)), height=150, title=title, description=sizes_text(sizes)
+            width=max(90, 34 * len(labels)), height=150, title=title, description=sizes_text(sizes, counts)
         )
     )
 
 
-def sizes_text(sizes: NDArray[np.int64]) -> str:
+def sizes_text(sizes: NDArray[np.int64], counts: str = "record") -> str:
     """Describe the chart of group sizes in words."""
-    parts = [f"{counted(count, 'group')} of {label}" for label, count in zip(*size_ranges(sizes), strict=True) if count]
-    return f"How many groups there are of each size: {'; '.join(parts)} records."
+    bars = zip(*size_ranges(sizes), strict=True)
+    parts = [f"{counted(count, 'group')} of {label}" for label, count in bars if count]
+    return f"How many groups there are of each size: {'; '.join(parts)} {counts}s."
 
 
 def correlations_chart(names: Sequence[str], change: Matrix) -> StaticChart:
@@ -320,7 +321,7 @@ def plot_sizes(release: "Release", block: int = 1) -> StaticChart:
     if not 1 <= block <= len(found):
         raise DataError(f"There is no attribute block {block}: the release has {len(found)}.")
     title, sizes = found[block - 1]
-    return sizes_chart(sizes, title, release.plan.k)
+    return sizes_chart(sizes, title, release.plan.k, release.plan.counts)
 
 
 def plot_distribution(release: "Release", name: str) -> StaticChart:

@@ -232,7 +232,7 @@ def _care(plan: Plan, told: list[Told], unchanged: list[str]) -> list[str]:
         if not plan.restore_variance:
             found.append("Standard errors: they come out too small, because values within a group do not vary.")
     if told or plan.epsilon is not None:
-        found.append("Small subgroups: of a few records, the file shows the groups that these were put into.")
+        found.append("Small subgroups: the value of a group may come mostly from records outside the subgroup.")
         if unchanged:
             found.append("Relations between masked and unchanged columns: they come out weaker than they are.")
     return [*found, "Linking to other files, record by record: masked values are not those of a person or firm."]

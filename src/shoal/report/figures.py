@@ -144,6 +144,8 @@ def _recoded(name: str, plan: Plan) -> str:
 def _treatment(name: str, plan: Plan) -> tuple[str, str]:
     if name == plan.unit:
         return "unit", "dropped" if plan.pseudonym is None else "a random number for each"
+    if name == plan.household:
+        return "household", "dropped" if plan.pseudonym is None else "a random number for each"
     if name in plan.dropped:
         return "identifier", "dropped"
     if name in plan.masked:
@@ -155,8 +157,6 @@ def _treatment(name: str, plan: Plan) -> tuple[str, str]:
         return "quasi-identifier", f"{how} of its group" if masked else "unchanged"
     if name in plan.confidential:
         return "confidential", "synthetic" if plan.draws else "unchanged"
-    if name == plan.household:
-        return "household", "random number"
     if name in (plan.strata or []):
         return "stratum", "unchanged"
     return ("survey weight" if name == plan.weights else "published"), "unchanged"

@@ -49,7 +49,7 @@ def worst(plan: Plan, summary: Summary) -> list[Figure]:
             Figure(
                 "In groups below k",
                 _of(seen["below_k"], records),
-                f"records that share it with fewer than k {counts}s",
+                f"records of which fewer than k {counts}s share all that strangers may know",
                 seen["below_k"] > 0,
             ),
             Figure(
@@ -59,9 +59,9 @@ def worst(plan: Plan, summary: Summary) -> list[Figure]:
                 alone > 0,
             ),
             Figure(
-                "Linked correctly on average",
+                f"Chance to pick the right {counts}",
                 f"{seen['reidentification']:.1f} %",
-                "by an intruder who knows these columns as they are published",
+                "in a group, on average, by an intruder who knows these columns as published",
                 seen["reidentification"] > 100 / k,
             ),
         ]
@@ -106,9 +106,9 @@ def _reason(role: str, plan: Plan) -> str:
     diverse = ", ".join(asked) if asked else "no l or t asked for"
     unit = f"k counts {plan.counts}s by it"
     return {
-        "identifier": "names a person or firm",
+        "identifier": "may name a person or firm",
         "unit": unit,
-        "household": "tells households apart",
+        "household": "shows who lives together",
         "quasi-identifier": "strangers may know it",
         "confidential": "sensitive, new values" if plan.draws else f"sensitive; {diverse}",
         "stratum": "groups stay within it",
@@ -152,8 +152,8 @@ class Source(NamedTuple):
 def provenance(release: "Release", saved: Path | None, made: datetime.date | None) -> list[Source]:
     """List where the release comes from.
 
-    The checksum of the input is for its keeper: whoever guesses the input could test the guess by it. So there is none
-    with epsilon, where all of a report may be published.
+    The checksum of the input is for its keeper: anyone who guesses the input could test the guess with it. It is left
+    out with epsilon, where all of a report may be published.
     """
     plan, names = release.plan, release.published.names
     kept = [name for name in names if name not in plan.dropped]

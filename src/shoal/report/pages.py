@@ -126,7 +126,7 @@ def external_report(release: "Release", *, saved: Path | None = None, made: date
     moved = correlation_change(release) if page["told"] and not plan.draws else None
     page |= {
         "least": least(plan),
-        "loss_words": wording.LOSS_WORDS,
+        "loss_words": wording.loss_words({each.type for each in page["told"]}),
         "distributions": [_drawn(distribution_chart(each)) for each in shown],
         "correlations": None if moved is None else _drawn(correlations_chart(*moved)),
     }
@@ -174,13 +174,15 @@ def sweep_html(sweep: "Sweep") -> str:
 
 def _release_figures(release: "Release", summary: dict[str, Any]) -> dict[str, Any]:
     """Gather what both the report and a notebook show."""
+    plan = release.plan
+    types = {plan.types[name] for name in plan.changed if name in plan.types}
     return {
-        "plan": release.plan,
+        "plan": plan,
         "summary": summary,
-        "verdict": wording.verdict(release.plan, summary),
-        "risk_rows": wording.risk_rows(release.plan),
-        "loss_words": wording.LOSS_WORDS,
-        "sizes": [_drawn(sizes_chart(sizes, title, release.plan.k)) for title, sizes in group_sizes(release)],
+        "verdict": wording.verdict(plan, summary),
+        "risk_rows": wording.risk_rows(plan),
+        "loss_words": wording.loss_words(types),
+        "sizes": [_drawn(sizes_chart(sizes, title, plan.k, plan.counts)) for title, sizes in group_sizes(release)],
     }
 
 

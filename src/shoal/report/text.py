@@ -1,9 +1,11 @@
 """The sentences of a report: the verdict, what the figures mean, and what a release does not promise."""
 
+from collections.abc import Collection
 from typing import Any
 
 from shoal.partitioning.methods import choose
 from shoal.plan import Plan
+from shoal.tables.attributes import NUMBERS
 from shoal.text import RISKS, UNIT_RISKS, counted
 
 Summary = dict[str, Any]
@@ -12,7 +14,8 @@ _RISK_WORDS = {
     "uniques": "No other record has their combination of values; lower is safer.",
     "smallest": "The worst case: an intruder cannot tell these apart; higher is safer.",
     "real_k": "Records that share their values; higher is safer.",
-    "reidentification": "By an intruder who knows all these values of a person as published: 100 / k'; lower is safer.",
+    "reidentification": "For an intruder who knows these values as published and guesses within the group: 100 / k'; "
+    "lower is safer.",
 }
 _UNIT_WORDS = {
     **_RISK_WORDS,
@@ -36,6 +39,7 @@ LOSS_WORDS = {
     "Correlation moved": "the most that the correlation with another attribute changed; 0 is best.",
     "Changed": "records that publish another level or category than theirs; lower is better.",
 }
+_OF_NUMBERS = ("Mean moved", "Variance kept", "Correlation moved")
 SWEEP_WORDS = {
     "Loss (IL)": LOSS_WORDS["IL"],
     "Linked": "records linked to the right person by an intruder who knows all original quasi-identifiers and "
@@ -53,6 +57,13 @@ _NOT_PRIVATE = (
 )
 
 
+def loss_words(types: Collection[str]) -> dict[str, str]:
+    """Explain the measures of loss that attributes of these types have."""
+    numbers, others = [each in NUMBERS for each in types], [each not in NUMBERS for each in types]
+    left_out = [*([] if any(numbers) else _OF_NUMBERS), *([] if any(others) else ["Changed"])]
+    return {word: meaning for word, meaning in LOSS_WORDS.items() if word not in left_out}
+
+
 def verdict(plan: Plan, summary: Summary) -> str:
     """Summarize in one sentence what holds for the masked attributes, and what it costs."""
     records = counted(summary["records"], "record")
@@ -66,7 +77,7 @@ def verdict(plan: Plan, summary: Summary) -> str:
     if plan.epsilon is not None:
         return f"{held}, with differential privacy of epsilon = {plan.epsilon:g}."
     il = summary["loss"]["IL"]
-    cost = "with nothing that could be lost" if il is None else f"at a loss of {il:.2f} % (IL)"
+    cost = "with nothing to lose" if il is None else f"at a loss of {il:.2f} % (IL)"
     if plan.method == "mic1d":
         return (
             f"No k is promised: {records} are published with {counted(len(plan.masked), 'attribute')} masked by mic1d, "

@@ -303,7 +303,7 @@ def in_levels(table: Table, name: str, type_: AttributeType, levels: Sequence[Le
     unknown = pc.and_(places.is_null(), values.is_valid())
     if (record := first_where(unknown)) is not None:
         count = pc.sum(unknown).as_py()
-        more = f" ({count} records in all)" if count > 1 else ""
+        more = f" ({count:,} records in all)" if count > 1 else ""
         raise DataError(
             f"column '{name}' holds a level in record {record}{more} that is not in its list. Add it with --levels."
         )
@@ -329,7 +329,7 @@ def _refuse_kind(kind: pa.DataType, stored: pa.DataType, name: str, type_: Attri
 def _ordered(
     found: Array, name: str, levels: Sequence[Level] | None, dictionary: Array | None, labels: Labels
 ) -> Array:
-    """Put levels in order: as given, of an ordered categorical, of value labels, or of the numbers that were found."""
+    """Sort levels: as given, of an ordered categorical, of value labels, or of the numbers that were found."""
     if levels is not None:
         return _given(levels, found.type, name)
     if dictionary is not None:

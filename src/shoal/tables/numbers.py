@@ -136,7 +136,7 @@ def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     infinite = pc.is_inf(floats)
     if (record := first_where(infinite)) is not None:
         count = pc.sum(infinite).as_py()
-        more = f" ({count} records in all)" if count > 1 else ""
+        more = f" ({count:,} records in all)" if count > 1 else ""
         raise DataError(f"column '{name}' is infinite in record {record}{more}. {_REPLACE}")
     values: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
     record = first_inexact(column, values)

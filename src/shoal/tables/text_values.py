@@ -17,7 +17,8 @@ _ANY_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 # a leading zero makes a code, such as a post code, and no number
 _CODE = r"^[+-]?0[0-9]+(?:[.,][0-9]*)?$"
 # what a person would take for a number in some country, with or without marks between thousands
-_FIGURE = r"^[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
+FIGURE = r"[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:[.,' ][0-9]{3})+)(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_FIGURE = f"^(?:{FIGURE})$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+$"
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _BOOLEAN = r"^(?i:true|false)$"
@@ -290,7 +291,7 @@ def _without_blanks(cells: Array) -> Array:
 
 
 def _pointed(plain: Array, decimal: str) -> Array:
-    """Put a point for the decimal sign, and something that no number holds for a point that is not one."""
+    """Replace the decimal character by a point, and other points by something that no number contains."""
     if decimal == ".":
         return plain
     pointed: Array = pc.replace_substring(pc.replace_substring(plain, ".", "?"), decimal, ".")

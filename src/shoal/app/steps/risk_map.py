@@ -179,4 +179,4 @@ def _table(found: dict[str, Any]) -> None:
                 {name: round(row[name], 3) if isinstance(row[name], float) else row[name] for name in columns}
                 for row in found["rows"]
             ],
-        ).props("dense flat")
+        ).props("dense flat wrap-cells").classes("w-full")

@@ -1,6 +1,7 @@
 """The release as a file, written piece by piece: Parquet, Arrow or CSV."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from shoal.pipeline.masker import BlockMasker
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.dialect import Dialect
+from shoal.tables.csv.formulas import formulas_in, with_apostrophes
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.csv.writing import csv_lines, refuse_misread, with_word
 from shoal.tables.dataframes import masked_field, rebuild
@@ -96,8 +98,8 @@ def write_release(
     source: Source,
     masker: BlockMasker,
     pieces: Callable[[pa.Schema], Iterator[pa.Table]],
-) -> None:
-    """Write a release to a private file.
+) -> dict[str, int]:
+    """Write a release to a private file; returns how many cells of each column of a CSV file look like formulas.
 
     Parameters
     ----------
@@ -112,10 +114,12 @@ def write_release(
     schema = published_schema(source, masker)
     masked = [*masker.plan.changed, *masker.plan.recode, *filter(None, [masker.plan.pseudonym])]
     if kind == "csv":
+        formulas: Counter[str] = Counter()
         with _written(path, kind, schema, masked, dialect) as write:
             for piece in pieces(schema):
+                formulas.update(formulas_in(piece, dialect))
                 write(piece)
-        return
+        return dict(formulas)
     noted = {name: source.schema.field(name) for name in schema.names}
     labels = {name: labels_of(masked_field(field) if name in masked else field) for name, field in noted.items()}
     schema = pa.schema([with_labels(field, labels[field.name]) for field in schema]).with_metadata(schema.metadata)
@@ -128,6 +132,7 @@ def write_release(
     with _written(path, kind, pa.schema(fields).with_metadata(schema.metadata), masked, dialect) as write:
         for piece in pieces(schema):
             write(_in_use_alone(piece, in_use, orders))
+    return {}
 
 
 def _in_use_alone(piece: pa.Table, in_use: InUse, orders: Mapping[str, Array]) -> pa.Table:
@@ -200,6 +205,8 @@ def _csv_writer(file: BinaryIO, schema: pa.Schema, masked: list[str], dialect: D
         for name in schema.names:
             column = one_chunk(piece.column(name))
             refuse_misread(column, name, dialect.decimal, records)
+            if dialect.quotes_formulas:
+                column = with_apostrophes(column, dialect.missing)
             columns.append(with_word(column, name, dialect) if name in masked else column)
         file.write(csv_lines(columns, dialect))
         records += len(piece)

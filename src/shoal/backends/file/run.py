@@ -43,7 +43,7 @@ from shoal.pipeline.counting import countable, exposure_of, sizes_of
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
 from shoal.pipeline.masker import BlockMasker
-from shoal.pipeline.notes import notes
+from shoal.pipeline.notes import notes, on_formulas
 from shoal.pipeline.prepare import Prepared, block_size, promise_of, with_seams
 from shoal.pipeline.records import Seen
 from shoal.pipeline.save import plan_beside, refuse_output
@@ -54,6 +54,7 @@ from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table, dialect_for, open_table, writable_kind
 from shoal.tables.atomic import in_words, put_in_place, written_together
 from shoal.tables.csv.dialect import Dialect
+from shoal.tables.csv.formulas import unquoted
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import STREAMED, Source, open_source, readable_kind
@@ -108,6 +109,7 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
         backend = FileBackend(
             source, outline, rows, folder, progress, output=output, kind=kind, memory=memory, notes=notes
         )
+        backend.quotes_formulas = plan.quote_formulas
         backend.refuse_changed = refuse_changed
         yield backend
         if backend.published is not None:
@@ -116,7 +118,8 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
-    missing = [(name, "is missing. Name the file.") for name in ("input", "output") if getattr(plan, name) is None]
+    what = {"input": "Name the file to protect (input).", "output": "Name the file to write (output)."}
+    missing = [(name, how) for name, how in what.items() if getattr(plan, name) is None]
     if missing:
         raise PlanError(missing)
     path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))
@@ -171,6 +174,8 @@ class FileBackend(FileRecords):
         Bytes to work with.
     notes
         Why this backend was chosen.
+    quotes_formulas
+        Whether an apostrophe is written before text that looks like a formula.
     published
         What came of it.
     """
@@ -179,6 +184,7 @@ class FileBackend(FileRecords):
     kind: Kind = "parquet"
     memory: int = 0
     notes: list[str] = field(default_factory=list)
+    quotes_formulas: bool = False
     published: "FilePublished | None" = None
     refuse_changed: Callable[[], None] = lambda: None
 
@@ -189,7 +195,8 @@ class FileBackend(FileRecords):
     @property
     def dialect(self) -> Dialect:
         """How a CSV file is written."""
-        return dialect_for(self.output, self.source.dialect if isinstance(self.source, CsvSource) else None)
+        source = self.source.dialect if isinstance(self.source, CsvSource) else None
+        return dialect_for(self.output, source, self.quotes_formulas)
 
     @property
     def database_memory(self) -> int:
@@ -220,7 +227,7 @@ class FileBackend(FileRecords):
             gather = partial(masking.fold_blocks, Gathered.of, quiet)
             certificate = certified_together(masker, gather, masking.losses, sums, self.memory)
             partial_file = self.folder.partial(self.output)
-            self._write(partial_file, masking, rescaled)
+            formulas = self._write(partial_file, masking, rescaled)
         missing = masking.losses.missing(sums)
         # Blocks of hybrid data are made from confidential attributes too, and those at seams from groups: records that
         # are alike may lie apart.
@@ -237,7 +244,7 @@ class FileBackend(FileRecords):
             masking.losses,
             sums,
             replace(promise_of(masker, prepared, self.outline, rescaled, masked.slack), spelled=self.kind == "csv"),
-            [*made, *notes(plan, self.outline, masker.types, missing, kept)],
+            [*made, *notes(plan, self.outline, masker.types, missing, kept), *on_formulas(formulas, plan)],
             sums_of_hybrid=masked.hybrid,
             hidden=masked.before if whole else None,
             own=masked.own,
@@ -276,7 +283,7 @@ class FileBackend(FileRecords):
             def fold(_: Any, look: Callable[[Matrix], Seen], step: str) -> Seen:
                 return reduce(add, (look(rows[rows[:, -1] >= 0]) for _, rows in records.chunks(self.rows)))
 
-            at = with_seams(masker, fold, self.block_size(masker))
+            at = with_seams(masker, fold)
         if not done:
             self._put_together(at, "wide")
             self.folder.note(seamed=True)
@@ -355,8 +362,8 @@ class FileBackend(FileRecords):
         rescaled = restoring.rescalings(masking.fold(restoring.look, self.rows))
         return rescaled, masking.fold(partial(masking.measure, rescaled=rescaled), self.rows)
 
-    def _write(self, path: Path, masking: Masking, rescaled: dict[str, Rescaling]) -> None:
-        """Write the release in the order of the original."""
+    def _write(self, path: Path, masking: Masking, rescaled: dict[str, Rescaling]) -> dict[str, int]:
+        """Write the release in the order of the original; returns how many cells of a CSV file look like formulas."""
         return_free_memory()
         masker = masking.masker
         with Spill(self._spill("block_of", masker), 1, np.int32) as block_of:
@@ -370,7 +377,7 @@ class FileBackend(FileRecords):
                     done += len(piece)
                     self.progress("write", done, masker.records)
 
-            write_release(path, self.kind, self.dialect, self.source, masker, pieces)
+            return write_release(path, self.kind, self.dialect, self.source, masker, pieces)
 
 
 @dataclass
@@ -433,7 +440,8 @@ class FilePublished:
     def table(self) -> Any:
         """The release as a PyArrow table."""
         csv = self.backend.dialect.as_csv() if self.backend.kind == "csv" else None
-        return open_table(self.partial, csv).native
+        table = open_table(self.partial, csv)
+        return (unquoted(table) if self.plan.quote_formulas else table).native
 
     @property
     def partitions(self) -> list[Labels]:

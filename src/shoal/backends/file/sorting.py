@@ -19,7 +19,7 @@ def sort_by_block(
     block_of: Spill[np.int32],
     rows: int,
 ) -> Iterator[int]:
-    """Put the records of every block together, so many at a time; yield how many are done.
+    """Sort records by block, in batches; yield how many are done.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from shoal.pipeline.verify import Pairs, Promise
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
+from shoal.tables.csv.formulas import unquoted_piece
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.csv.writing import with_word
 from shoal.tables.dtypes import has_text, is_text
@@ -101,7 +102,7 @@ class FilePairs:
         units = [each.name for each in self.promise.units]
         needed = list(dict.fromkeys([*self._names, *self.masker.names, *units]))
         before = self._kept(originals(self.source, self.kind, needed, self.rows))
-        after = _InStep(originals(release, self.kind, self._names, self.rows))
+        after = _InStep(self._published(release))
         count = 0
         for one in before:
             two = after(len(one))
@@ -116,6 +117,11 @@ class FilePairs:
         if count != self.masker.records or rest is not None:
             found = counted(count, "record")
             self.changed["records"] = f"there are {found} instead of {self.masker.records}"
+
+    def _published(self, release: Source) -> Iterator[pa.Table]:
+        """Read the release, without the apostrophes before formulas."""
+        for piece in originals(release, self.kind, self._names, self.rows):
+            yield unquoted_piece(piece, self.dialect.missing) if self.dialect.quotes_formulas else piece
 
     def _kept(self, pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """Leave out the records that are not published."""

@@ -206,7 +206,7 @@ def _map_blocks(
     work: Callable[[pa.Table, int], pa.Table],
     schema: StructType,
 ) -> DataFrame:
-    """Put the records of every block, or piece of one, into a partition of their own, and do something with them."""
+    """Apply a function to the records of every block, or piece of one, in a partition for each."""
     cut = Cut.of(masker)
     divided = _divided(df.select([column(name) for name in names]), masker, cut)
     blocks = divided.repartitionById(int(cut.pieces.sum()), F.col(_BLOCK).cast("int"))

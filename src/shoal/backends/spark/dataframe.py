@@ -261,7 +261,7 @@ class SparkBackend:
         table = with_groups(self.table, masker, possible_units(masker.plan, self.outline)).persist(
             StorageLevel.MEMORY_AND_DISK
         )
-        return table, with_seams(masker, replace(self, table=table).fold_rows, self.block_size(masker))
+        return table, with_seams(masker, replace(self, table=table).fold_rows)
 
 
 def _kept(encoder: Encoder, piece: pa.Table) -> Matrix:
@@ -492,8 +492,7 @@ class SparkPublished:
         if self.plan.masked:
             self.before()  # while there is a session
         with in_plain_words():
-            save(self, path, overwrite, verified)
-        return []
+            return save(self, path, overwrite, verified)
 
     def keep(self, stack: ExitStack) -> None:
         """Keep the session until the release is closed or forgotten."""

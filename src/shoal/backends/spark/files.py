@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from shoal.backends.spark.formulas import formulas_in, with_apostrophes, without_apostrophes
 from shoal.backends.spark.session import in_plain_words
 from shoal.backends.spark.verify import traces
 from shoal.errors import CheckFailed, FileError, PlanError
@@ -24,6 +25,7 @@ from shoal.pipeline.manifest import (
     manifest_of,
     verified_of,
 )
+from shoal.pipeline.notes import on_formulas
 from shoal.pipeline.verify import Verified
 from shoal.plan import Csv, Plan
 from shoal.tables.atomic import already_exists
@@ -48,7 +50,7 @@ def refuse_output(spark: SparkSession, plan: Plan) -> None:
     Whether the output exists is asked later, and a release without one is written by its `save`.
     """
     if plan.input is None:
-        raise PlanError([("input", "is missing. Name the file.")])
+        raise PlanError([("input", "Name the file to protect (input).")])
     if plan.output is not None:
         _format(plan.output)
         _Disk(spark, plan.output).refuse(plan.input, overwrite=True)
@@ -86,18 +88,23 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
         raise FileError(f"'{path}' cannot be read: there is no such file, or it has no columns.") from None
 
 
-def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> None:
-    """Write a release to a folder of files; what was written is read back before it gets its final name."""
+def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> list[str]:
+    """Write a release to a folder of files; what was written is read back before it gets its final name.
+
+    Returns what there is to note on the files.
+    """
     spark = published.table.sparkSession
     kind = _format(path)
     disk = _Disk(spark, path)
     disk.refuse(str(published.plan.input), overwrite)
     with disk.private() as folder:
-        _write(published.table, f"{folder}/data", kind)
+        quotes = published.plan.quote_formulas
+        _write(with_apostrophes(published.table) if quotes else published.table, f"{folder}/data", kind)
         _verify(spark, published, f"{folder}/data", kind)
         manifest = _manifest(published, verified, disk.parts(f"{folder}/data"), disk.name, kind)
         plan = published.plan.decided(output=path)
         disk.publish(folder, plan.to_toml(PurePath(path).parent), manifest.to_json(), overwrite)
+    return on_formulas(formulas_in(published.table), published.plan) if kind == "csv" else []
 
 
 def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
@@ -144,6 +151,8 @@ def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: s
     """Read what was written, and compare it with what was verified by a sum of hashes over all records."""
     reader = spark.read.schema(published.table.schema)
     written = reader.options(**_DIALECT, mode="FAILFAST").csv(path) if kind == "csv" else reader.format(kind).load(path)
+    if published.plan.quote_formulas:
+        written = without_apostrophes(written)
     try:
         with in_plain_words():
             same = traces(written, written.columns) == published.trace

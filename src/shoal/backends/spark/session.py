@@ -85,7 +85,7 @@ def _started(master: str) -> SparkSession:
 
 @contextmanager
 def _private_files() -> Iterator[int]:
-    """Let what is started here make files that only their owner can read: Spark puts records into the system's folder.
+    """Make files of processes started here readable by their owner alone: Spark writes records to the system's folder.
 
     Gives the mask that was set before; what is published follows it.
     """

@@ -24,7 +24,6 @@
 #include "potentials.hpp"
 #include "pricing.hpp"
 #include "refine.hpp"
-#include "seam_moves.hpp"
 #include "suda2.hpp"
 #include "t_closeness.hpp"
 #include "tour.hpp"

@@ -173,9 +173,6 @@ NB_MODULE(_native, m) {
     KERNEL(swapping);
     KERNEL(take_back);
 
-    KERNEL(dissolve_groups);
-    KERNEL(improve_pairs);
-
     KERNEL(suda2);
 
     KERNEL(distances_from_file);

@@ -39,6 +39,7 @@ class Dialect:
     newline: str = "\n"  # how lines end
     # Words that mean a missing value, beside the empty cell; the first is written where a masked column has none.
     missing: tuple[str, ...] = ()
+    quotes_formulas: bool = False  # whether an apostrophe is written before text that looks like a formula
 
     def as_csv(self) -> Csv:
         """Return the options that make `open_table` read what `write_table` wrote in this dialect."""
@@ -51,9 +52,9 @@ class Dialect:
         )
 
 
-def dialect_for(path: Path, source: Dialect | None) -> Dialect:
+def dialect_for(path: Path, source: Dialect | None, quotes_formulas: bool) -> Dialect:
     """Choose the dialect of an output: that of the input, but a .tsv file has tabs between its cells."""
-    dialect = source or Dialect()
+    dialect = replace(source or Dialect(), quotes_formulas=quotes_formulas)
     return replace(dialect, delimiter="\t") if path.suffix.lower() == ".tsv" else dialect
 
 

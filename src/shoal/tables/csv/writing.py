@@ -8,6 +8,7 @@ import pyarrow as pa
 from shoal.errors import DataError
 from shoal.tables.arrow import Array, empty_text, pc
 from shoal.tables.csv.dialect import Dialect
+from shoal.tables.csv.formulas import with_apostrophes
 from shoal.tables.dataframes import column_of
 from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.table import Table
@@ -39,11 +40,19 @@ def write_csv(table: Table, path: Path) -> None:
             raise DataError(f"column '{name}' is of type {inner(kind)}, which CSV cannot hold. Write Parquet.")
         column = coarsest(column_of(arrow, name))
         refuse_misread(column, name, dialect.decimal)
-        columns.append(table.spelling[name] if name in table.spelling else with_word(column, name, dialect))
+        if dialect.quotes_formulas:
+            column = with_apostrophes(column, dialect.missing)
+        columns.append(_spelled(table, name, dialect) if name in table.spelling else with_word(column, name, dialect))
     with path.open("wb") as file:
         file.write(csv_lines([pa.array([name], pa.string()) for name in arrow.column_names], dialect))
         for start in range(0, arrow.num_rows, _BATCH):
             file.write(csv_lines([column.slice(start, _BATCH) for column in columns], dialect))
+
+
+def _spelled(table: Table, name: str, dialect: Dialect) -> Array:
+    """Return the cells of a column as they were spelt."""
+    cells = table.spelling[name]
+    return with_apostrophes(cells, dialect.missing) if dialect.quotes_formulas else cells
 
 
 def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> None:
@@ -66,7 +75,7 @@ def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> No
 
 
 def with_word(column: Array, name: str, dialect: Dialect) -> Array:
-    """Put the word for a missing value where there is one; no value may read like such a word."""
+    """Write missing values as their word; refuse values that would be read as that word."""
     if not dialect.missing:
         return column
     text = render(column, dialect.decimal)
