@@ -18,13 +18,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    DoubleType,
-    FloatType,
-    NumericType,
     StructField,
     StructType,
 )
@@ -34,6 +31,7 @@ from shoal.backends.capabilities import Engine
 from shoal.backends.file.records import one_record
 from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields, with_groups
 from shoal.backends.spark.passes import added_up, in_utc, numbered_names, scanned
+from shoal.backends.spark.recoding import recoded, without_codes
 from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
 from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
 from shoal.blocking.blocks import PartBlocks
@@ -53,11 +51,8 @@ from shoal.pipeline.rescale import Restoring
 from shoal.pipeline.units import possible_units
 from shoal.pipeline.verify import Promise, Verified, verify
 from shoal.plan import Plan, Scale
-from shoal.plan.recoding import classes_of, is_dated
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
-from shoal.tables.declared_codes import Codes, numbers_of
-from shoal.tables.recoding import refuse_unsuited
 from shoal.tables.text_values import one_chunk
 from shoal.text import counted, listed
 
@@ -94,72 +89,12 @@ def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> 
             progress("read", 0, 1)
             table = read(spark, plan)
         _refuse_twins(table)
-        table = _recoded(_without_codes(table, plan.missing_codes), plan)
+        table = recoded(without_codes(table, plan.missing_codes), plan)
         schema = to_arrow_schema(table.schema, timezone="UTC")
         backend = SparkBackend(table, Table(one_record(schema)), schema, progress, [*notes])
         yield backend
         if backend.published is not None:
             backend.published.keep(stack.pop_all())
-
-
-def _without_codes(table: DataFrame, codes: Codes) -> DataFrame:
-    """Make codes for missing values missing; of columns that are no numbers, codes are compared as text."""
-    if not codes:
-        return table
-    columns = []
-    for each in table.schema.fields:
-        values = column(each.name)
-        if each.name in codes:
-            values = F.when(~_is_code(each, codes[each.name]), values).alias(each.name)
-        columns.append(values)
-    return table.select(columns)
-
-
-def _is_code(field: StructField, codes: Sequence[str | int | float], of: str = "missing_codes") -> Column:
-    """Find which values of a column are one of some codes."""
-    values = column(field.name)
-    if isinstance(field.dataType, NumericType):
-        return values.cast("double").isin(numbers_of(field.name, codes, of))
-    return F.trim(values.cast("string")).isin([str(code) for code in codes])
-
-
-def _recoded(table: DataFrame, plan: Plan) -> DataFrame:
-    """Recode columns as `shoal.tables.recoding` does; Spark has no ordered categories, so classes are text."""
-    if not plan.recode:
-        return table
-    refuse_unsuited(Table(one_record(to_arrow_schema(table.schema, timezone="UTC"))), plan)
-    columns = [
-        _as_class(each, plan.recode[each.name]).alias(each.name) if each.name in plan.recode else column(each.name)
-        for each in table.schema.fields
-    ]
-    return table.select(columns)
-
-
-def _as_class(field: StructField, recoding: Any) -> Column:
-    """Return the class of each value, or its new level; NaN and what is missing stays missing."""
-    values = column(field.name)
-    is_float = isinstance(field.dataType, FloatType | DoubleType)
-    present = values.isNotNull() & ~F.isnan(values) if is_float else values.isNotNull()
-    if isinstance(recoding, dict):
-        new = _level_text(field)
-        for level, old in recoding.items():
-            new = F.when(_is_code(field, old, "recode"), F.lit(level)).otherwise(new)
-        return F.when(present, new)
-    first, *others = classes_of(recoding)
-    wide = "float" if isinstance(field.dataType, FloatType) else "double"
-    wide = "timestamp_ntz" if is_dated(recoding) else wide
-    new = F.lit(first)
-    for cut, name in zip(recoding, others, strict=True):
-        new = F.when(values.cast(wide) >= F.lit(cut).cast(wide), F.lit(name)).otherwise(new)
-    return F.when(present, new)
-
-
-def _level_text(field: StructField) -> Column:
-    """Return the text of each level; whole numbers have no decimals."""
-    values = column(field.name)
-    if not isinstance(field.dataType, FloatType | DoubleType):
-        return values.cast("string")
-    return F.when(values == F.floor(values), values.cast("bigint").cast("string")).otherwise(values.cast("string"))
 
 
 @dataclass
