@@ -243,6 +243,7 @@ def there_and_back(page):
     page.get_by_role("heading", name="What are the attributes?").wait_for()
 
 
+@pytest.mark.slow
 def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tmp_path):
     rng = np.random.default_rng(4)
     names = ["<script>alert(1)</script>", 'say "hi", or', "it's \\ 🐟"]
@@ -277,7 +278,8 @@ def test_names_of_any_kind_roles_that_change_and_levels_with_commas(visitors, tm
     assert (tmp_path / "again.parquet").read_bytes() == masked.read_bytes()
 
 
-@pytest.mark.parametrize("n", [30_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30_000, 1_000_000])
 def test_a_large_file_is_mapped_on_a_sample_and_protected_as_a_whole(visitors, tmp_path, n):
     rng = np.random.default_rng(2)
     values = {name: rng.normal(size=n).round(3) for name in ("income", "wealth", "age")}
@@ -334,7 +336,7 @@ def test_the_keyboard_is_enough(visitors, tmp_path):
     assert download.value.suggested_filename == "small-masked.parquet"
 
 
-@pytest.mark.parametrize("width", [1100, 400])
+@pytest.mark.parametrize("width", [pytest.param(1100, marks=pytest.mark.slow), 400])
 def test_units_dominance_and_totals(visitors, tmp_path, width):
     rng = np.random.default_rng(6)
     firm = rng.integers(0, 40, 160)
@@ -372,7 +374,8 @@ def test_units_dominance_and_totals(visitors, tmp_path, width):
     assert masked.groupby("turnover")["firm_id"].nunique().min() >= 5
 
 
-@pytest.mark.parametrize("n", [40, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [40, 300])
 def test_a_plan_is_loaded_changed_and_saved_for_many_columns(visitors, tmp_path, n):
     rng = np.random.default_rng(7)
     columns = {f"q{at:03}": rng.integers(0, 9, 150) for at in range(n - 3)}

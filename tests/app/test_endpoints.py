@@ -22,7 +22,7 @@ from websockets.sync.client import connect
 SECRET = "acres_of_somebody"
 HEADERS = {"x-content-type-options", "x-frame-options", "referrer-policy", "content-security-policy"}
 TRACES = re.compile(r"Traceback|File \"|\.py\b.*line|Error\(|Exception")
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LONG = settings(QUICK, max_examples=3000)
 
 

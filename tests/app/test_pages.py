@@ -75,6 +75,7 @@ def run_shown(page, folder, *more):
     return subprocess.run(["bash", "-c", " ".join([words, *more])], cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_masked_file_is_assessed_by_a_policy_and_compared_on_a_narrow_screen(visitors, folder):
     page = visitors(width=400)
     page.get_by_role("link", name="Assess a masked file").click()

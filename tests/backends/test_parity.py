@@ -296,19 +296,12 @@ PLANS: dict[str, tuple[dict, dict]] = {
 # Spark takes seconds a plan: these are compared in every run of the tests, the others with the slow ones.
 ALWAYS_ON_SPARK = {
     "mixed types",
-    "sorted, with ties",
-    "weighted totals",
     "dominance, weights, strata",
-    "identifiers that repeat",
-    "units, small strata merged",
     "units within l and t",
-    "rules and attribute blocks",
     "broken rules kept",
     "hybrid with strata",
-    "noise with a sum and constraints",
     "seams and rules",
     "households, strata and gaps",
-    "only at risk, fewer than k units in a stratum",
 }
 
 

@@ -95,6 +95,7 @@ def test_killed_before_a_scale_that_needs_no_pass(plan):
     assert plan.with_name("out.parquet").read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_killed_at_seams(plan):
     plan.write_text(plan.read_text().replace(str(MASKED), "['income', 'age']") + "seams = true\n")
     expected = undisturbed(plan)

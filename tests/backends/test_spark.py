@@ -87,6 +87,7 @@ def test_the_release_is_that_of_memory(spark, options):
     release.published.masked.unpersist()
 
 
+@pytest.mark.slow
 def test_the_order_and_the_partitions_of_records_do_not_matter(spark):
     table = people(1_000)
     shuffled = table.take(np.random.default_rng(0).permutation(len(table)))
@@ -97,6 +98,7 @@ def test_the_order_and_the_partitions_of_records_do_not_matter(spark):
     assert sorted_rows(releases[0]) == sorted_rows(releases[1])
 
 
+@pytest.mark.slow
 def test_a_crowded_place_is_cut_in_pieces(spark):
     rng = np.random.default_rng(3)
     n = 1_500
@@ -208,6 +210,7 @@ def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
     assert sorted_rows(pq.read_table(out)) == sorted_rows(in_memory(table, plan))
 
 
+@pytest.mark.slow
 def test_the_release_is_that_of_the_file_backend(spark, tmp_path):
     pq.write_table(people(), tmp_path / "in.parquet")
     plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")
@@ -257,7 +260,7 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
         protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
     with pytest.raises(FileError, match=r"\.parquet or \.csv"):
         protect_files(plan.updated(output=tmp_path / "out.sav"))
-    with pytest.raises(PlanError, match="output"):
+    with pytest.raises(PlanError, match="Name the file to write"):
         protect_files(plan.updated(output=None))
     assert sorted(os.listdir(tmp_path)) == ["bad.parquet", "in.parquet", "mixed.parquet"]
 

@@ -36,6 +36,7 @@ def test_the_release_is_that_of_the_file_backend_and_breaks_no_rule(spark, tmp_p
     assert spread.plan.aggregate == local.plan.aggregate
 
 
+@pytest.mark.slow
 def test_originals_that_break_rules_are_refused_or_kept(spark):
     df = spark.createDataFrame(spoiled(firms(800)))
     with pytest.raises(DataError, match="rule 'sum' is broken by 2 records; rule 'capped' is broken by 1 record"):
@@ -54,6 +55,7 @@ def test_originals_that_break_rules_are_refused_or_kept(spark):
     release.published.masked.unpersist()
 
 
+@pytest.mark.slow
 def test_a_release_that_breaks_a_rule_is_noticed(spark):
     df = spark.createDataFrame(firms(300))
     published = shoal.spark.protect(df, PLAN).published

@@ -86,12 +86,6 @@ def journal() -> Any:
     return new_journal(2 * K * (K + 1))
 
 
-def seams() -> list[Any]:
-    members = np.full((4, 5), -1)
-    members[:, :3] = np.arange(N).reshape(4, 3)
-    return [X, members, np.full(4, 3), np.ascontiguousarray(X.reshape(4, 3, D).mean(axis=1))]
-
-
 TREE = [np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0, 1, 1])]
 CELLS = [X, np.zeros(D), np.full(D, 2.0**30), *TREE]
 CLASSES = [X[::3].copy(), LABELS, np.arange(0, N, 3), np.full(4, 3), np.arange(N)]
@@ -140,7 +134,6 @@ CALLS: dict[str, Callable[[], list[Any]]] = {
     "descend": lambda: [partition(), near(), np.ones(N), np.ones(N, bool), watch()],
     "digit_range": lambda: [BITS.ravel()],
     "dissolve": lambda: [partition(), near(), 1, journal()],
-    "dissolve_groups": lambda: [*seams(), np.arange(4), np.tile([0, 1, 2, 3, -1], (20, 1)), watch()],
     "distances_from_file": lambda: [STARTS, np.arange(N) % 4, np.array([3, 6, 9, 12]), True, numbers(3)],
     "diversities": lambda: [STARTS, np.arange(N) % 4, 4, 0, 1.0, numbers(3)],
     "diversity_of": lambda: [np.array([1, 2, 3]), 0, 1.0],
@@ -159,7 +152,6 @@ CALLS: dict[str, Callable[[], list[Any]]] = {
     "kd_groups": lambda: [rng.random((N, D)), 3, watch(), whole(N)],
     "hilbert_places": lambda: [rng.integers(0, 16, (N, D)), 4, watch(), whole(N, 1)],
     "improve": lambda: [partition(), near(), 1, 1.0, journal()],
-    "improve_pairs": lambda: [*seams(), K, np.arange(4), np.tile([0, 1, 2, 3], (4, 1)), watch()],
     "join_ends": lambda: [np.array([[0, 1], [2, 3]]), np.array([1, 0]), watch(), whole(N, 2), whole(N)],
     "joining": lambda: [partition(), 0, 1],
     "kick": lambda: [X, tour(), (ORDER.copy(), whole(N), whole(2)), 0, 2, 3],
@@ -283,14 +275,14 @@ INDICES = [
     ("assign_to_groups", 1), ("assign_to_groups", 3), ("assign_to_groups", 4), ("averages_as_they_leave", 1),
     ("best_swap", 1), ("best_swap", 2), ("combine", 0), ("combine", 1), ("convex_medians", 2), ("count_below", 3),
     ("count_below", 4), ("count_below", 5), ("count_patterns", 3), ("cut_for_each", 1), ("cut_for_each", 2),
-    ("cut_by_scan", 1), ("cut_sorted", 1), ("descend", 1), ("dissolve", 1), ("dissolve", 2), ("dissolve_groups", 2),
-    ("dissolve_groups", 4), ("dissolve_groups", 5), ("distances_from_file", 0), ("distances_from_file", 1),
+    ("cut_by_scan", 1), ("cut_sorted", 1), ("descend", 1), ("dissolve", 1), ("dissolve", 2),
+    ("distances_from_file", 0), ("distances_from_file", 1),
     ("diversities", 0), ("dominated", 0), ("exchange", 1), ("exchange", 2), ("exchange", 3), ("fill_groups", 0, 1),
     ("fill_groups", 1), ("first_and_size", 0), ("form", 1), ("form", 2), ("gathered", 2), ("gathered", 3),
     ("group_costs", 1), ("group_losses", 0, 1), ("group_losses", 1), ("group_losses", 2),
     ("group_sse", 1), ("group_sse", 2), ("group_sse", 3), ("groups_across", 1, 0),
     ("groups_across", 1, 1), ("groups_across", 1, 2), ("hilbert_places", 0), ("hilbert_places", 1), ("improve", 1),
-    ("improve", 2), ("improve_pairs", 2), ("improve_pairs", 5), ("improve_pairs", 6), ("join_ends", 0),
+    ("improve", 2), ("join_ends", 0),
     ("join_ends", 1), ("joining", 1), ("joining", 2), ("kick", 1, 0), ("kick", 3), ("kick", 4), ("kick", 5),
     ("least_distant", 4), ("leaves_of", 3), ("leaves_of", 4), ("leaving", 1), ("link_by_types", 2),
     ("link_by_types", 5), ("link_by_types", 6), ("link_by_weight", 2), ("link_by_weight", 4), ("link_to_nearest", 2),

@@ -223,6 +223,7 @@ def test_data_simulated_from_the_same_seed_do_no_harm():
         muralidhar_sarathy(X, X[:, :0], 0.2, 4)
 
 
+@pytest.mark.slow
 def test_the_noise_has_no_preferred_direction():
     X, Y = records(100, 1)
     rng = np.random.default_rng(5)
