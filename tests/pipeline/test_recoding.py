@@ -319,3 +319,27 @@ def test_risk_is_that_of_the_recoded_keys():
     classes = [class_of(age, [18, 30, 65], AGES) for age in frame["age"]]
     count = Counter(zip(classes, frame["region"], strict=True))
     assert found.sample_frequency.tolist() == [count[key] for key in zip(classes, frame["region"], strict=True)]
+
+
+def test_codes_and_levels_of_large_whole_numbers_are_told_apart():
+    large = 2**53
+    table = pa.table({"y": np.arange(60.0), "code": pa.array([large, large + 1, 7] * 20)})
+    plan = {"k": 3, "quasi": ["y"], "publish": ["code"], "recode": {"code": {"joined": [large + 1]}}}
+    found = shoal.protect(table, **plan).table["code"].to_pylist()
+    assert found == [str(large), "joined", "7"] * 20
+    kept = shoal.protect(table, k=3, quasi=["y"], confidential=["code"], missing_codes={"code": [large + 1]}).table[
+        "code"
+    ]
+    assert kept.to_pylist() == [large, None, 7] * 20
+
+
+def test_levels_that_are_not_named_stay_whatever_their_size():
+    values = [1.0, 2.5, 1e19, -1e19, float("inf")]
+    found = recoded(Table(pa.table({"x": values})), "x", {"one": [1]}).to_pylist()
+    assert found == ["one", "2.5", "1e+19", "-1e+19", "inf"]
+
+
+def test_new_levels_on_the_command_line_may_hold_equals_signs_and_come_twice():
+    options = [each for each in options_of(Plan) if each.path == ("recode",)]
+    typed = ['town={"<=5": ["A"], "<=5": ["B"], "more": ["C"]}']
+    assert read(options, {options[0].name: typed})["recode"] == {"town": {"<=5": ["A", "B"], "more": ["C"]}}

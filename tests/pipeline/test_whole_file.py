@@ -291,3 +291,22 @@ def test_assess_does_not_count_a_sensitive_column_as_masked_whose_codes_were_mad
     found = shoal.assess(pa.table(columns), release.table, ["age"], ["income", "ill"])
     assert found["risk"]["file"]["with_masked"]["uniques"] == 0
     assert found["risk"]["file"]["unchanged"]["income"]["role"] == "confidential"
+
+
+@pytest.mark.parametrize("change", ["one cell", "every cell"])
+def test_assess_warns_of_an_identifying_sensitive_column_however_it_changed(change):
+    rng = np.random.default_rng(0)
+    ssn = rng.integers(10**6, 10**9, 200)
+    columns = {"age": rng.integers(18, 90, 200), "ssn": [f"{each:09d}" for each in ssn]}
+    masked = shoal.protect(pa.table(columns), k=5, quasi=["age"], identifiers=["ssn"]).table
+    new = [str(int(each)) if change == "every cell" else each for each in columns["ssn"]]
+    new[0] = "0"
+    found = shoal.assess(
+        pa.table(columns),
+        masked.append_column("ssn", pa.array(new)),
+        ["age"],
+        ["ssn"],
+        policy=shoal.Policy(k=5, unique_columns=0),
+    )
+    assert found["verdict"]["result"] != "passed"
+    assert "synthetic" not in found["risk"]["file"]["headline"]["text"]

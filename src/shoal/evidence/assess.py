@@ -44,7 +44,6 @@ from shoal.plan.policy import Policy, as_policy
 from shoal.report.figures import least
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
-from shoal.tables.equality import same_values
 from shoal.tables.numbers import to_floats
 from shoal.tables.recoding import recoded_table
 from shoal.text import (
@@ -355,23 +354,16 @@ def _whole_file(
     others = [name for name in after.names if name in before.names and name not in masked]
     ordered = _in_order(after, rows)
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
-    new = [name for name in others if not ordered.same_column(before, name)]
-    synthetic = [name for name in new if roles.get(name) == "confidential"]
-    synthetic = [name for name in synthetic if not _same_but_for_gaps(ordered, before, name)]
-    masked += [name for name in new if roles.get(name) != "confidential"]
+    # A sensitive column that changed counts as released: two files cannot tell what of it an intruder recognises.
+    rest = [name for name in others if roles.get(name) != "confidential"]
+    masked += [name for name in rest if not ordered.same_column(before, name)]
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
     units: dict[str, Any] = {}
     if plan.unit is not None:
         units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
         units["units_of"][rows] = classes(before, [plan.unit])
         units["known_unit"] = plan.unit in others and plan.unit not in masked
-    return whole_file(after, plan.k, masked, roles, synthetic, originals=originals, nominal=nominal, **units)
-
-
-def _same_but_for_gaps(ordered: Table, before: Table, name: str) -> bool:
-    """Whether a column holds the same values wherever it holds any: codes for missing values may have gone."""
-    held = pc.is_valid(ordered.column(name))
-    return same_values(pc.filter(ordered.column(name), held), pc.filter(before.column(name), held))
+    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
 
 
 class _Pair(NamedTuple):

@@ -286,6 +286,8 @@ def _pairs(option: Option, given: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in given:
         name, equals, value = pair.rpartition("=")
+        if (table := pair.find("={")) > 0:  # of levels, as JSON, which may hold more of them
+            name, value = pair[:table], pair[table + 1 :]
         if not equals or not name or not value:
             raise ValueError(f"must be NAME=VALUE. Use {option.spelling} once for each attribute.")
         if name in found:
@@ -313,10 +315,19 @@ def _texts(option: Option, value: Any) -> list[str]:
 def listed_or_table(text: str, split: Callable[[str], list[str]] = lambda text: text.split(",")) -> Any:
     """Read values with commas between them, or a table as JSON writes it."""
     try:
-        found = json.loads(text) if text.strip().startswith("{") else None
+        found = json.loads(text, object_pairs_hook=_merged) if text.strip().startswith("{") else None
     except ValueError:
         found = None
     return found if isinstance(found, dict) else [part.strip() for part in split(text)]
+
+
+def _merged(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table in which the lists of a name that is given twice are one."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        both = isinstance(value, list) and isinstance(found.get(name), list)
+        found[name] = found[name] + value if both else value
+    return found
 
 
 def _listed(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, cast
 
 import numpy as np
@@ -33,7 +34,9 @@ def is_code(values: Array, name: str, codes: Sequence[str | int | float], field:
     kind: Any = values.type
     if pa.types.is_integer(kind):
         possible = np.iinfo(np.dtype(str(kind)))
-        wanted = [int(code) for code in numbers_of(name, codes, field) if code.is_integer()]
+        numbers_of(name, codes, field)  # or it is refused
+        exact = [Decimal(str(code).strip()) for code in codes]
+        wanted = [int(code) for code in exact if code.is_finite() and code == code.to_integral_value()]
         codes = [code for code in wanted if possible.min <= code <= possible.max]
         return _among(values, pa.array(codes, kind))
     if is_number(kind):

@@ -6,7 +6,7 @@ stay inside: nothing here is printed.
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -317,7 +317,7 @@ def _numbers(values: Array, times: NDArray[Any]) -> dict[str, Any]:
         "high": float(floats.max()),
         "total": total,
         "squares": squares,
-        "codes": Counter(dict(zip(floats[is_code].tolist(), times[is_code].tolist(), strict=True))),
+        "codes": _tally(floats[is_code].tolist(), times[is_code]),
         "core_low": float(core.min()) if len(core) else None,
         "core_high": float(core.max()) if len(core) else None,
     }
@@ -334,12 +334,18 @@ def _texts(texts: Array, times: NDArray[Any]) -> dict[str, Any]:
     return {
         **found,
         "formats": Counter({name: count for name, count in shaped.items() if count}),
-        "stand_ins": Counter(
-            dict(zip(plain.filter(pa.array(absent)).to_pylist(), times[absent].tolist(), strict=True))
-        ),
+        "stand_ins": _tally(plain.filter(pa.array(absent)).to_pylist(), times[absent]),
         "words": int((words * often).sum()),
         "compared": int(often.sum()),
     }
+
+
+def _tally(values: Iterable[Any], times: NDArray[Any]) -> Counter[Any]:
+    """Count values; texts that differ by blanks alone come several times."""
+    found: Counter[Any] = Counter()
+    for value, often in zip(values, times.tolist(), strict=True):
+        found[value] += often
+    return found
 
 
 def _matching(texts: Array, times: NDArray[Any], pattern: str) -> int:

@@ -149,7 +149,7 @@ def _joined(values: Array, name: str, levels: Levels) -> Array:
 def _as_text(levels: Array) -> Array:
     """Return levels as text; whole numbers have no decimals, however they are stored."""
     if pa.types.is_floating(levels.type):
-        whole = pc.equal(pc.floor(levels), levels)
+        whole = pc.and_(pc.equal(pc.floor(levels), levels), pc.less(pc.abs(levels), pa.scalar(2.0**63, levels.type)))
         numbers = pc.if_else(whole, levels, pa.scalar(None, levels.type)).cast(pa.int64(), safe=False)
         return cast("Array", pc.coalesce(numbers.cast(pa.string()), levels.cast(pa.string())))
     return levels.cast(pa.string())
