@@ -110,6 +110,7 @@ def test_a_masked_file_is_assessed_by_a_policy_and_compared_on_a_narrow_screen(v
     assert "failed" in finished(page)
 
 
+@pytest.mark.slow
 def test_two_sessions_see_nothing_of_one_another_on_the_pages_of_commands(visitors, folder):
     ann, bob = visitors(), visitors()
     ann.get_by_role("link", name="Check a masked file").click()

@@ -297,10 +297,8 @@ PLANS: dict[str, tuple[dict, dict]] = {
 ALWAYS_ON_SPARK = {
     "mixed types",
     "dominance, weights, strata",
-    "units within l and t",
     "broken rules kept",
     "hybrid with strata",
-    "seams and rules",
     "households, strata and gaps",
 }
 

@@ -180,6 +180,7 @@ def test_a_path_is_read_by_spark_and_the_release_is_saved_where_that_is_named_la
     assert sorted_rows(pq.read_table(tmp_path / "out.parquet")) == sorted_rows(in_memory(table, release.plan))
 
 
+@pytest.mark.slow
 def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
     table = people(600)
     (tmp_path / "in.parquet").mkdir()
