@@ -347,7 +347,8 @@ def test_the_keyboard_is_enough(visitors, tmp_path):
     assert download.value.suggested_filename == "small-masked.parquet"
 
 
-@pytest.mark.parametrize("width", [pytest.param(1100, marks=pytest.mark.slow), 400])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1100, 400])
 def test_units_dominance_and_totals(visitors, tmp_path, width):
     rng = np.random.default_rng(6)
     firm = rng.integers(0, 40, 160)

@@ -20,6 +20,7 @@ def survey(n: int = 600) -> pa.Table:
     return pa.table({**masked, "price": price, "qty": qty, **beside})
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_relations_are_found_and_counted_alike_on_every_backend(tmp_path, spark):
     source = tmp_path / "survey.parquet"

@@ -84,6 +84,7 @@ def test_records_that_rules_part_share_no_group(tmp_path):
     assert release.blocking.cost is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [{}, {"blocking": "2^d", "dimensions": ["wages", "profit", "cap"]}])
 def test_pieces_and_the_order_of_rows_do_not_matter(tmp_path, monkeypatch, scale):
     table = firms(900)

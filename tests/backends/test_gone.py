@@ -137,6 +137,7 @@ def _arrow(path):
     return pa.ipc.open_file(path).read_all()
 
 
+@pytest.mark.slow
 def test_no_file_of_spark_holds_a_category_of_a_record_that_is_gone(spark, tmp_path):
     table = people().to_pandas().drop(columns="CODE").astype(dict.fromkeys(WORDS, str))
     df = spark.createDataFrame(table.astype({"AGE": object}).where(table.notna(), None))

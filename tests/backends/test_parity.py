@@ -299,7 +299,6 @@ ALWAYS_ON_SPARK = {
     "dominance, weights, strata",
     "broken rules kept",
     "hybrid with strata",
-    "households, strata and gaps",
 }
 
 

@@ -63,6 +63,7 @@ def undisturbed(plan: Path) -> bytes:
     return content
 
 
+@pytest.mark.slow
 def test_killed_in_one_step_after_the_other(plan):
     expected = undisturbed(plan)
     output, folder = plan.with_name("out.parquet"), plan.with_name(".out.parquet.shoal")

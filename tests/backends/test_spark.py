@@ -74,6 +74,7 @@ PEOPLE = Plan(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"standardize": "minmax", "missing": "impute", "round": True}])
 def test_the_release_is_that_of_memory(spark, options):
     table, plan = people(), PEOPLE.updated(**options)

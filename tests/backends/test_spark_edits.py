@@ -23,6 +23,7 @@ def rows(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
+@pytest.mark.slow
 def test_the_release_is_that_of_the_file_backend_and_breaks_no_rule(spark, tmp_path):
     pq.write_table(firms(900), tmp_path / "in.parquet")
     plan = PLAN.updated(input=tmp_path / "in.parquet", output=tmp_path / "local.parquet")

@@ -337,6 +337,7 @@ def test_the_record_that_is_published_is_the_nearest_and_does_not_depend_on_the_
     assert all((found.values[name] == turned.values[name]).all() for name in original)
 
 
+@pytest.mark.slow
 def test_problems_are_said_in_the_same_order_whatever_the_hashes():
     code = (
         "from test_promises import refusal; "

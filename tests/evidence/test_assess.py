@@ -53,6 +53,7 @@ def test_a_key_must_tell_records_apart(tables):
         shoal.assess(original, shifted, ["a", "b"], key="id")
 
 
+@pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(seed=st.integers(0, 99), kept=st.integers(10, 59))
 def test_a_release_without_some_records_is_measured_as_if_they_had_never_been(tables, seed, kept):
