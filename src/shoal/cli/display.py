@@ -180,10 +180,13 @@ def unchanged(file: dict[str, Any]) -> Table:
     for name, row in rows[:_SHOWN]:
         style = "red" if row["below_k"] and row["role"] != "confidential" else ""
         counts = (number(row[what]) for what in ("groups", "alone" if "alone" in row else "uniques", "below_k"))
-        table.add_row(Text(name), row["role"], *counts, style=style)
+        role = f"{row['role']}, changed" if "changed" in row else row["role"]
+        table.add_row(Text(name), role, *counts, style=style)
     least = file["k"]
     who = "unit" if "counts" in file else "record"
     said = f"Unique: records whose value no other {who} has. Below {least}: fewer than {least} {who}s have it."
+    if any("changed" in row for _, row in rows):
+        said += " A sensitive column that changed counts as unchanged: an intruder may still recognise its values."
     if len(rows) > _SHOWN:
         said += f" For {counted(len(rows) - _SHOWN, 'other column')} see --json."
     table.caption = Text(said, "dim", justify="left")

@@ -344,7 +344,10 @@ def _dominance(
 def _whole_file(
     before: Table, after: Table, rows: NDArray[np.int64], pairs: list["_Pair"], plan: Plan
 ) -> dict[str, Any]:
-    """Measure the risk of all columns; those that are the same in both tables were released unchanged."""
+    """Measure the risk of all columns; those that are the same in both tables were released unchanged.
+
+    A sensitive column that changed counts as one of these: two files cannot tell what of it an intruder recognises.
+    """
     changed = [pair for pair in pairs if not pair.equal]
     originals = {}
     for pair in changed:
@@ -354,16 +357,19 @@ def _whole_file(
     others = [name for name in after.names if name in before.names and name not in masked]
     ordered = _in_order(after, rows)
     roles = {name: role for role in ("quasi", "confidential", "weights") for name in plan.roles[role]}
-    # A sensitive column that changed counts as released: two files cannot tell what of it an intruder recognises.
-    rest = [name for name in others if roles.get(name) != "confidential"]
-    masked += [name for name in rest if not ordered.same_column(before, name)]
+    new = [name for name in others if not ordered.same_column(before, name)]
+    masked += [name for name in new if roles.get(name) != "confidential"]
     nominal = [pair.attribute.name for pair in changed if pair.attribute.type in CATEGORIES]
     units: dict[str, Any] = {}
     if plan.unit is not None:
         units = {"unit": plan.unit, "units_of": np.empty(len(rows), np.int64)}
         units["units_of"][rows] = classes(before, [plan.unit])
         units["known_unit"] = plan.unit in others and plan.unit not in masked
-    return whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
+    found = whole_file(after, plan.k, masked, roles, originals=originals, nominal=nominal, **units)
+    for name in new:
+        if name in found["unchanged"]:
+            found["unchanged"][name]["changed"] = True
+    return found
 
 
 class _Pair(NamedTuple):

@@ -113,7 +113,7 @@ def _overlap(found: Evidence) -> float | None:
 
 
 def _identifier(found: Evidence) -> str:
-    """Say which columns were named as sensitive, which strangers are presumed not to know, though they identify."""
+    """Name the columns that identify people although they are listed as sensitive."""
     unchanged = _at(found, "risk.file.unchanged") or {}
     names = [name for name, each in unchanged.items() if "identifying" in each]
     are = "are named as sensitive, but identify" if len(names) > 1 else "is named as sensitive, but identifies"
@@ -123,7 +123,7 @@ def _identifier(found: Evidence) -> str:
 
 
 def _gone(found: Evidence) -> str:
-    """Say which columns the masked file lacks, if nobody said what was masked."""
+    """Name the columns that the masked file lacks, if the masked attributes were not given."""
     names = _at(found, "left_out.not in the masked table") or []
     are = "are" if len(names) > 1 else "is"
     return (
@@ -167,7 +167,7 @@ def _singled_out(found: Evidence) -> str:
 
 
 def _followed(found: Evidence, *, computed: bool = True) -> str:
-    """Say which masked attributes follow from unchanged columns in most records; computed ones may be left out."""
+    """Name the masked attributes that follow from unchanged columns in most records; computed ones can be left out."""
     rows = [each for each in _at(found, "risk.file.determined") or [] if 2 * each["records"] > found.get("records", 0)]
     rows = [each for each in rows if computed or each["column"] not in (_at(found, "risk.file.recovered") or [])]
     if not rows:

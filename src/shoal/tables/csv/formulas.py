@@ -75,7 +75,7 @@ def unquoted(table: Table) -> Table:
     for name in table.names:
         try:
             column = table.column(name)
-        except DataError:  # objects of Python: whoever uses them says so
+        except DataError:  # Python objects, which are refused where they are used
             continue
         if (plain := without_apostrophes(column, words)) is not column:
             columns[name] = plain
