@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -32,6 +33,7 @@ def between(*events):
         (entry(**between({"introduced": "0"}, {"fixed": NUMPY})), 0),
         (entry(**between({"introduced": "999"})), 0),
         (entry(versions=[NUMPY]), 1),
+        (entry(versions=[f"v{NUMPY}.0"]), 1),
         (entry("absent", versions=[NUMPY]), 0),
         ({**entry(versions=[NUMPY]), "withdrawn": "2020-01-01T00:00:00Z"}, 0),
     ],
@@ -45,3 +47,22 @@ def test_a_database_on_this_disk_is_looked_into(given, code, tmp_path, capsys):
 
 def test_an_empty_database_is_no_good_news(tmp_path):
     assert audit.main(tmp_path) == 2
+
+
+@pytest.mark.parametrize("content", [None, b"no archive", {"id": "PYSEC-1", "affected": [1]}, [1]])
+def test_what_is_no_database_is_told_apart_from_a_finding(content, tmp_path, capsys):
+    database = tmp_path / "all.zip"
+    if isinstance(content, bytes):
+        database.write_bytes(content)
+    elif content is not None:
+        with zipfile.ZipFile(database, "w") as archive:
+            archive.writestr("PYSEC-1.json", json.dumps(content))
+    assert audit.main(database) == 2
+    assert "is no ZIP file or folder in the OSV format" in capsys.readouterr().err
+
+
+def test_the_exit_code_of_the_command_is_that_of_the_audit(tmp_path):
+    for given, code in ((entry(versions=[NUMPY]), 1), (entry(versions=["0.0.1"]), 0)):
+        (tmp_path / "PYSEC-1.json").write_text(json.dumps(given))
+        command = [sys.executable, ROOT / "tools" / "audit.py", tmp_path]
+        assert subprocess.run(command, capture_output=True, check=False).returncode == code

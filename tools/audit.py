@@ -25,9 +25,13 @@ def main(database: Path) -> int:
     versions = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", CONSTRAINTS.read_text(), re.MULTILINE))
     entries = 0
     found = []
-    for entry in entries_of(database):
-        entries += 1
-        found += [f"{name} {versions[name]}: {entry['id']}" for name in vulnerable(entry, versions)]
+    try:
+        for entry in entries_of(database):
+            entries += 1
+            found += [f"{name} {versions[name]}: {entry['id']}" for name in vulnerable(entry, versions)]
+    except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError) as error:
+        print(f"'{database}' is no ZIP file or folder in the OSV format ({type(error).__name__}).", file=sys.stderr)
+        return 2
     print(*sorted(found), sep="\n", end="\n" if found else "")
     print(f"{len(found)} of {len(versions)} versions and {entries:,} entries match.")
     return 2 if not entries else int(bool(found))
@@ -59,7 +63,7 @@ def vulnerable(entry: dict[str, Any], versions: dict[str, str]) -> Iterator[str]
 
 def is_affected(affected: dict[str, Any], version: str) -> bool:
     """Whether a version is listed, or lies in a range: from where it was introduced until where it was fixed."""
-    if version in affected.get("versions", []):
+    if any(_version(each) == Version(version) for each in affected.get("versions", [])):
         return True
     return any(_in_range(each, Version(version)) for each in affected.get("ranges", []) if each["type"] == "ECOSYSTEM")
 
