@@ -81,13 +81,17 @@ fuzz: $(COMPLETE)
 	$(BIN)/python -m fuzz --seconds 600
 	$(BIN)/python -m fuzz --releases $(RELEASES) --spark 20 --seconds 86400
 
-# The lowest versions that pyproject.toml allows, in an environment of their own.
-test-minimum: $(COMPLETE)
-	$(PYTHON) -m venv .venv-minimum
+# The lowest versions that pyproject.toml allows, in an environment of their own: every extra is used at least once.
+test-minimum: $(COMPLETE) java
+	$(PYTHON) -m venv --clear .venv-minimum
 	.venv-minimum/bin/pip install --quiet $$($(BIN)/python tools/minimum.py)
 	.venv-minimum/bin/pip install --quiet --no-deps --editable .
 	.venv-minimum/bin/pytest -m "not slow" \
-	  tests/golden tests/test_release.py tests/tables/test_formats.py tests/cli/test_cli.py tests/report/test_reports.py
+	  tests/golden tests/test_release.py tests/test_estimator.py tests/test_notebook.py tests/cli/test_cli.py \
+	  tests/tables/test_formats.py tests/tables/test_frames.py tests/tables/test_excel.py tests/tables/test_statistics.py \
+	  tests/partitioning/test_bounds.py tests/evidence/test_analyses.py tests/report/test_reports.py \
+	  tests/backends/test_file.py tests/backends/test_spark.py tests/backends/test_spark_roles.py \
+	  tests/app/test_command.py tests/app/test_pages.py tests/app/test_endpoints.py
 
 # Known vulnerabilities, and the bill of materials; what looks for them does not belong into the environment that is looked at.
 # Without a network, in a database on this disk: make audit DATABASE=all.zip

@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 sys.path.insert(0, str(Path(__file__).parent))
 from constraints import closure
 
@@ -24,20 +26,20 @@ def bill(program: str) -> dict[str, Any]:
     root = Path(__file__).parents[1]
     command = [program, *COMMAND, "--pyproject", str(root / "pyproject.toml"), sys.executable]
     found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    del found["$schema"]
     found["metadata"]["component"]["version"] = version("shoal-sdc")
-    needed = closure(development=False)
-    found["components"] = [each for each in found["components"] if _name(each) in needed]
+    return needed_alone(found, {*closure(development=False)})
+
+
+def needed_alone(found: dict[str, Any], needed: set[str]) -> dict[str, Any]:
+    """Keep components of these names, without addresses and properties."""
+    found.pop("$schema", None)
+    found["components"] = [each for each in found["components"] if canonicalize_name(each["name"]) in needed]
     kept = {each["bom-ref"] for each in [found["metadata"]["component"], *found["components"]]}
     found["dependencies"] = [_within(each, kept) for each in found["dependencies"] if each["ref"] in kept]
     for component in [found["metadata"]["component"], *found["components"], *_tools(found)]:
         component.pop("externalReferences", None)  # addresses of projects
         component.pop("properties", None)
     return found
-
-
-def _name(component: dict[str, Any]) -> str:
-    return component["name"].lower().replace("_", "-").replace(".", "-")
 
 
 def _tools(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -117,7 +117,9 @@ def test_polars_columns_that_are_not_touched_stay_as_they_are():
     assert table.numeric == ["int", "decimal", "wide"]
     published = table.publish({"int": pa.array([1.5, 2.5])}, drop=["list"], keep=KEEP).native
     rest = frame.filter(pl.Series(KEEP)).with_columns(pl.col("enum").cast(pl.String).cast(pl.Enum(["a"])))
-    polars.testing.assert_frame_equal(published.drop("int", "object"), rest.drop("int", "list", "object"))
+    assert published.schema["category"] == pl.Categorical
+    one, two = (each.with_columns(pl.col("category").cast(pl.String)) for each in (published, rest))
+    polars.testing.assert_frame_equal(one.drop("int", "object"), two.drop("int", "list", "object"))
     assert published["object"].to_list() == frame.filter(pl.Series(KEEP))["object"].to_list()
     assert published["int"].to_list() == [1.5, 2.5]
     assert published.columns == [name for name in frame.columns if name != "list"]
@@ -141,7 +143,9 @@ def arrow():
             {"int": 3, "text": None, "nested": [], "id": "z"},
         ],
     )
-    return pa.Table.from_batches([pa.RecordBatch.from_pylist(list(rows), schema) for rows in chunks])
+    plain = pa.schema([field.with_type(pa.string()) if field.name == "text" else field for field in schema])
+    # made of text: pyarrow 18 makes no ordered dictionaries of lists
+    return pa.concat_tables([pa.Table.from_pylist(rows, plain) for rows in chunks]).cast(schema)
 
 
 def test_arrow_columns_that_are_not_touched_stay_as_they_are(arrow):

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     StructField,
     StructType,
@@ -30,7 +29,7 @@ from shoal.aggregation import Rescaling
 from shoal.backends.capabilities import Engine
 from shoal.backends.file.records import one_record
 from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields, with_groups
-from shoal.backends.spark.passes import added_up, in_utc, numbered_names, scanned
+from shoal.backends.spark.passes import added_up, arrow_schema, in_utc, numbered_names, scanned
 from shoal.backends.spark.recoding import recoded, without_codes
 from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
 from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
@@ -90,7 +89,7 @@ def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> 
             table = read(spark, plan)
         _refuse_twins(table)
         table = recoded(without_codes(table, plan.missing_codes), plan)
-        schema = to_arrow_schema(table.schema, timezone="UTC")
+        schema = arrow_schema(table)
         backend = SparkBackend(table, Table(one_record(schema)), schema, progress, [*notes])
         yield backend
         if backend.published is not None:

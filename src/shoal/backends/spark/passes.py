@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 import pyarrow as pa
 from pyspark import RDD, TaskContext
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from shoal.backends.spark.session import without_pandas_warning
 from shoal.errors import DataError
@@ -96,6 +97,14 @@ def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting, records = [], 0
     if records:
         yield pa.Table.from_batches(waiting)
+
+
+def arrow_schema(table: DataFrame) -> pa.Schema:
+    """Return the types of columns in Arrow, with times in UTC."""
+    try:
+        return to_arrow_schema(table.schema, timezone="UTC")
+    except TypeError:  # Spark 4.1, where times are in UTC unless something else is asked for
+        return to_arrow_schema(table.schema)
 
 
 def in_utc(column: Array) -> Array:

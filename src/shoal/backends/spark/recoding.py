@@ -5,10 +5,10 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DoubleType, FloatType, NumericType, StructField
 
 from shoal.backends.file.records import one_record
+from shoal.backends.spark.passes import arrow_schema
 from shoal.backends.spark.verify import column
 from shoal.plan import Plan
 from shoal.plan.recoding import classes_of, is_dated
@@ -42,7 +42,7 @@ def recoded(table: DataFrame, plan: Plan) -> DataFrame:
     """Recode columns as `shoal.tables.recoding` does; Spark has no ordered categories, so classes are text."""
     if not plan.recode:
         return table
-    refuse_unsuited(Table(one_record(to_arrow_schema(table.schema, timezone="UTC"))), plan)
+    refuse_unsuited(Table(one_record(arrow_schema(table))), plan)
     columns = [
         _as_class(each, plan.recode[each.name]).alias(each.name) if each.name in plan.recode else column(each.name)
         for each in table.schema.fields
