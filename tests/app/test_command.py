@@ -245,6 +245,17 @@ def test_with_a_certificate_it_is_served_encrypted_until_the_terminal_is_closed(
     assert list(place.glob("*/*")) == []
 
 
+@pytest.mark.slow
+def test_a_handshake_that_never_ends_is_cut(place, certificate):
+    options = ["--tls-cert", certificate / "cert", "--tls-key", certificate / "key", "--port", 0]
+    with started("-m", "shoal", "app", *options) as process:
+        port = int(re.search(r"https://[^/]+:(\d+)/", process.stdout.readline())[1])
+        with socket.create_connection(("127.0.0.1", port), timeout=300) as line:
+            assert line.recv(1) == b""  # nothing was sent, and the server has hung up
+        process.terminate()
+        assert process.wait(timeout=300) == 0
+
+
 def test_failures_are_logged_by_their_kind_alone():
     program = """
         import logging
