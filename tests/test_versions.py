@@ -1,7 +1,7 @@
 """Other versions of DuckDB and pandas: the newest, the major version before it, and the lowest that is allowed.
 
-Each runs in an environment of its own, in which that one package differs; all others are those of the environment that
-runs the tests. `make test-minimum` has the lowest versions of everything.
+Each runs in an environment of its own with that one package and what it needs; all others are those of the environment
+that runs the tests. `make test-minimum` has the lowest versions of everything.
 """
 
 import os
@@ -36,11 +36,11 @@ def lowest(package: str) -> str:
 
 
 def environment_with(requirement: str, folder: Path) -> Path:
-    """Make an environment in which one package differs; returns its Python."""
+    """Make an environment in which one package differs, with what it needs; returns its Python."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=600)
     python = folder / "bin" / "python"
     installed = subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-deps", requirement], capture_output=True, timeout=1200
+        [python, "-m", "pip", "install", "--quiet", requirement], capture_output=True, timeout=1200
     )
     if installed.returncode != 0:
         pytest.skip(f"pip finds no index that has {requirement} for this Python")

@@ -12,11 +12,15 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.cli import app
+from shoal.plan.recoding import classes_of
 from shoal.tables.arrow import pc
 from shoal.tables.csv.formulas import is_formula, unquoted, with_apostrophes, without_apostrophes
 from shoal.tables.table import Table
 
-FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "'=1", "''@x", "\uff1d1+1", "--"]
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "'=1", "''@x", "--"]
+# Before the sign: no-break and wide blanks, marks of byte order, characters without width, controls, line ends.
+FORMULAS += [f"{each}=1" for each in "\u00a0\u3000\ufeff\u200b\u2060\u00ad\u202e\u2028\u2029\x00\x07\v\f\x85"]
+FORMULAS += [f"{each}SUM(1)" for each in "\uff1d\uff0b\uff0d\uff20"]
 NO_FORMULAS = [
     "-5",
     "+3.2",
@@ -32,6 +36,9 @@ NO_FORMULAS = [
     "'-5",
     "'s-Gravenhage",
     "1-2",
+    "\u00a0-5\u3000",
+    "=\u00a0\u200b",
+    "\ufeffa=b",
 ]
 NOTE = "@SUM(1+1)*cmd|' /C calc'!A0"
 
@@ -46,7 +53,7 @@ def test_numbers_signs_and_words_are_none(text):
     assert is_formula(pa.array([text])).to_pylist() == [False]
 
 
-@given(st.lists(st.none() | st.text("='+-@\t\r 15.,a"), min_size=1))
+@given(st.lists(st.none() | st.text("='+-@\t\r 15.,a\u00a0\u3000\ufeff\u200b\v\uff1d"), min_size=1))
 def test_quoting_loses_nothing_and_leaves_no_formula_bare(cells):
     column = pa.array(cells, pa.string())
     quoted = with_apostrophes(column)
@@ -61,7 +68,7 @@ def test_a_column_with_bare_formulas_was_not_quoted_so_that_counting_tells_its_c
 
 
 def people(n=12):
-    notes = [NOTE, "=1+1", "fine", "-5", "'=quoted", "b"] * (n // 6)
+    notes = [NOTE, "\u3000=1+1", "fine", "-5", "'=quoted", "b"] * (n // 6)
     towns = ["=A", "=A", "=A", "B", "B", "B"] * (n // 6)
     return pa.table({"age": list(range(n)), "town": towns, "note": notes})
 
@@ -104,7 +111,7 @@ def test_quoted_formulas_are_verified_and_checked_like_others(tmp_path, engine):
     release.save()
     assert not warnings_of(release)
     cells = cells_of(masked)
-    assert {row["note"] for row in cells} == {f"'{NOTE}", "'=1+1", "fine", "-5", "''=quoted", "b"}
+    assert {row["note"] for row in cells} == {f"'{NOTE}", "'\u3000=1+1", "fine", "-5", "''=quoted", "b"}
     assert {row["town"] for row in cells} <= {"'=A", "B"}
     assert shoal.check(masked, manifest=f"{masked}.manifest.json")["records"] == 12
 
@@ -156,3 +163,40 @@ def test_a_dataframe_stays_as_it_is(tmp_path):
     frame = pd.DataFrame(people().to_pandas())
     release = shoal.protect(frame, quote_formulas=True, **PLAN)
     assert list(release.table["note"]) == list(frame["note"])
+
+
+ENGINES = ["memory", "file", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_names_of_columns_that_are_formulas_are_a_warning_and_are_never_quoted(tmp_path, engine):
+    source, odd = tmp_path / "people.parquet", "\u200b@note"
+    pq.write_table(people().rename_columns(["age", "=town", odd]), source)
+    asked = {"k": 3, "quasi": ["age", "=town"], "output": tmp_path / "masked.csv", "engine": engine}
+    release = shoal.protect(source, publish=[odd], **asked)
+    release.save()
+    assert r"Rename them." in (said := warnings_of(release)[-1])
+    assert r"'=town', '\u200b@note'" in said
+    assert [*cells_of(tmp_path / "masked.csv")[0]] == ["age", "=town", odd]
+    with pytest.raises(shoal.PlanError, match=r"quote_formulas: does not apply to names of columns.* Rename them\."):
+        shoal.protect(source, publish=[odd], quote_formulas=True, **{**asked, "output": tmp_path / "again.csv"})
+
+
+def test_a_name_that_is_a_formula_does_no_harm_where_its_column_is_dropped(tmp_path):
+    table = people().rename_columns(["age", "=town", "note"])
+    release = shoal.protect(table, k=3, quasi=["age"], identifiers=["=town"], publish=["note"], quote_formulas=True)
+    release.save(tmp_path / "masked.csv")
+    assert not warnings_of(release)
+
+
+def test_no_name_of_a_class_is_a_formula():
+    cuts = [-5, -0.5, 0, 3]
+    assert classes_of(cuts) == [
+        "under -5",
+        "from -5 to under -0.5",
+        "from -0.5 to under 0",
+        "0 to under 3",
+        "3 and over",
+    ]
+    assert classes_of([-5]) == ["under -5", "at least -5"]
+    assert not pc.any(is_formula(pa.array([*classes_of(cuts), *classes_of(["1970-01-01"])]))).as_py()

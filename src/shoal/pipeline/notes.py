@@ -15,6 +15,7 @@ from shoal.plan.conflicts import refuses_l
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
+from shoal.tables.csv.formulas import formula_names
 from shoal.text import Message, counted, listed, warning
 
 
@@ -242,10 +243,16 @@ def on_blocks(plan: Plan, blocks: RecordBlocks | PartBlocks | None, *, by_data: 
     return found
 
 
-def on_formulas(formulas: Mapping[str, int], plan: Plan) -> list[str]:
-    """Count text cells of a CSV file that spreadsheets may run as formulas, by column."""
-    if not formulas:
-        return []
+def on_formulas(formulas: Mapping[str, int], names: Sequence[str], plan: Plan) -> list[str]:
+    """Count text cells of a CSV file that spreadsheets may run as formulas, by column, and list such names."""
+    found = _on_cells(formulas, plan) if formulas else []
+    if called := formula_names(names):
+        what = f"columns have names that a spreadsheet may run as formulas when it opens the file: {listed(called)}."
+        found.append(warning(f"{what} Rename them."))
+    return found
+
+
+def _on_cells(formulas: Mapping[str, int], plan: Plan) -> list[str]:
     where = ", ".join(f"'{name}' ({count:,})" for name, count in formulas.items())
     if plan.quote_formulas:
         return [f"an apostrophe was written before text that a spreadsheet may run as a formula: {where}"]

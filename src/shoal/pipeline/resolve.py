@@ -41,7 +41,13 @@ from shoal.pipeline.recoding import on_recoding, refuse_recoded_rules
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import MOST_CATEGORIES, Column, Flaw, Summary, flaw, summarize
 from shoal.pipeline.totals import misplaced_domains
-from shoal.pipeline.treatment import numeric_attributes, recoded_numbers, refuse_other_columns, refuse_untreated
+from shoal.pipeline.treatment import (
+    numeric_attributes,
+    recoded_numbers,
+    refuse_other_columns,
+    refuse_quoted_names,
+    refuse_untreated,
+)
 from shoal.pipeline.unit_codes import UnitSummary
 from shoal.plan import AttributeType, Plan
 from shoal.plan.aggregates import AGGREGATES, aggregate_of
@@ -117,6 +123,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     """
     rules = rules_of(plan)
     refuse_other_columns(plan, records.outline)
+    refuse_quoted_names(plan, records.outline)
     refuse_recoded_rules(plan, rules)
     refuse_unordered_text(rules, records.outline, plan.levels)
     _refuse_unused_levels(plan, rules)

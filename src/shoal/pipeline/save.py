@@ -57,8 +57,8 @@ def save(published: Table, promise: Promise, counted: Verified, path: Path, over
         manifest = manifest_of_file(partial_path, path.name, written.names, len(written), csv, plan, verified)
         partial_manifest.write_text(manifest.to_json(), encoding="utf-8")
     arrow = published.to_arrow()
-    formulas = formulas_in(arrow, dialect) if kind == "csv" else {}
-    return [*on_formulas(formulas, plan), *unkept(arrow, kind)]
+    found = on_formulas(formulas_in(arrow, dialect), arrow.column_names, plan) if kind == "csv" else []
+    return [*found, *unkept(arrow, kind)]
 
 
 def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promise: Promise) -> Table:

@@ -13,6 +13,7 @@ from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose_for
 from shoal.plan import Plan
 from shoal.plan.recoding import is_dated
 from shoal.tables import Table
+from shoal.tables.csv.formulas import formula_names
 from shoal.tables.numbers import not_a_number, stored_as_text
 from shoal.text import counted, listed
 
@@ -155,6 +156,14 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         raise DataError(
             "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
         )
+
+
+def refuse_quoted_names(plan: Plan, table: Table) -> None:
+    """Refuse apostrophes before formulas where the name of a column is one, which would become another name."""
+    published = [name for name in table.names if name not in plan.dropped]
+    if plan.quote_formulas and (found := formula_names(published)):
+        what = f"does not apply to names of columns, which spreadsheets may run as formulas: {listed(found)}."
+        raise PlanError([("quote_formulas", f"{what} Rename them.")])
 
 
 def numeric_attributes(table: Table, taken: Collection[str] = (), also: Collection[str] = ()) -> list[str]:

@@ -26,12 +26,16 @@ _LARGEST_WHOLE = 2**53  # above, a float does not tell whole numbers apart
 
 
 def classes_of(cuts: Cuts) -> list[str]:
-    """Return the names of the classes between cut points, in order; a cut point belongs to the class above it."""
-    first, last, between = ("before {}", "{} and later", "{} to before {}")
-    if not is_dated(cuts):
-        first, last, between = ("under {}", "{} and over", "{} to under {}")
-    inner = [between.format(low, high) for low, high in pairwise(cuts)]
-    return [first.format(cuts[0]), *inner, last.format(cuts[-1])]
+    """Return the names of the classes between cut points, in order; a cut point belongs to the class above it.
+
+    No name begins with a sign: spreadsheets would take it for a formula.
+    """
+    if is_dated(cuts):
+        inner = [f"{low} to before {high}" for low, high in pairwise(cuts)]
+        return [f"before {cuts[0]}", *inner, f"{cuts[-1]} and later"]
+    inner = [f"{'from ' if str(low).startswith('-') else ''}{low} to under {high}" for low, high in pairwise(cuts)]
+    last = f"at least {cuts[-1]}" if str(cuts[-1]).startswith("-") else f"{cuts[-1]} and over"
+    return [f"under {cuts[0]}", *inner, last]
 
 
 def is_dated(cuts: Cuts) -> bool:

@@ -26,7 +26,7 @@ from shoal.backends.database import DuckPairs
 from shoal.backends.file.blocks import Masked, Masking
 from shoal.backends.file.checkpoint import WorkFolder, was_placing, work_folder
 from shoal.backends.file.free_memory import return_free_memory
-from shoal.backends.file.output import originals, release_pieces, write_release
+from shoal.backends.file.output import originals, published_schema, release_pieces, write_release
 from shoal.backends.file.records import FileRecords, typed_source
 from shoal.backends.file.sorting import in_file_order, sort_by_block
 from shoal.backends.file.spill import Spill
@@ -228,6 +228,7 @@ class FileBackend(FileRecords):
             certificate = certified_together(masker, gather, masking.losses, sums, self.memory)
             partial_file = self.folder.partial(self.output)
             formulas = self._write(partial_file, masking, rescaled)
+        headed = published_schema(self.source, masker).names if self.kind == "csv" else []
         missing = masking.losses.missing(sums)
         # Blocks of hybrid data are made from confidential attributes too, and those at seams from groups: records that
         # are alike may lie apart.
@@ -244,7 +245,7 @@ class FileBackend(FileRecords):
             masking.losses,
             sums,
             replace(promise_of(masker, prepared, self.outline, rescaled, masked.slack), spelled=self.kind == "csv"),
-            [*made, *notes(plan, self.outline, masker.types, missing, kept), *on_formulas(formulas, plan)],
+            [*made, *notes(plan, self.outline, masker.types, missing, kept), *on_formulas(formulas, headed, plan)],
             sums_of_hybrid=masked.hybrid,
             hidden=masked.before if whole else None,
             own=masked.own,

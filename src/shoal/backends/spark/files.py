@@ -104,7 +104,9 @@ def save(published: "SparkPublished", path: str, overwrite: bool, verified: Veri
         manifest = _manifest(published, verified, disk.parts(f"{folder}/data"), disk.name, kind)
         plan = published.plan.decided(output=path)
         disk.publish(folder, plan.to_toml(PurePath(path).parent), manifest.to_json(), overwrite)
-    return on_formulas(formulas_in(published.table), published.plan) if kind == "csv" else []
+    if kind != "csv":
+        return []
+    return on_formulas(formulas_in(published.table), published.table.columns, published.plan)
 
 
 def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:

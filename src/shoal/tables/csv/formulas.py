@@ -1,5 +1,9 @@
 """Text cells of a CSV file that a spreadsheet may run as formulas: found, counted, and quoted by an apostrophe.
 
+Formulas begin with a sign. Spreadsheets differ in what they pass over before it: OWASP names tabs and line ends, and
+the full-width forms of the signs. Here blanks of any kind, controls and characters without width are passed over: a
+warning too many does no harm.
+
 Quoting loses nothing: a cell that begins with apostrophes before such a text gets one more, so that removing one gives
 every cell back.
 """
@@ -17,9 +21,10 @@ from shoal.tables.dtypes import is_text
 from shoal.tables.table import Table
 from shoal.tables.text_values import FIGURE, decoded, one_chunk
 
-_BLANK = r"[ \t\r\n]"
 # Patterns for Arrow (RE2) and Spark (Java) alike. A sign alone is no formula.
-FORMULA = rf"^'*{_BLANK}*[=+\-@\x{{FF1D}}\x{{FF0B}}\x{{FF0D}}\x{{FF20}}]{_BLANK}*[^ \t\r\n]"
+_UNSEEN = r"\p{Z}\p{Cc}\p{Cf}"
+_BLANK = f"[{_UNSEEN}]"
+FORMULA = rf"^'*{_BLANK}*[=+\-@\x{{FF1D}}\x{{FF0B}}\x{{FF0D}}\x{{FF20}}]{_BLANK}*[^{_UNSEEN}]"
 PLAIN_NUMBER = rf"^'*{_BLANK}*(?:{FIGURE}){_BLANK}*\z"
 
 
@@ -41,6 +46,12 @@ def formulas_in(table: pa.Table, dialect: Dialect) -> dict[str, int]:
         name: pc.sum(is_formula(text, dialect.missing)).as_py() for name, text in texts.items() if is_text(text.type)
     }
     return {name: int(count) for name, count in counts.items() if count}
+
+
+def formula_names(names: Sequence[str]) -> list[str]:
+    """Return the names of columns that a spreadsheet may run as formulas."""
+    found = is_formula(pa.array(names, pa.string())).to_pylist()
+    return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
 
 def with_apostrophes(column: Array, words: Sequence[str] = ()) -> Array:
