@@ -10,6 +10,7 @@ from shoal.app.commands import Asked, CommandPage
 from shoal.app.view import View
 from shoal.errors import PlanError, ShoalError
 from shoal.tables.files import KINDS, is_workbook
+from shoal.text import visible
 
 _SMALL = 10_000_000  # bytes of a file that is no table
 _OTHERS = {  # by option: the kinds of files that are no tables
@@ -161,7 +162,7 @@ def _field(view: View, page: CommandPage, asked: Asked) -> None:
                 several = asked.kind == "columns"
                 known = [name for name in value or [] if name in entered.columns] if several else value
                 field = ui.select(
-                    entered.columns,
+                    {name: visible(name) for name in entered.columns},
                     label=asked.title,
                     value=known if several or known in entered.columns else None,
                     multiple=several,

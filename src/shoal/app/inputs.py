@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from shoal.app.fields import Field, as_list, as_text, fields_of
 from shoal.plan import Plan
 from shoal.plan.options import listed_or_table
+from shoal.text import visible
 
 GRID = "display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: 1rem; width: 100%"
 _DENSE = "outlined dense options-dense"
@@ -262,7 +263,7 @@ def _input(label: str, value: str, set_: Set) -> ui.element:
 def _select(
     label: str, options: Sequence[str] | dict[Any, str], value: Any, set_: Set, *, clearable: bool = True
 ) -> ui.element:
-    offered = options if isinstance(options, dict) else list(options)
+    offered = options if isinstance(options, dict) else {each: visible(each) for each in options}
     shown = value if value in options else None  # roles may have changed since
     element = ui.select(
         offered,
@@ -278,7 +279,12 @@ def _select(
 def _several(label: str, options: Sequence[str], value: Sequence[str], set_: Set) -> ui.element:
     shown = [each for each in value if each in options]
     element = ui.select(
-        list(options), label=label, value=shown, multiple=True, with_input=True, on_change=lambda e: set_(list(e.value))
+        {each: visible(each) for each in options},
+        label=label,
+        value=shown,
+        multiple=True,
+        with_input=True,
+        on_change=lambda e: set_(list(e.value)),
     )
     return element.props(f"{_DENSE} use-chips").classes("w-full")
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.app.form import NO_ROLE, ROLES, Choices
+from shoal.text import visible
 
 ON_PAGE = 25  # attributes at a time: a browser is slow with thousands of inputs
 _WARNED, _GAPS = "with a warning", "with missing values"
@@ -41,7 +42,7 @@ class Listing:
     def matching(self, columns: list[dict[str, Any]], choices: Choices) -> list[dict[str, Any]]:
         """Return the attributes that match the search and the filter."""
         part = self.search.strip().casefold()
-        return [each for each in columns if part in each["column"].casefold() and self._passes(each, choices)]
+        return [each for each in columns if part in visible(each["column"]).casefold() and self._passes(each, choices)]
 
     def _passes(self, column: dict[str, Any], choices: Choices) -> bool:
         role = choices.roles[column["column"]]

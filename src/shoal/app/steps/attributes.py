@@ -10,7 +10,7 @@ from shoal.app.form import NO_ROLE, ROLE_FIELDS, ROLES, TYPES
 from shoal.app.listing import FILTERS, Listing
 from shoal.app.view import View
 from shoal.plan import Plan
-from shoal.text import counted
+from shoal.text import counted, visible
 
 _MEANINGS = (
     "Quasi-identifiers are what an outsider may know of a person or business, such as age or town: they are masked. "
@@ -161,7 +161,7 @@ class _Row:
 
     def __init__(self, table: Attributes, column: dict[str, Any]) -> None:
         self.table, self.work, self.choices = table, table.work, table.choices
-        self.column, self.name = column, column["column"]
+        self.column, self.name, self.shown = column, column["column"], visible(column["column"])
 
     def draw(self) -> None:
         """Draw the row."""
@@ -171,9 +171,9 @@ class _Row:
                 chosen = ui.checkbox(
                     value=name in self.table.listing.selected, on_change=lambda e: self._select(e.value)
                 )
-                chosen.props["aria-label"] = f"Select {name}"
+                chosen.props["aria-label"] = f"Select {self.shown}"
             with ui.element("th").props('scope="row"'):
-                ui.label(name).classes("shoal-name")
+                ui.label(self.shown).classes("shoal-name")
                 ui.label(column["shape"]).classes("text-caption").style("font-family: monospace; font-weight: 400")
                 if gaps := self._gaps():
                     ui.label(gaps).classes("text-caption text-secondary").style("font-weight: 400")
@@ -182,7 +182,7 @@ class _Row:
                 role = ui.select(
                     roles, value=choices.roles[name], on_change=lambda e: self._set(choices.roles, e.value)
                 )
-                _named(role, f"Role of {name}", "min-width: 14rem")
+                _named(role, f"Role of {self.shown}", "min-width: 14rem")
                 ui.label(page_words(column["reason"])).classes("text-caption text-secondary").style("max-width: 20rem")
                 if column["warning"]:
                     said = f"Warning: {page_words(column['warning'])}"
@@ -192,11 +192,11 @@ class _Row:
                 type_ = ui.select(
                     types, value=choices.types[name], on_change=lambda e: self._set(choices.types, e.value)
                 )
-                _named(type_, f"Type of {name}", "min-width: 9rem")
+                _named(type_, f"Type of {self.shown}", "min-width: 9rem")
                 ui.label(self._why_type()).classes("text-caption text-secondary").style("max-width: 14rem")
             with ui.element("td"):
                 self.more = ui.button(icon="expand_more", on_click=lambda: self._open()).props("flat dense round")
-                self.more.props["aria-label"] = f"Details of {name}"
+                self.more.props["aria-label"] = f"Details of {self.shown}"
         with ui.element("tr").classes("shoal-details"), ui.element("td").props("colspan=5"):
             self.place = ui.column().classes("w-full")
         self._show_details()
@@ -255,7 +255,7 @@ class _Row:
                 if role == "quasi":
                     self._text("Weight in distances", choices.attribute_weights, "1", fields["attribute_weights"].help)
             with ui.column().classes("col").style("min-width: min(100%, 18rem)") as place:
-                _Look(self.work.look(name), name, place).draw()
+                _Look(self.work.look(name), self.shown, place).draw()
 
     def _takes_levels(self) -> bool:
         """Whether levels can be typed: numbers have an order of their own."""
@@ -272,7 +272,7 @@ class _Row:
 
         typed = ui.input(label, value=str(field.get(self.name, "")), on_change=lambda e: note(e.value))
         typed.props("outlined dense").classes("w-full").props["placeholder"] = example
-        typed.props["aria-label"] = f"{label} of {self.name}"
+        typed.props["aria-label"] = f"{label} of {self.shown}"
         ui.label(help_).classes("text-caption text-secondary")
 
 
@@ -305,7 +305,8 @@ def _bars(name: str, found: dict[str, Any]) -> str:
     """Return a frequency table with a bar in each row."""
     widest = max((share for _, share, _ in found["rows"]), default=0) or 1
     rows = "".join(
-        f'<tr><th scope="row">{html.escape(label)}</th><td>{share:g} %{"" if count is None else f" ({count:,})"}</td>'
+        f'<tr><th scope="row">{html.escape(visible(label))}</th>'
+        f"<td>{share:g} %{'' if count is None else f' ({count:,})'}</td>"
         f'<td class="shoal-bar"><div style="width: {100 * share / widest:.0f}%"></div></td></tr>'
         for label, share, count in found["rows"]
     )
