@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
 
 from shoal.app.fields import page_words, values_of
 from shoal.app.form import sentences
@@ -63,7 +62,8 @@ def _columns(path: Path) -> int:
         if kind == "parquet":
             return len(pq.read_schema(path).names)
         if kind == "arrow":
-            return len(dataset(path, format="ipc").schema.names)
+            with pa.memory_map(str(path)) as file:
+                return len(pa.ipc.open_file(file).schema.names)
     return 0
 
 
@@ -215,6 +215,7 @@ def _load() -> None:
     import shoal.evidence.sweep
     import shoal.release
 
+    pa.array([0])  # pyarrow's first array loads pandas
     with contextlib.suppress(MissingExtra):
         import shoal.report  # noqa: F401 - so that it is there
 
