@@ -26,6 +26,7 @@ from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
 from shoal.plan.policy import as_policy
 from shoal.tables import open_table
+from shoal.tables.arrow import leave_pandas_out
 from shoal.tables.files import kind_of
 from shoal.text import quoted, sentence, unexpected
 
@@ -215,7 +216,7 @@ def _load() -> None:
     import shoal.evidence.sweep
     import shoal.release
 
-    pa.array([0])  # pyarrow's first array loads pandas
+    leave_pandas_out()
     with contextlib.suppress(MissingExtra):
         import shoal.report  # noqa: F401 - so that it is there
 
