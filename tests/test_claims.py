@@ -96,13 +96,11 @@ def test_what_verifies_imports_nothing_that_masks():
 
 
 def test_nothing_evaluates_text_as_code():
-    calls = set()
-    for path in (ROOT / "src" / "shoal").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                calls.add(node.func.id)
-    assert "isinstance" in calls
-    assert not calls & {"eval", "exec", "compile", "__import__"}
+    modules = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src" / "shoal").rglob("*.py")}
+    evaluates = re.compile(r"(?<![.\w])(eval|exec|compile|__import__)\(")
+    assert len(modules) > 100
+    assert evaluates.search("x = eval(text)")
+    assert [path.name for path, text in modules.items() if evaluates.search(text)] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="devices of Linux")
@@ -129,6 +127,7 @@ def test_authors_and_comments_of_workbooks_are_not_published(tmp_path):
 # Files and their modes
 
 
+@pytest.mark.slow
 def test_finished_files_have_the_mode_that_the_umask_says(tmp_path):
     write_table(open_table(planted_table(100)), tmp_path / "people.csv", "csv")
     roles = ["--quasi", ",".join(QUASI), "--confidential", ",".join(CONFIDENTIAL), "--identifiers", "name"]
