@@ -22,6 +22,7 @@ from shoal.errors import FileError
 from shoal.evidence.published import read_published
 from shoal.pipeline.manifest import load_manifest
 from shoal.report import release_report
+from shoal.report.charts import plot_distribution
 from shoal.tables import open_table, write_table
 
 ROOT = Path(__file__).parents[1]
@@ -170,6 +171,17 @@ def test_levels_of_a_plan_are_in_its_file_alone(tmp_path):
         text = (tmp_path / name).read_text()
         assert "never seen" not in text
         assert "987654321" not in text
+
+
+@pytest.mark.parametrize(("k", "least"), [(30, 15.0), (3, 5.0)])
+def test_every_bar_stands_for_k_and_at_least_ten_of_200_records(k, least):
+    release = shoal.protect(planted_table(200), k=k, **ROLES)
+    for name in QUASI:
+        drawn = plot_distribution(release, name).to_dict()
+        (rows,) = drawn["datasets"].values() if "datasets" in drawn else [drawn["data"]["values"]]
+        shares = [row["share"] for row in rows if row["when"] == "before"]
+        assert len(shares) > 1
+        assert min(shares) >= least
 
 
 # Other processes
