@@ -15,16 +15,25 @@ _FLOATS, _WHOLES = [pa.float64(), pa.float64(), pa.float32()], [pa.int64(), pa.i
 _FIRST = dt.date(2020, 1, 1)
 
 
-def table_of(draws: Draws, plan: dict[str, Any], n: int, *, plain: bool) -> pa.Table:
-    """Draw a table with every column that a plan names; `plain` leaves out types that text files do not have.
+def table_of(draws: Draws, plan: dict[str, Any], n: int, source: str = "") -> pa.Table:
+    """Draw a table with every column that a plan names, of types that a source, a kind of file, keeps.
 
     x + y = s in all records, or in most where the plan allows others; units and households have one to three records,
     and a household one number of rooms and one quarter.
     """
     named = {*names_in(plan)}
     names = [name for name in ALL if name in named or draws.chance(5)]
-    made = _Columns(draws, plan, n, plain)
-    return pa.table({name: made.column(name) for name in ALL if name in {"row", "id", *names}})
+    made = _Columns(draws, plan, n, source)
+    table = pa.table({name: made.column(name) for name in ALL if name in {"row", "id", *names}})
+    return _as_in_excel(table) if source == "xlsx" else table
+
+
+def _as_in_excel(table: pa.Table) -> pa.Table:
+    """Store floats that are all whole as integers, which workbooks do not tell apart."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type) and all(v is None or v == int(v) for v in table[at].to_pylist()):
+            table = table.set_column(at, field.name, table[at].cast(pa.int64()))
+    return table
 
 
 def names_in(asked: Any) -> Iterator[str]:
@@ -41,8 +50,9 @@ def names_in(asked: Any) -> Iterator[str]:
 
 
 class _Columns:
-    def __init__(self, draws: Draws, plan: dict[str, Any], n: int, plain: bool) -> None:
-        self._draws, self._n, self._plain = draws, n, plain
+    def __init__(self, draws: Draws, plan: dict[str, Any], n: int, source: str) -> None:
+        self._draws, self._n, self._plain = draws, n, source in ("csv", "xlsx")
+        self._units_of_time = ["us"] if self._plain else ["us", "ns"] if source else ["us", "ns", "s"]
         self._odd = "edits" in plan and plan.get("edits_original") in ("keep", "exclude")
         self._gaps = plan.get("missing", "error") != "error" or draws.chance(30)
         self._few = plan.get("only") is not None
@@ -84,7 +94,7 @@ class _Columns:
         }
         made = make[name]()
         if name == "hour":
-            return pa.array(made, pa.timestamp("us" if self._plain else draws.pick(["s", "us", "ns"])))
+            return pa.array(made, pa.timestamp(draws.pick(self._units_of_time)))
         return pa.array(made) if isinstance(made, list) else made
 
     def _drawn(self, value: Callable[[], Any]) -> list[Any]:

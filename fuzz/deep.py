@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from fuzz.cases import START, from_json
 from fuzz.claims import check_claims
-from fuzz.csv_file import expected_cell, write_csv
 from fuzz.draws import Draws
 from fuzz.oracle import Finding, refuse_leftovers, sentence_or
+from fuzz.sources import expected_cell, write_csv, write_excel
 from fuzz.valid import Case, case_of, without_refused
 from shoal import PlanError, Release, protect
 from shoal.plan import Csv
@@ -84,6 +84,8 @@ def _elsewhere(case: Case, plan: dict[str, Any], known: Release) -> dict[str, An
         source, output = folder / f"in.{case.source}", folder / f"out.{case.ending}"
         if case.source == "csv":
             write_csv(case.table, source, plan.get("csv"))
+        elif case.source == "xlsx":
+            write_excel(case.table, source, plan["sheet"])
         else:
             pq.write_table(case.table, source)
         asked = {**plan, "engine": case.engine, "output": output}
@@ -91,7 +93,7 @@ def _elsewhere(case: Case, plan: dict[str, Any], known: Release) -> dict[str, An
         if found is None:
             return {}
         written = pq.read_table(output) if case.engine == "spark" else _read(output, plan)
-        if "csv" not in (case.source, case.ending):
+        if case.source == "parquet" and case.ending != "csv":
             check_claims(_plain(pq.read_table(source)), plan, found, _plain(written), order=case.engine != "spark")
         _check_same(known.table, written, plan)
         return {**asked, "input": source}

@@ -7,8 +7,9 @@ import pyarrow as pa
 from fuzz.columns import LEVELS, RULES, table_of
 from fuzz.draws import Draws
 
-_OF_NUMBERS = ["vmdav", "pca", "zscores", "tour", "npn-mhm", "mdav-mhm", "cbfs-mhm", "tour", "vmdav"]
-_OF_ALL = ["mdav", "best", "auto", "mdav"]
+_OF_ALL = ["mdav", "best", "auto"]
+# Each of them for numbers and moments alone; some have options of their own.
+_OF_NUMBERS = ["vmdav", "tour", "pca", "zscores", "npn-mhm", "mdav-mhm", "cbfs-mhm"]
 NUMBERS = ["x", "y", "z", "n"]
 MOMENTS = ["day", "hour"]
 OTHERS = ["town", "size", "flag"]
@@ -40,15 +41,15 @@ class Case(NamedTuple):
 def case_of(draws: Draws, engine: str | None = None) -> Case:
     """Draw a plan, and a table for it."""
     source = ending = ""
-    if engine is None and draws.chance(5):
-        engine = draws.pick(["file", "file", "memory"])
-        source, ending = draws.pick(["parquet", "csv"]), draws.pick(["parquet", "csv", "arrow", "csv"])
+    if engine is None and draws.chance(4):
+        source, ending = draws.pick(["parquet", "csv", "csv", "xlsx"]), draws.pick(["parquet", "csv", "arrow", "csv"])
+        engine = "memory" if source == "xlsx" else draws.pick(["file", "file", "memory"])
     elif engine is not None:
         source, ending = "parquet", "parquet"
     plan = _Plan(draws).drawn()
     least = {"ms": 100, "hybrid": 30}.get(plan["method"], plan.get("k", 0) * (4 if "keep_totals" in plan else 1))
     n = least + draws.integer(0, 9 * plan.get("k", 3))
-    table = table_of(draws, plan, n, plain=source == "csv")
+    table = table_of(draws, plan, n, source)
     if "epsilon" in plan:
         plan["identifiers"] = [name for name in table.column_names if name not in plan["quasi"]]
     if source:
@@ -61,7 +62,9 @@ def _of_files(draws: Draws, source: str, ending: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if ending == "csv" and draws.chance(2):
         found["quote_formulas"] = True
-    if source == "csv" and not draws.chance(3):
+    if source == "xlsx":
+        found["sheet"] = "data"
+    if source == "csv" and not draws.chance(4):
         found["csv"] = {"delimiter": draws.pick([";", "\t", ";"]), "quote": '"', "decimal": draws.pick([".", ","])}
         found["csv"] |= {"encoding": draws.pick(["utf-8", "latin-1"]), "missing": draws.pick([["NA"], ["?", "-"]])}
     return found
@@ -79,11 +82,11 @@ class _Plan:
 
     def drawn(self) -> dict[str, Any]:
         draws, plan = self.draws, self.plan
-        if draws.chance(5):
+        if draws.chance(4):
             self._without_groups()
             return plan
         themes = [*_THEMES]
-        chosen = [themes.pop(draws.integer(0, len(themes) - 1)) for _ in range(draws.integer(1, 4))]
+        chosen = [themes.pop(draws.integer(0, len(themes) - 1)) for _ in range(draws.integer(2, 5))]
         for theme in chosen:
             if self.free or not any({theme, other} in _APART for other in self.has):
                 self.has.add(theme)
@@ -98,21 +101,25 @@ class _Plan:
     def _attributes(self) -> None:
         """Choose quasi-identifiers, and a method that takes them."""
         draws, plan = self.draws, self.plan
-        only_numbers = draws.chance(2) or bool(self.has & {"variance", "totals", "dominance", "rules"})
+        only_numbers = draws.chance(2) or bool(self.has & {"variance", "totals", "dominance", "rules", "seams"})
         quasi = [name for name in NUMBERS if draws.chance(2)][:3]
+        if "blocks" in self.has and len(quasi) < 2:
+            quasi = ["x", "y", "z"]
         if only_numbers:
             quasi = (quasi or ["x", "y"]) + [
                 name for name in MOMENTS if draws.chance(6) and not self.has & {"variance"}
             ]
         else:
-            quasi = quasi[:2] + [name for name in [*OTHERS, *MOMENTS] if draws.chance(3)]
+            quasi = quasi[:2] + [name for name in [*OTHERS, *MOMENTS, "size"] if draws.chance(3)]
+            quasi = [*dict.fromkeys(quasi)]
             quasi = quasi or ["town", "n"]
         plan["quasi"] = quasi
-        takes_all = not only_numbers or self.has & {"units", "household", "secrets", "only", "recode", "weights"}
-        plan["method"] = draws.pick(_OF_ALL if takes_all and not self.free else [*_OF_ALL, *_OF_NUMBERS])
+        takes_all = not only_numbers or bool(self.has & {"household", "recode"})
+        by_all = draws.chance(9) if not takes_all or self.free else True
+        plan["method"] = draws.pick(_OF_ALL if by_all else _OF_NUMBERS)
         if len(quasi) == 1 and draws.chance(2) and not takes_all:
             plan["method"] = "univariate"
-        if "size" in quasi and draws.chance(2):
+        if "size" in quasi and not draws.chance(4):
             plan["types"] = {"size": "ordinal"}
             plan["levels"] = {"size": LEVELS}
         elif "n" in quasi and draws.chance(3):
@@ -144,7 +151,7 @@ class _Plan:
         if draws.chance(4):
             return
         if not draws.chance(3):
-            plan["l_form"] = draws.pick(["distinct", "entropy", "recursive", "distinct"])
+            plan["l_form"] = draws.pick(["distinct", "entropy", "recursive", "recursive"])
             plan["l"] = draws.pick([1.5, 2, 2.5]) if plan["l_form"] == "entropy" else draws.pick([2, 2, 3])
             if plan["l_form"] == "recursive":
                 plan["c"] = draws.pick([2.0, 3.0, 1.5])
@@ -184,7 +191,7 @@ class _Plan:
 
     def _rules(self) -> None:
         draws, plan = self.draws, self.plan
-        rule = draws.pick([*RULES])
+        rule = draws.pick([*RULES, *["x + y == s"] * 4])
         plan["edits"] = [rule] if draws.chance(2) else [rule, *(each for each in ["x >= 0"] if each != rule)]
         plan["edits_original"] = draws.pick(["keep", "exclude", "fail", "keep"])
         plan["quasi"] = [*dict.fromkeys([*plan["quasi"], *RULES[rule]])]
@@ -201,6 +208,8 @@ class _Plan:
         draws, plan = self.draws, self.plan
         kinds = {name: self._kind(name) for name in plan["quasi"]}
         ways = {name: draws.pick(_AGGREGATES[kind]) for name, kind in kinds.items()}
+        first = {"continuous": draws.pick(["trimmed_mean", "order_statistic"]), "ordinal": "order_statistic"}
+        ways[plan["quasi"][0]] = first.get(kinds[plan["quasi"][0]], "mode")
         if "weights" in plan:
             ways = {name: "median" if kinds[name] == "continuous" else "mode" for name in ways}
         if plan.get("preserve"):
@@ -213,7 +222,7 @@ class _Plan:
         used = {plan["aggregate"]} if isinstance(plan["aggregate"], str) else {*plan["aggregate"].values()}
         if "trimmed_mean" in used:
             plan["k"] = max(plan["k"], 3)
-            plan |= {"trim": 1} if draws.chance(2) else {}
+            plan |= {} if draws.chance(4) else {"trim": 1}
         if "order_statistic" in used and not draws.chance(3):
             plan["rank"] = draws.pick([1, 2, 0.5, 1.0])
 
@@ -248,10 +257,10 @@ class _Plan:
     def _blocks(self) -> None:
         draws, plan = self.draws, self.plan
         quasi = plan["quasi"]
-        numbers = {*quasi} <= {"x", "y", "z", "n"} and plan.get("missing", "error") != "group"
+        numbers = {*quasi} <= {"x", "y", "z", "n"} and plan.get("missing", "error") in ("error", "suppress")
         if "edits" in plan and draws.chance(2):
             plan["blocks"] = "edits"
-        elif numbers and len(quasi) > 1 and draws.chance(2):
+        elif numbers and len(quasi) > 1 and not draws.chance(3):
             plan["blocks"] = draws.pick(["correlated", "uncorrelated"])
         elif len(quasi) > 1:
             at = draws.integer(1, len(quasi) - 1)
@@ -259,7 +268,7 @@ class _Plan:
             if {*quasi} <= {*NUMBERS, *MOMENTS} and draws.chance(4):
                 plan["method"], plan["blocks"] = "univariate", [[name] for name in quasi]
         if isinstance(plan.get("blocks"), str) and not draws.chance(4):
-            plan["block_size"] = draws.pick([1, 2, 3])
+            plan["block_size"] = draws.pick([1, 2])
 
     def _scale(self) -> None:
         draws, plan = self.draws, self.plan
@@ -273,12 +282,16 @@ class _Plan:
                 scale["dimensions"] = usable[:1] or plan["quasi"][:1]
             elif scale["blocking"] == "2^d" and draws.chance(2):
                 scale["dimensions"] = usable[:2] or plan["quasi"][:1]
-        alone = not self.has & {"household", "only", "units", "secrets", "dominance", "totals", "blocks", "rules"}
-        if alone and plan["method"] in ("mdav", "auto") and plan.get("missing", "error") in ("error", "suppress"):
-            scale["seams"] = not draws.chance(3)
         if draws.chance(2):
             scale["memory"] = draws.pick(["200MB", "1GB"])
         plan["scale"] = scale
+
+    def _seams(self) -> None:
+        plan, draws = self.plan, self.draws
+        plan["method"] = draws.pick(["mdav", "auto"])
+        if plan.get("missing", "error") in ("group", "impute"):
+            plan["missing"] = "suppress"
+        plan["scale"] = {"block_size": 4 * self.k, **plan.get("scale", {}), "seams": True}
 
     def _codes(self) -> None:
         """Read some values as missing."""
@@ -302,7 +315,7 @@ class _Plan:
             plan["tour"] = draws.pick(["refined", "savings"])
         if (method == "best" or "refine" in plan) and draws.chance(2):
             plan["seed"] = draws.byte()
-        if draws.chance(15) and not self.has & {"weights", "only", "household"}:
+        if draws.chance(8) and not self.has & {"weights", "only", "household"}:
             plan["bound"] = True
 
     def _distances(self) -> None:
@@ -310,27 +323,26 @@ class _Plan:
         quasi = plan["quasi"]
         if draws.chance(5):
             plan["standardize"] = draws.pick(["minmax", "none", "zscore"])
-        if draws.chance(8) and plan.get("standardize", "zscore") == "zscore":
+        categories = any(self._kind(name) != "continuous" for name in quasi)
+        if categories and draws.chance(4) and plan.get("standardize", "zscore") == "zscore":
             plan["distance"] = draws.pick(["balanced", "mdav-generic"])
         if draws.chance(6) and len(quasi) > 1 and "blocks" not in plan:
             plan["attribute_weights"] = {quasi[0]: draws.pick([2.0, 0.5])}
-        whole = {"n", "rooms"} & {*quasi} - {*plan.get("recode", {})} or {*MOMENTS} & {*quasi}
+        whole = {"n", "rooms", *MOMENTS} & {*quasi} - {*plan.get("recode", {})}
         if whole and draws.chance(3) and not self.has & {"totals"} and not plan.get("preserve"):
             plan["round"] = draws.chance(2)
-        if "recode" in plan or draws.chance(8):
-            plan["publish"] = "rest"
 
     def _without_groups(self) -> None:
         """Ask for hybrid data, Mic1D or differential privacy, with what goes with them."""
         draws, plan = self.draws, self.plan
-        method = draws.pick(["hybrid", "ms", "mic1d", "insensitive"])
+        method = draws.pick(["hybrid", "hybrid", "hybrid", "ms", "ms", "mic1d", "insensitive"])
         plan.update(method=method, quasi=["y", "n"])
         if method in ("hybrid", "ms"):
             plan.update(confidential=draws.pick([["wage"], ["wage", "bonus"]]), seed=draws.byte())
             if draws.chance(2):
                 plan["constraints"] = {"wage": draws.pick([["non-negative"], ["non-negative", "integer"], ["integer"]])}
         if method == "hybrid":
-            plan["mask_quasi"] = draws.chance(2)
+            plan["mask_quasi"] = not draws.chance(3)
             plan["k"] = draws.pick([5, 8, 12])
             if not draws.chance(3):
                 plan["partition"] = draws.pick(["mdav", "vmdav", "pca", "zscores", "tour"])
@@ -356,11 +368,13 @@ class _Plan:
 
 # In the order in which they are added to a plan.
 _THEMES = ["recode", "household", "rules", "secrets", "units", "strata", "weights", "variance", "only", "totals"]
-_THEMES += ["dominance", "codes", "aggregates", "blocks", "scale"]
+_THEMES += ["dominance", "codes", "aggregates", "blocks", "scale", "seams"]
 # Themes that a plan does not have together.
 _APART = [
     *({"household", other} for other in ("blocks", "rules", "variance", "secrets", "units", "dominance", "totals")),
     *({"only", other} for other in ("blocks", "household", "secrets", "rules", "variance", "dominance", "totals")),
+    *({"seams", other} for other in ("household", "only", "units", "secrets", "dominance", "totals", "blocks")),
+    *({"seams", other} for other in ("rules", "aggregates", "recode")),
     *({"totals", other} for other in ("rules", "variance")),
     *({"variance", other} for other in ("rules", "dominance", "codes", "recode")),
     *({"secrets", "blocks"}, {"rules", "recode"}, {"rules", "aggregates"}, {"totals", "aggregates"}),

@@ -1,10 +1,11 @@
-"""CSV files as people have them, with delimiters, decimal characters and words for missing values of a plan."""
+"""CSV files and workbooks as people have them, with the delimiters, words for missing values and sheets of a plan."""
 
 import csv
 import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pyarrow as pa
 
 _FORMULAS = ("=", "+", "-", "@")
@@ -19,6 +20,21 @@ def write_csv(table: pa.Table, path: Path, asked: dict[str, Any] | None) -> None
         writer.writerow(table.column_names)
         for record in zip(*(table[name].to_pylist() for name in table.column_names), strict=True):
             writer.writerow([_cell(value, missing, decimal) for value in record])
+
+
+def write_excel(table: pa.Table, path: Path, sheet: str) -> None:
+    """Write a table to one of two sheets."""
+    book = openpyxl.Workbook()
+    book.active.append(["other"])
+    book.active.append([1])
+    page = book.create_sheet(sheet)
+    page.append(table.column_names)
+    for record in zip(*(table[name].to_pylist() for name in table.column_names), strict=True):
+        page.append(record)
+    for column in page.iter_cols(min_row=2):
+        for cell in column:
+            cell.data_type = "s" if cell.data_type == "f" else cell.data_type  # text that looks like a formula
+    book.save(path)
 
 
 def _cell(value: Any, missing: str, decimal: str) -> str:
