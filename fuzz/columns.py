@@ -16,7 +16,7 @@ _FIRST = dt.date(2020, 1, 1)
 
 
 def table_of(draws: Draws, plan: dict[str, Any], n: int, source: str = "") -> pa.Table:
-    """Draw a table with every column that a plan names, of types that a source, a kind of file, keeps.
+    """Draw a table with every column that a plan names, of types that a `source`, a kind of file or Spark, keeps.
 
     x + y = s in all records, or in most where the plan allows others; units and households have one to three records,
     and a household one number of rooms and one quarter.
@@ -52,7 +52,7 @@ def names_in(asked: Any) -> Iterator[str]:
 class _Columns:
     def __init__(self, draws: Draws, plan: dict[str, Any], n: int, source: str) -> None:
         self._draws, self._n, self._plain = draws, n, source in ("csv", "xlsx")
-        self._units_of_time = ["us"] if self._plain else ["us", "ns"] if source else ["us", "ns", "s"]
+        self._units_of_time = {"": ["us", "ns", "s"], "parquet": ["us", "ns"]}.get(source, ["us"])
         self._odd = "edits" in plan and plan.get("edits_original") in ("keep", "exclude")
         self._gaps = plan.get("missing", "error") != "error" or draws.chance(30)
         self._few = plan.get("only") is not None

@@ -8,17 +8,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fuzz.oracle import own_folder
 from shoal.plan import Plan
 
+if TYPE_CHECKING:
+    from fuzz.valid import Case
+
 _AT_ONCE = 25  # inputs that a process is given
 _SHOWN = 1000  # releases between lines of progress
-_NOT_ALONE = {"engine": "memory"}  # what a plan has of the field where it is not named
 
 
 @dataclass
@@ -84,9 +88,11 @@ def count_releases(
         if count.releases >= shown:
             shown += _SHOWN
             _show(count, start)
-    if spark:
-        count.add(_on_spark(spark, seed, finds))
     _show(count, start)
+    if spark:
+        on_spark = _on_spark(spark, seed, finds)
+        _show(on_spark, start, "on Spark")
+        count.add(on_spark)
     if coverage:
         _show_fields(count)
     return not count.findings
@@ -124,30 +130,48 @@ def some_inputs(seed: int, first: int, inputs: int, finds: Path) -> Count:
     count = Count()
     for number in range(first, first + inputs):
         data = input_of(seed, number)
-        count.try_one(lambda data=data: release(data), f"deep-{seed}-{number}", data, finds)  # type: ignore[misc]
+        count.try_one(partial(release, data), f"deep-{seed}-{number}", data, finds)
     return count
 
 
-def _on_spark(inputs: int, seed: int, finds: Path) -> Count:
+def _on_spark(wanted: int, seed: int, finds: Path) -> Count:
+    """Make so many releases on one Spark session, each beside one in memory."""
     from fuzz.cases import as_json
     from fuzz.deep import carried_out, input_of
     from fuzz.draws import Draws
     from fuzz.valid import case_of
+    from shoal.backends.spark.session import session
+
+    def on_spark(case: "Case") -> dict[str, Any] | None:
+        plan = carried_out(case)
+        return plan if plan is not None and "engine" in plan else None
 
     count = Count()
-    number = 0
-    while count.releases < inputs:
-        case = case_of(Draws(input_of(seed, number)), "spark")
-        number += 1
-        count.try_one(lambda case=case: carried_out(case), f"deep-spark-{seed}-{number}", as_json(case), finds)  # type: ignore[misc]
+    with _light_java(), session("local[1]") as started:
+        started.conf.set("spark.sql.shuffle.partitions", "2")
+        for number in range(3 * wanted):
+            if count.releases + count.findings < wanted:
+                case = case_of(Draws(input_of(seed, number)), "spark")
+                count.try_one(partial(on_spark, case), f"deep-spark-{seed}-{number}", as_json(case), finds)
     return count
 
 
-def _show(count: Count, start: float) -> None:
+@contextmanager
+def _light_java() -> Iterator[None]:
+    """Start Java without the compiler for hours of work to come."""
+    before = os.environ.get("JDK_JAVA_OPTIONS", "")
+    os.environ["JDK_JAVA_OPTIONS"] = f"{before} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC".strip()
+    try:
+        yield
+    finally:
+        os.environ["JDK_JAVA_OPTIONS"] = before
+
+
+def _show(count: Count, start: float, what: str = "deep") -> None:
     took = time.monotonic() - start
     rate = f"{count.releases / took:.1f} a second in {took:.0f} s"
     print(
-        f"deep: {count.releases:,} releases of {count.inputs:,} inputs, {rate}; {count.findings} findings", flush=True
+        f"{what}: {count.releases:,} releases of {count.inputs:,} inputs, {rate}; {count.findings} findings", flush=True
     )
 
 

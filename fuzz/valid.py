@@ -49,7 +49,7 @@ def case_of(draws: Draws, engine: str | None = None) -> Case:
     plan = _Plan(draws).drawn()
     least = {"ms": 100, "hybrid": 30}.get(plan["method"], plan.get("k", 0) * (4 if "keep_totals" in plan else 1))
     n = least + draws.integer(0, 9 * plan.get("k", 3))
-    table = table_of(draws, plan, n, source)
+    table = table_of(draws, plan, n, engine if engine == "spark" else source)
     if "epsilon" in plan:
         plan["identifiers"] = [name for name in table.column_names if name not in plan["quasi"]]
     if source:
