@@ -1,14 +1,15 @@
 """Releases by the thousand, on all cores: how many there were, what was asked for in them, and what was found."""
 
+import contextlib
 import math
 import os
+import signal
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -83,11 +84,13 @@ def count_releases(
     Every input follows from the seed and its number, so that each can be made again.
     """
     start, shown, count = time.monotonic(), _SHOWN, Count()
-    for some in _counted(wanted, seed, finds, start + seconds, jobs, count) if wanted else ():
-        count.add(some)
-        if count.releases >= shown:
-            shown += _SHOWN
-            _show(count, start)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):  # what was counted until then is shown
+        for some in _counted(wanted, seed, finds, start + seconds, jobs, count) if wanted else ():
+            count.add(some)
+            if count.releases >= shown:
+                shown += _SHOWN
+                _show(count, start)
     _show(count, start)
     if spark:
         on_spark = _on_spark(spark, seed, finds)
@@ -100,9 +103,11 @@ def count_releases(
 
 def _counted(wanted: int, seed: int, finds: Path, end: float, jobs: int, count: Count) -> Iterator[Count]:
     """Give inputs to processes for as long as there are too few releases; yields what came of some of them."""
+    before = os.environ.get("TMPDIR")
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        before, os.environ["TMPDIR"] = os.environ.get("TMPDIR"), folder
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
+        os.environ["TMPDIR"] = folder  # of the processes, which leave theirs behind
+        processes = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        try:
             running: set[Future[Count]] = set()
             number = 0
             while count.releases < wanted and time.monotonic() < end:
@@ -112,7 +117,9 @@ def _counted(wanted: int, seed: int, finds: Path, end: float, jobs: int, count: 
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from map(_result, done)
             yield from map(_result, running)
-        os.environ.pop("TMPDIR") if before is None else os.environ.update(TMPDIR=before)
+        finally:
+            processes.shutdown(cancel_futures=True)
+            os.environ.pop("TMPDIR") if before is None else os.environ.update(TMPDIR=before)
 
 
 def _result(future: "Future[Count]") -> Count:
@@ -156,7 +163,7 @@ def _on_spark(wanted: int, seed: int, finds: Path) -> Count:
     return count
 
 
-@contextmanager
+@contextlib.contextmanager
 def _light_java() -> Iterator[None]:
     """Start Java without the compiler for hours of work to come."""
     before = os.environ.get("JDK_JAVA_OPTIONS", "")
