@@ -85,6 +85,10 @@ _HOLDS: dict[str, Callable[[dict[str, Any]], bool]] = {
 def check_rules(asked: dict[str, Any], found: Any, before: Cells, after: Cells) -> None:
     """Check rules in every record, except in groups with an original record that broke the same rule and is kept."""
     for rule in asked.get("edits", []):
+        if asked.get("edits_original") == "exclude" and any(
+            _breaks(rule, before, at) for at in range(len(after["row"]))
+        ):
+            raise Finding(f"a record that broke rule {rule} is not excluded")
         broken = {at for at in range(len(after["row"])) if _breaks(rule, after, at)}
         if broken and asked.get("edits_original") == "keep":
             for block in found.plan.in_blocks:

@@ -16,13 +16,15 @@ from shoal import Release
 _CLOSE = 1e-9
 
 
-def check_claims(original: pa.Table, asked: dict[str, Any], found: Release, published: pa.Table, order: bool) -> None:
-    """Check a release of a table with unique numbers in `row`; `order` says whether records keep theirs.
+def check_claims(
+    original: pa.Table, asked: dict[str, Any], found: Release, published: pa.Table, order: bool, exact: bool = True
+) -> None:
+    """Check a release of a table with unique numbers in `row`.
 
-    Spark, which keeps no order, has no unsigned numbers either.
+    `order` says whether records keep theirs, and `exact` whether columns that are not masked keep their types.
     """
     original = as_read(original, asked)
-    _check_columns(original, asked, found, published, exact=order)
+    _check_columns(original, asked, found, published, exact=exact)
     if len(published) != len(original) - found.suppressed:
         raise Finding("records are missing or too many")
     if asked.get("epsilon") is not None:
@@ -41,6 +43,8 @@ def check_claims(original: pa.Table, asked: dict[str, Any], found: Release, publ
     check_numbers(original, asked, found, before, after)
     _check_homes(asked, found, before, after)
     _check_only(asked, found, before, after)
+    _check_gaps(asked, found, before, after)
+    _check_constraints(asked, after)
 
 
 def _check_columns(original: pa.Table, asked: dict[str, Any], found: Any, published: pa.Table, *, exact: bool) -> None:
@@ -63,6 +67,8 @@ def _check_columns(original: pa.Table, asked: dict[str, Any], found: Any, publis
 def _family(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind):
         return _family(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return "text"
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "number"
     return "moment" if pa.types.is_temporal(kind) else str(kind)
@@ -177,3 +183,19 @@ def _check_homes(asked: dict[str, Any], found: Any, before: Cells, after: Cells)
             shown[home].add(repr(value))
         if any(len(values) > 1 for values in shown.values()):
             raise Finding(f"members of a household differ in {name}")
+
+
+def _check_gaps(asked: dict[str, Any], found: Any, before: Cells, after: Cells) -> None:
+    """Check that records with a missing value were left out, or the values filled, where that was asked for."""
+    cells = {"suppress": before, "impute": after}.get(asked.get("missing", "error"), {})
+    for name in found.plan.masked:
+        if None in cells.get(name, []):
+            raise Finding(f"{name} has missing values with --missing {asked['missing']}")
+
+
+def _check_constraints(asked: dict[str, Any], after: Cells) -> None:
+    for name, constraints in asked.get("constraints", {}).items():
+        if "non-negative" in constraints and min(after[name]) < 0:
+            raise Finding(f"{name} is negative against its constraint")
+        if "integer" in constraints and any(value != int(value) for value in after[name]):
+            raise Finding(f"{name} is not whole against its constraint")

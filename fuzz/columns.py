@@ -12,6 +12,9 @@ from fuzz.draws import Draws
 LEVELS = ["low", "middle", "high", "top"]
 # What each column may be stored as; the first is what a CSV file gives back.
 _FLOATS, _WHOLES = [pa.float64(), pa.float64(), pa.float32()], [pa.int64(), pa.int8(), pa.uint16()]
+_TOWNS = ["Ulm", "Bad Ems, Lahn", 'the "Old" town', "São; José", "Ville\tneuve", "O'Hara"]
+_UNITS_OF_TIME = {"": ["us", "ns", "s"], "parquet": ["us", "ns"], "pandas": ["us", "ns"], "polars": ["us", "ns"]}
+_LARGEST_WHOLE = 2**53
 _FIRST = dt.date(2020, 1, 1)
 
 
@@ -31,7 +34,7 @@ def table_of(draws: Draws, plan: dict[str, Any], n: int, source: str = "") -> pa
 def _as_in_excel(table: pa.Table) -> pa.Table:
     """Store floats that are all whole as integers, which workbooks do not tell apart."""
     for at, field in enumerate(table.schema):
-        if pa.types.is_floating(field.type) and all(v is None or v == int(v) for v in table[at].to_pylist()):
+        if pa.types.is_floating(field.type) and all(map(_is_whole, table[at].to_pylist())):
             table = table.set_column(at, field.name, table[at].cast(pa.int64()))
     return table
 
@@ -49,10 +52,19 @@ def names_in(asked: Any) -> Iterator[str]:
             yield from names_in(each)
 
 
+def _is_whole(value: float | None) -> bool:
+    return value is None or (abs(value) < _LARGEST_WHOLE and value == int(value))
+
+
 class _Columns:
     def __init__(self, draws: Draws, plan: dict[str, Any], n: int, source: str) -> None:
         self._draws, self._n, self._plain = draws, n, source in ("csv", "xlsx")
-        self._units_of_time = {"": ["us", "ns", "s"], "parquet": ["us", "ns"]}.get(source, ["us"])
+        self._units_of_time = {
+            "": ["us", "ns", "s"],
+            "parquet": _IN_FILES,
+            "pandas": _IN_FILES,
+            "polars": _IN_FILES,
+        }.get(source, ["us"])
         self._odd = "edits" in plan and plan.get("edits_original") in ("keep", "exclude")
         self._gaps = plan.get("missing", "error") != "error" or draws.chance(30)
         self._few = plan.get("only") is not None
@@ -62,6 +74,9 @@ class _Columns:
         self._x, self._y = (self._drawn(lambda: self._positive + draws.integer(0, spread) / part) for _ in range(2))
         self._homes = self._units()
         of_home = {home: draws.byte() for home in dict.fromkeys(self._homes)}
+        self._size_of_z = draws.pick([1.0, 1.0, 1.0, 1e-12, 1e15])
+        recoded = "town" in plan.get("recode", {})
+        self._towns = ["a", "b", "c", "d", "e"] if recoded or draws.chance(2) else _TOWNS
         self._of_home = [of_home[home] for home in self._homes]
 
     def column(self, name: str) -> Any:
@@ -76,7 +91,7 @@ class _Columns:
             "n": lambda: self._number(
                 self._drawn(lambda: draws.integer(self._positive, 4 if self._few else 12)), _WHOLES
             ),
-            "town": lambda: self._text(self._drawn(lambda: draws.pick(["a", "b", "c", "d", "e"]))),
+            "town": lambda: self._text(self._drawn(lambda: draws.pick(self._towns))),
             "size": lambda: self._text(self._drawn(lambda: draws.pick(LEVELS))),
             "day": lambda: self._drawn(lambda: _FIRST + dt.timedelta(draws.integer(0, 3 if self._few else 90))),
             "hour": lambda: self._drawn(lambda: dt.datetime(2020, 1, 1) + dt.timedelta(hours=draws.integer(0, 99))),
@@ -102,7 +117,7 @@ class _Columns:
 
     def _cube(self) -> float:
         center = 0 if self._positive else 200
-        return self._positive + (self._draws.integer(0, 400) - center) ** 3 / 8
+        return self._size_of_z * (self._positive + (self._draws.integer(0, 400) - center) ** 3 / 8)
 
     def _sums(self) -> Iterator[float]:
         for a, b in zip(self._x, self._y, strict=True):

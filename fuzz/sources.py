@@ -8,7 +8,26 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 
+DATAFRAMES = ("pandas", "polars")
 _FORMULAS = ("=", "+", "-", "@")
+
+
+def as_dataframe(table: pa.Table, kind: str) -> Any:
+    """Return a table as a dataframe of pandas or Polars, or as it is."""
+    if kind == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    return table.to_pandas() if kind == "pandas" else table
+
+
+def as_arrow(table: Any) -> pa.Table:
+    """Return a dataframe as a table of Arrow."""
+    if isinstance(table, pa.Table):
+        return table
+    if hasattr(table, "to_arrow"):
+        return table.to_arrow()
+    return pa.Table.from_pandas(table, preserve_index=False)
 
 
 def write_csv(table: pa.Table, path: Path, asked: dict[str, Any] | None) -> None:

@@ -44,6 +44,8 @@ def case_of(draws: Draws, engine: str | None = None) -> Case:
     if engine is None and draws.chance(4):
         source, ending = draws.pick(["parquet", "csv", "csv", "xlsx"]), draws.pick(["parquet", "csv", "arrow", "csv"])
         engine = "memory" if source == "xlsx" else draws.pick(["file", "file", "memory"])
+    elif engine is None and draws.chance(8):
+        source = draws.pick(["pandas", "polars"])
     elif engine is not None:
         source, ending = "parquet", "parquet"
     plan = _Plan(draws).drawn()
@@ -52,7 +54,7 @@ def case_of(draws: Draws, engine: str | None = None) -> Case:
     table = table_of(draws, plan, n, engine if engine == "spark" else source)
     if "epsilon" in plan:
         plan["identifiers"] = [name for name in table.column_names if name not in plan["quasi"]]
-    if source:
+    if ending:
         plan |= _of_files(draws, source, ending)
     return Case(table, plan, engine or "memory", source, ending)
 

@@ -4,9 +4,10 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
+from fuzz.amounts import check_rules
 from fuzz.as_read import as_read
 from fuzz.cases import as_json, from_json
-from fuzz.claims import check_claims
+from fuzz.claims import _check_constraints, check_claims
 from fuzz.deep import _check_same
 from fuzz.draws import Draws
 from fuzz.oracle import Finding
@@ -146,6 +147,11 @@ PLANTED = {
         lambda table: with_values(table, "region", ["N"] * N),
         "region was to stay",
     ),
+    "a gap that is not filled": (
+        {"quasi": ["x", "y"], "missing_codes": {"x": [0]}, "missing": "impute"},
+        lambda table: with_cells(table, "x", dict.fromkeys(range(N))),
+        "missing values with --missing impute",
+    ),
     "a code": (
         {"quasi": ["x"], "missing_codes": {"x": [0]}, "missing": "suppress"},
         lambda table: table.slice(1),
@@ -172,6 +178,22 @@ def test_members_of_a_household_that_differ_are_found():
         check(plan, release, swapped)
 
 
+def test_a_record_that_is_not_excluded_is_found():
+    asked = {"edits": ["x <= s"], "edits_original": "exclude"}
+    right, wrong = ({"row": [0], "x": [x], "s": [1.0]} for x in (1.0, 3.0))
+    check_rules(asked, None, right, right)
+    with pytest.raises(Finding, match="is not excluded"):
+        check_rules(asked, None, wrong, right)
+
+
+@pytest.mark.parametrize(("value", "said"), [(-1.0, "negative"), (0.5, "not whole")])
+def test_values_against_their_constraints_are_found(value, said):
+    asked = {"constraints": {"wage": ["non-negative", "integer"]}}
+    _check_constraints(asked, {"wage": [0.0, 3.0]})
+    with pytest.raises(Finding, match=said):
+        _check_constraints(asked, {"wage": [0.0, value]})
+
+
 def test_bounds_that_are_left_are_found():
     plan = {"k": 3, "method": "insensitive", "epsilon": 1.0, "bounds": {"x": [0, 12]}, "types": {"x": "continuous"}}
     plan |= {"quasi": ["x"], "identifiers": [name for name in TABLE.column_names if name != "x"]}
@@ -185,8 +207,10 @@ def test_another_value_of_another_engine_is_found():
     _check_same(TABLE, TABLE, {})
     with pytest.raises(Finding, match="another x"):
         _check_same(TABLE, with_cells(TABLE, "x", {0: 0.5}), {})
+    with pytest.raises(Finding, match="in another order"):
+        _check_same(TABLE, TABLE.take([1, 0, *range(2, N)]), {})
     with pytest.raises(Finding, match="other records"):
-        _check_same(TABLE, TABLE.slice(1), {})
+        _check_same(TABLE, TABLE.slice(1), {}, order=False)
     with pytest.raises(Finding, match="other columns"):
         _check_same(TABLE, TABLE.drop_columns(["x"]), {})
 
