@@ -59,12 +59,7 @@ def _is_whole(value: float | None) -> bool:
 class _Columns:
     def __init__(self, draws: Draws, plan: dict[str, Any], n: int, source: str) -> None:
         self._draws, self._n, self._plain = draws, n, source in ("csv", "xlsx")
-        self._units_of_time = {
-            "": ["us", "ns", "s"],
-            "parquet": _IN_FILES,
-            "pandas": _IN_FILES,
-            "polars": _IN_FILES,
-        }.get(source, ["us"])
+        self._units_of_time = _UNITS_OF_TIME.get(source, ["us"])
         self._odd = "edits" in plan and plan.get("edits_original") in ("keep", "exclude")
         self._gaps = plan.get("missing", "error") != "error" or draws.chance(30)
         self._few = plan.get("only") is not None
