@@ -57,6 +57,13 @@ def test_protecting_a_csv_file_loads_what_it_needs(tmp_path, others):
     assert not loaded(RUN, "protect", source, *options) & {*UNUSED}
 
 
+@pytest.mark.parametrize("command", ["roles people.csv", "check people.csv -k 3 --quasi age"])
+def test_commands_that_look_at_a_file_load_no_pandas(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age\n" + "41\n" * 5)
+    assert "pandas" not in loaded(RUN, *command.split())
+
+
 def test_every_public_name_is_there():
     for name in shoal.__all__:
         assert getattr(shoal, name).__name__ == name

@@ -1,5 +1,6 @@
 """Browsers by hand that a proxy names: they open the page, send files, press buttons and take files away."""
 
+import contextlib
 import html
 import json
 import re
@@ -8,6 +9,7 @@ import ssl
 import time
 
 import httpx
+from websockets.exceptions import ConnectionClosedOK
 from websockets.sync.client import connect
 
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -16,6 +18,19 @@ SECRET = "0123456789abcdef0123456789abcdef"
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
+
+
+def window_of(page: str) -> str:
+    """Read the id of the window that a page was drawn for."""
+    return re.search(r"client_id['\"]?:\s*['\"]([0-9a-f-]{36})", page)[1]
+
+
+def heard(line, seconds: float = 300) -> str:
+    """Wait for what the server says next, and answer if it asks whether somebody is there."""
+    said = line.recv(timeout=seconds)
+    if said == "2":
+        line.send("3")
+    return said
 
 
 class Client:
@@ -46,7 +61,7 @@ class Client:
     def click(self, label: str) -> None:
         """Press a button in a new window, by its socket."""
         page = self.page()
-        window = re.search(r"client_id['\"]?:\s*['\"]([0-9a-f-]{36})", page)[1]
+        window = window_of(page)
         number, button = next(
             (id_, each) for id_, each in self.elements(page).items() if each.get("props", {}).get("label") == label
         )
@@ -54,11 +69,12 @@ class Client:
         event = {"client_id": window, "id": int(number), "listener_id": listener, "args": []}
         with self.line(window) as line:
             line.send("40")
-            while not line.recv(timeout=300).startswith("40"):
+            while not heard(line).startswith("40"):
                 pass
             line.send(f"42{json.dumps(['event', event])}")
-            while not line.recv(timeout=300).startswith('42["update"'):
-                pass
+            with contextlib.suppress(ConnectionClosedOK):  # a busy machine missed an answer to 'are you there?'
+                while not heard(line).startswith('42["update"'):
+                    pass
 
     def line(self, window: str):
         """Open the socket of a window."""
@@ -73,11 +89,20 @@ class Client:
 
     def until(self, words: str, again=None) -> str:
         """Wait until the page says something; `again` gets what it says until then."""
-        for _ in range(2000):
+        for _ in range(200):
             page = self.page()
             if words in page:
                 return page
             if again is not None:
                 again(page)
-            time.sleep(1)
+            self.watch(page, words)
         raise AssertionError(f"the page does not say: {words}")
+
+    def watch(self, page: str, words: str, seconds: float = 10) -> None:
+        """Listen to what a window is told, as a browser does, until it is something or for some seconds."""
+        end = time.monotonic() + seconds
+        with self.line(window_of(page)) as line:
+            line.send("40")
+            with contextlib.suppress(TimeoutError, ConnectionClosedOK):
+                while words not in heard(line, max(0.0, end - time.monotonic())):
+                    pass

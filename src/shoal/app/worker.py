@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
 
 from shoal.app.fields import page_words, values_of
 from shoal.app.form import sentences
@@ -27,6 +26,7 @@ from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
 from shoal.plan.policy import as_policy
 from shoal.tables import open_table
+from shoal.tables.arrow import leave_pandas_out
 from shoal.tables.files import kind_of
 from shoal.text import quoted, sentence, unexpected
 
@@ -63,7 +63,8 @@ def _columns(path: Path) -> int:
         if kind == "parquet":
             return len(pq.read_schema(path).names)
         if kind == "arrow":
-            return len(dataset(path, format="ipc").schema.names)
+            with pa.memory_map(str(path)) as file:
+                return len(pa.ipc.open_file(file).schema.names)
     return 0
 
 
@@ -215,6 +216,7 @@ def _load() -> None:
     import shoal.evidence.sweep
     import shoal.release
 
+    leave_pandas_out()
     with contextlib.suppress(MissingExtra):
         import shoal.report  # noqa: F401 - so that it is there
 

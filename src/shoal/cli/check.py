@@ -6,6 +6,7 @@ import typer
 
 from shoal.cli.options import Against, Json, Key, PolicyFile, own, takes_plan
 from shoal.cli.output import on_screen, show, show_lines, stderr
+from shoal.cli.process import leave_pandas_out
 from shoal.errors import CheckFailed, PlanError
 from shoal.plan.options import names
 from shoal.text import listed, visible
@@ -35,6 +36,7 @@ def check_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal check`."""
+    leave_pandas_out()
     from shoal.cli.display import checked, findings
     from shoal.evidence.check import check
 
@@ -138,6 +140,7 @@ def assess_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal assess`."""
+    leave_pandas_out()
     from shoal.cli.assess_display import assessment
     from shoal.cli.display import Bar
     from shoal.cli.utility import utility

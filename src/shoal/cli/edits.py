@@ -6,6 +6,7 @@ import typer
 
 from shoal.cli.options import Json, takes_plan
 from shoal.cli.output import print_json, show
+from shoal.cli.process import leave_pandas_out
 from shoal.plan.fields import FILES
 
 
@@ -19,6 +20,7 @@ def edits_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal edits`."""
+    leave_pandas_out()
     from shoal.cli.display import rules_table
     from shoal.evidence.edits import rules as looked_at
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from shoal.cli.options import Json, own, takes_plan
 from shoal.cli.output import on_screen, show, stderr
+from shoal.cli.process import leave_pandas_out
 from shoal.plan.fields import FILES
 from shoal.plan.options import names
 from shoal.text import counted
@@ -52,6 +53,7 @@ def risk_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal risk`."""
+    leave_pandas_out()
     from shoal.cli.display import Bar
     from shoal.errors import PlanError
     from shoal.evidence.risk import risk

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from shoal.cli.options import Json, Overwrite, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
+from shoal.cli.process import leave_pandas_out
 from shoal.errors import FileError, PlanError
 from shoal.plan.fields import FILES
 from shoal.text import quoted, visible
@@ -28,6 +29,7 @@ def roles_command(
     as_json: Json = False,
 ) -> None:
     """Run `shoal roles`."""
+    leave_pandas_out()
     from shoal.cli.display import Bar
     from shoal.evidence.roles import roles
     from shoal.tables.atomic import already_exists

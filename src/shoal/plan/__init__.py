@@ -1,6 +1,7 @@
 """What is asked for: the plan, its fields, and what contradicts what; the same request as a command or as Python."""
 
-from shoal.plan.model import Aggregate, AttributeType, Constraint, Csv, Effort, Method, Plan, Scale, Standardize, Tour
+from shoal.plan.model import Aggregate, AttributeType, Constraint, Method, Plan, Standardize, Tour
+from shoal.plan.parts import Csv, Effort, Scale
 from shoal.plan.signature import plan_doc, plan_signature
 
 __all__ = [

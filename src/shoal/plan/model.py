@@ -6,13 +6,12 @@ the same words. Name, type, default, group, description and option of a field st
 is a table.
 """
 
-import difflib
 import os
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 import tomli_w
 from pydantic import (
@@ -26,17 +25,14 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from shoal.errors import PlanError
 from shoal.plan.conflicts import Problem, contradictions
 from shoal.plan.fields import (
     FILES,
     Alpha,
-    BlockRecords,
     Blocks,
     Budget,
-    Character,
     Dominance,
     Each,
     Edits,
@@ -57,7 +53,9 @@ from shoal.plan.fields import (
     listed,
     option,
 )
-from shoal.plan.options import fields_of_form, tables_of
+from shoal.plan.mistakes import sentence_of
+from shoal.plan.options import tables_of
+from shoal.plan.parts import Csv, Effort, Scale
 from shoal.plan.recoding import Recoding, classes_of
 from shoal.plan.toml_file import read_toml
 
@@ -100,129 +98,6 @@ Aggregates = Annotated[
     Annotated[Aggregate, Tag("word")] | Annotated[dict[str, Aggregate], Tag("table")],
     Discriminator(lambda given: "table" if isinstance(given, Mapping) else "word"),
 ]
-
-
-class Effort(NamedTuple):
-    """How long a search may take: so many steps, so many seconds, or as long as suits the table."""
-
-    steps: int | None = None
-    seconds: float | None = None
-
-    def of(self, share: float) -> "Effort":
-        """Return a share of it."""
-        steps = None if self.steps is None else max(1, round(self.steps * share))
-        return Effort(steps, None if self.seconds is None else self.seconds * share)
-
-
-class Csv(BaseModel):
-    """The format of a CSV file. Whatever is left out is detected."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    delimiter: Character | None = option(
-        None,
-        "files",
-        "delimiter of a CSV file, if not detected correctly",
-        metavar="C",
-        title="Delimiter",
-    )
-    quote: Character | None = option(
-        None,
-        "files",
-        "quote character of a CSV file, if not detected correctly",
-        metavar="C",
-        title="Quote character",
-    )
-    decimal: Literal[".", ","] | None = option(
-        None,
-        "files",
-        "decimal character of a CSV file (`.` or `,`), if not detected correctly",
-        metavar="C",
-        title="Decimal character",
-    )
-    encoding: str | None = option(
-        None,
-        "files",
-        "encoding of a CSV file, such as utf-8, cp1252 or latin-1, if not detected correctly",
-        metavar="NAME",
-        title="Encoding",
-    )
-    missing: Names = option(
-        [],
-        "files",
-        "words that mean a missing value in a CSV file, such as NA or ?",
-        each=Each("--missing-word", "WORD", "a word that means a missing value in a CSV file; once for each word"),
-        title="Words for missing values",
-    )
-
-
-class Scale(BaseModel):
-    """How a table is divided into record blocks, and what the work may use."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    block_size: BlockRecords | None = option(
-        None,
-        "scale",
-        "maximum number of records in a record block, at least `k`; `auto` measures on a sample which loses little; as "
-        "many as memory allows if left out",
-        "--block-records",
-        metavar="N",
-        public=True,
-        title="Records per block",
-    )
-    blocking: Literal["kd", "2^d", "interval", "sorted"] = option(
-        "kd",
-        "scale",
-        "record blocks: halves of equal size (`kd`), the cells of a 2^d-tree (`2^d`), or by one attribute, in equal "
-        "intervals (`interval`) or equal numbers of records (`sorted`)",
-        public=True,
-        title="How blocks are formed",
-    )
-    dimensions: SomeNames | None = option(
-        None,
-        "scale",
-        "with `2^d`: attributes whose ranges are halved, all masked ones if left out; with `interval` and `sorted`: "
-        "the attribute to divide by",
-        public=True,
-        title="Attributes to divide by",
-    )
-    seams: bool = option(
-        False,
-        "scale",
-        "let records move across the borders of record blocks afterwards",
-        public=True,
-        title="Mend the seams",
-    )
-    memory: Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGTkmgt][iI]?[bB]?\s*$")] | None = option(
-        None,
-        "scale",
-        "maximum memory, such as 4GB; what the machine has free if left out",
-        metavar="SIZE",
-        title="Memory",
-    )
-    master: str | None = option(
-        None,
-        "scale",
-        "with `engine` spark: address of the cluster, such as local[2]",
-        metavar="URL",
-        title="Spark cluster",
-    )
-
-    @property
-    def most(self) -> int | None:
-        """The maximum number of records in a block; None where it is left open, or to the data."""
-        return self.block_size if isinstance(self.block_size, int) else None
-
-    @property
-    def memory_bytes(self) -> int | None:
-        """The memory in bytes: GB are thousands of thousands of thousands, GiB powers of two."""
-        if self.memory is None:
-            return None
-        text = self.memory.strip().upper().rstrip("B")
-        base = 1024 if text.endswith("I") else 1000
-        number, unit = text.rstrip("I")[:-1], text.rstrip("I")[-1]
-        return int(float(number) * base ** ("KMGT".index(unit) + 1))
 
 
 class Plan(BaseModel):
@@ -713,7 +588,7 @@ class Plan(BaseModel):
         try:
             plan = handler(data)
         except ValidationError as error:
-            problems = [_sentence(cls, detail) for detail in error.errors()]
+            problems = [sentence_of(cls, detail) for detail in error.errors()]
             wrong = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
             # Continue with the fields that are right by themselves; a k that large contradicts none of them.
@@ -884,67 +759,4 @@ def _merged(mine: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, An
     return {**mine, **options, **parts}
 
 
-def _sentence(cls: type[BaseModel], detail: ErrorDetails) -> Problem:
-    """One of pydantic's errors in the words of the person who made it."""
-    tables = tables_of(cls)
-    path = [str(part) for part in detail["loc"] if part not in _TAGS]
-    field = path[0] if path else ""
-    path = path[: 2 if field in (*tables, *fields_of_form(cls, "pairs", "lists", "text or pairs")) else 1]
-    context = detail.get("ctx", {})
-    match detail["type"]:
-        case "extra_forbidden" if len(path) > 1 and path[-1] in cls.model_fields:
-            what = f"is not in the table {field}. Use {path[-1]}, above all tables of the plan file."
-        case "extra_forbidden":
-            known = tables[field].model_fields if field in tables else cls.model_fields
-            close = difflib.get_close_matches(path[-1], known, n=1)
-            what = "is not a field of a plan." + (f" Did you mean '{close[0]}'?" if close else "")
-        case "literal_error":
-            what = _meant(detail) or f"must be {context['expected']}."
-        case "greater_than":
-            what = f"must be more than {context['gt']:g}."
-        case "less_than_equal":
-            what = f"must be at most {context['le']:g}."
-        case "greater_than_equal":
-            what = f"must be at least {context['ge']}."
-        case "too_short" | "too_long" | "list_type" if field == "bounds":
-            what = "must be two numbers, the lowest and the highest value, for example --bounds age=0,120."
-        case "too_short" if field == "levels":
-            what = "has no levels. List them in order, for example --levels size=S,M,L."
-        case "too_short" if field == "missing_codes":
-            what = "has no codes. List them, for example --missing-code income=999999,-9."
-        case "too_short" if field == "edits":
-            what = "has no rules. Leave it out, or add a rule with --edit."
-        case "list_type" | "string_type" if field == "edits":
-            what = "must be a file of rules (--edits), or a list of rules (--edit)."
-        case "too_short" if field == "constraints":
-            what = "is empty. Leave it out, or use --constraint, for example --constraint income=non-negative."
-        case "dict_type":
-            what = "must be a table with one line per attribute."
-        case "too_short":
-            what = "names no attribute. Leave it out or name at least one."
-        case "value_error":
-            what = str(context["error"])
-        case "float_type" | "float_parsing" | "finite_number":
-            what = "must be a number."
-        case "int_type" | "int_from_float" | "int_parsing" | "int_parsing_size":
-            what = "must be a whole number."
-        case "list_type" | "string_type" if field in fields_of_form(cls, "names", "items of names"):
-            what = "must be a list of attribute names."
-        case "string_pattern_mismatch":
-            what = "must be a number with a unit, such as 500MB or 4GB."
-        case "string_too_long" | "string_too_short":
-            what = "must be one character."
-        case _:
-            what = f"{detail['msg'][0].lower()}{detail['msg'][1:].rstrip('.')}."
-    return ".".join(path) or "plan", what
-
-
-def _meant(detail: ErrorDetails) -> str:
-    """Return the choice that a misspelled word is close to, in a sentence; nothing if there is none."""
-    known = re.findall(r"'([^']+)'", str(detail["ctx"]["expected"]))
-    close = difflib.get_close_matches(str(detail["input"]), known, n=1, cutoff=0.7)
-    return f"'{detail['input']}' is not a choice. Did you mean '{close[0]}'?" if close else ""
-
-
 PATHS = ("input", "output", "edits")
-_TAGS = ("word", "lists", "table", "a number", "a list", "a matrix")

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from shoal import errors
 from shoal.errors import FileError, ShoalError
+from shoal.tables.arrow import leave_pandas_out
 from shoal.tables.stat.limits import StatisticsKind
 
 _REFUSED, _SHORT = 3, 4  # the exit codes of a child that has a sentence to say, or too little memory
@@ -43,6 +44,7 @@ def main(path: str, kind: StatisticsKind) -> None:
     """Read a file and send it on; what is wrong with it is said in words."""
     from shoal.tables.stat.reading import read_statistics
 
+    leave_pandas_out()
     try:
         table = read_statistics(Path(path), kind)
     except ShoalError as error:
