@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fuzz.cases import as_json
 from fuzz.oracle import own_folder
 from shoal.plan import Plan
 
@@ -42,8 +43,8 @@ class Count:
         self.findings += other.findings
         self.fields += other.fields
 
-    def try_one(self, call: Callable[[], dict[str, Any] | None], name: str, data: bytes, finds: Path) -> None:
-        """Carry out an input, and keep it if it finds something."""
+    def try_one(self, call: Callable[[], dict[str, Any] | None], name: str, case: "Case", finds: Path) -> None:
+        """Carry out a case, and keep it if it finds something."""
         self.inputs += 1
         try:
             with own_folder():
@@ -51,7 +52,7 @@ class Count:
         except Exception as error:
             self.findings += 1
             finds.mkdir(parents=True, exist_ok=True)
-            (finds / name).write_bytes(data)
+            (finds / name).write_bytes(as_json(case))
             print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
             return
         if plan is not None:
@@ -93,7 +94,7 @@ def count_releases(
                 _show(count, start)
     _show(count, start)
     if spark:
-        on_spark = _on_spark(spark, seed, finds)
+        on_spark = _on_spark(spark, seed, finds, start)
         _show(on_spark, start, "on Spark")
         count.add(on_spark)
     if coverage:
@@ -132,18 +133,19 @@ def _result(future: "Future[Count]") -> Count:
 
 def some_inputs(seed: int, first: int, inputs: int, finds: Path) -> Count:
     """Try a few inputs in this process."""
-    from fuzz.deep import input_of, release
+    from fuzz.deep import input_of, tried
+    from fuzz.draws import Draws
+    from fuzz.valid import case_of
 
     count = Count()
     for number in range(first, first + inputs):
-        data = input_of(seed, number)
-        count.try_one(partial(release, data), f"deep-{seed}-{number}", data, finds)
+        case = case_of(Draws(input_of(seed, number)))
+        count.try_one(partial(tried, case, summary=number % 8 == 0), f"deep-{seed}-{number}", case, finds)
     return count
 
 
-def _on_spark(wanted: int, seed: int, finds: Path) -> Count:
+def _on_spark(wanted: int, seed: int, finds: Path, start: float) -> Count:
     """Make so many releases on one Spark session, each beside one in memory."""
-    from fuzz.cases import as_json
     from fuzz.deep import carried_out, input_of
     from fuzz.draws import Draws
     from fuzz.valid import case_of
@@ -159,7 +161,9 @@ def _on_spark(wanted: int, seed: int, finds: Path) -> Count:
         for number in range(3 * wanted):
             if count.releases + count.findings < wanted:
                 case = case_of(Draws(input_of(seed, number)), "spark")
-                count.try_one(partial(on_spark, case), f"deep-spark-{seed}-{number}", as_json(case), finds)
+                count.try_one(partial(on_spark, case), f"deep-spark-{seed}-{number}", case, finds)
+                if count.inputs % 10 == 0:
+                    _show(count, start, "on Spark")
     return count
 
 

@@ -34,9 +34,12 @@ def input_of(seed: int, number: int) -> bytes:
 
 def release(data: bytes) -> dict[str, Any] | None:
     """Protect a random table, or one that was kept, and check it; the plan that was carried out, or None."""
-    found = carried_out(
-        from_json(data) if data.startswith(START) else case_of(Draws(data)), summary=data[-1:] < b"\x20"
-    )
+    return tried(from_json(data) if data.startswith(START) else case_of(Draws(data)))
+
+
+def tried(case: Case, *, summary: bool = True) -> dict[str, Any] | None:
+    """Carry out a case in memory or from files, and look for files that it leaves behind."""
+    found = carried_out(case, summary=summary)
     refuse_leftovers()
     return found
 
