@@ -9,7 +9,7 @@ from fuzz.draws import Draws
 
 _OF_ALL = ["mdav", "best", "auto"]
 # Each of them for numbers and moments alone; some have options of their own.
-_OF_NUMBERS = ["vmdav", "tour", "pca", "zscores", "npn-mhm", "mdav-mhm", "cbfs-mhm"]
+_OF_NUMBERS = ["vmdav", "tour", "vmdav", "tour", "pca", "zscores", "npn-mhm", "mdav-mhm", "cbfs-mhm"]
 NUMBERS = ["x", "y", "z", "n"]
 MOMENTS = ["day", "hour"]
 OTHERS = ["town", "size", "flag"]
@@ -87,7 +87,7 @@ class _Plan:
         if draws.chance(4):
             self._without_groups()
             return plan
-        themes = [*_THEMES]
+        themes = [*_THEMES, *_OFTEN]
         chosen = [themes.pop(draws.integer(0, len(themes) - 1)) for _ in range(draws.integer(2, 5))]
         for theme in chosen:
             if self.free or not any({theme, other} in _APART for other in self.has):
@@ -153,7 +153,7 @@ class _Plan:
         if draws.chance(4):
             return
         if not draws.chance(3):
-            plan["l_form"] = draws.pick(["distinct", "entropy", "recursive", "recursive"])
+            plan["l_form"] = draws.pick(["recursive", "entropy", "recursive", "distinct", "recursive"])
             plan["l"] = draws.pick([1.5, 2, 2.5]) if plan["l_form"] == "entropy" else draws.pick([2, 2, 3])
             if plan["l_form"] == "recursive":
                 plan["c"] = draws.pick([2.0, 3.0, 1.5])
@@ -186,7 +186,7 @@ class _Plan:
         draws, plan = self.draws, self.plan
         plan["weights"] = "w"
         numbers = {"x", "y", "z"} & {*plan["quasi"]}
-        if numbers and draws.chance(2) and not self.has & {"only", "totals", "variance"}:
+        if numbers and not draws.chance(4) and not self.has & {"only", "totals", "variance"}:
             plan["preserve"] = "weighted_mean"
             if "missing" in plan:
                 plan["missing"] = "suppress"
@@ -311,9 +311,9 @@ class _Plan:
             plan["budget"] = draws.pick([200, 20])
         elif method != "univariate" and not seams and draws.chance(7):
             plan["refine"], plan["budget"] = True, 50
-        if method == "vmdav" and not draws.chance(4):
+        if method == "vmdav" and not draws.chance(6):
             plan["gain"] = draws.pick([0.0, 0.2, 1.1])
-        if method == "tour" and not draws.chance(4):
+        if method == "tour" and not draws.chance(6):
             plan["tour"] = draws.pick(["refined", "savings"])
         if (method == "best" or "refine" in plan) and draws.chance(2):
             plan["seed"] = draws.byte()
@@ -371,6 +371,7 @@ class _Plan:
 # In the order in which they are added to a plan.
 _THEMES = ["recode", "household", "rules", "secrets", "units", "strata", "weights", "variance", "only", "totals"]
 _THEMES += ["dominance", "codes", "aggregates", "blocks", "scale", "seams"]
+_OFTEN = ["secrets", "rules", "rules", "blocks", "blocks", "household", "aggregates", "weights"]
 # Themes that a plan does not have together.
 _APART = [
     *({"household", other} for other in ("blocks", "rules", "variance", "secrets", "units", "dominance", "totals")),
