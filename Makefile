@@ -75,11 +75,11 @@ wheel: $(COMPLETE)
 bench: $(COMPLETE)
 	$(BIN)/python -m bench
 
-# Long: ten minutes a target, then releases are counted, some six a second (make fuzz RELEASES=1000 for fewer). What fails is kept in fuzz-finds/. A short run of some targets is part of the tests, of all part of the slow ones.
+# Long: ten minutes a target, then releases are counted, some ten a second and core (make fuzz RELEASES=1000 for fewer). What fails is kept in fuzz-finds/. A short run of some targets is part of the tests, of all part of the slow ones.
 fuzz: RELEASES = 100000
 fuzz: $(COMPLETE)
 	$(BIN)/python -m fuzz --seconds 600
-	$(BIN)/python -m fuzz --releases $(RELEASES) --spark 20 --seconds 86400
+	$(BIN)/python -m fuzz --releases $(RELEASES) --spark 100 --seconds 86400 --coverage
 
 # The lowest versions that pyproject.toml allows, in an environment of their own: every extra is used at least once.
 test-minimum: $(COMPLETE) java

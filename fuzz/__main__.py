@@ -25,16 +25,28 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="0 for a fresh one")
     parser.add_argument("--releases", type=int, help="make so many releases of random tables and valid plans instead")
     parser.add_argument("--spark", type=int, default=0, help="with --releases, so many more on Spark")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="with --releases, processes")
+    parser.add_argument("--coverage", action="store_true", help="with --releases, count the fields of their plans")
     parser.add_argument("--finds", type=Path, default=Path("fuzz-finds"), help="where inputs that found something go")
     arguments = parser.parse_args()
     unknown = {*arguments.names} - {*TARGETS}
     if unknown:
         parser.error(f"there is no target {', '.join(sorted(unknown))}")
     if arguments.releases is not None:
-        from fuzz.deep import count_releases
+        from fuzz.counting import count_releases
 
         seed = arguments.seed or secrets.randbits(32)
-        return int(not count_releases(arguments.releases, seed, arguments.finds, arguments.spark, arguments.seconds))
+        print(f"seed {seed}", flush=True)
+        found_none = count_releases(
+            arguments.releases,
+            seed,
+            arguments.finds,
+            arguments.spark,
+            arguments.seconds,
+            arguments.jobs,
+            coverage=arguments.coverage,
+        )
+        return int(not found_none)
     options = [f"-max_total_time={arguments.seconds}", f"-runs={arguments.runs}", f"-seed={arguments.seed}"]
     return sum(not fuzz(name, TARGETS[name], arguments.finds, options) for name in arguments.names or TARGETS)
 

@@ -4,8 +4,6 @@ import contextlib
 import random
 import shutil
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,42 +11,56 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fuzz.cases import START, from_json
 from fuzz.claims import check_claims
 from fuzz.draws import Draws
-from fuzz.oracle import Finding, own_folder, refuse_leftovers, sentence_or
+from fuzz.oracle import Finding, refuse_leftovers, sentence_or
+from fuzz.sources import DATAFRAMES, as_arrow, as_dataframe, expected_cell, write_csv, write_excel
 from fuzz.valid import Case, case_of, without_refused
 from shoal import PlanError, Release, protect
+from shoal.plan import Csv
 from shoal.tables import open_table
 
 _BYTES = 8000  # enough for every decision about the largest table
 _TRIES = 10
-_ENDINGS = ["parquet", "csv", "arrow"]
+# Options that are about files, and do not apply to a table in memory.
+_OF_FILES = ("csv", "quote_formulas", "sheet")
 
 
-def release(data: bytes) -> bool:
-    """Protect a random table, in memory or now and then from a file; whether there was a release."""
-    draws = Draws(data)
-    engine = "file" if draws.chance(12) else "memory"
-    ending = draws.pick(_ENDINGS)
-    found = on_engine(case_of(draws), engine, ending, summary=draws.chance(8))
+def input_of(seed: int, number: int) -> bytes:
+    """Return the bytes of an input, which follow from the seed and its number."""
+    return random.Random(f"{seed} {number}").randbytes(_BYTES)
+
+
+def release(data: bytes) -> dict[str, Any] | None:
+    """Protect a random table, or one that was kept, and check it; the plan that was carried out, or None."""
+    return tried(from_json(data) if data.startswith(START) else case_of(Draws(data)))
+
+
+def tried(case: Case, *, summary: bool = True) -> dict[str, Any] | None:
+    """Carry out a case in memory or from files, and look for files that it leaves behind."""
+    found = carried_out(case, summary=summary)
     refuse_leftovers()
     return found
 
 
-def on_engine(case: Case, engine: str, ending: str = "parquet", *, summary: bool = True) -> bool:
+def carried_out(case: Case, *, summary: bool = True) -> dict[str, Any] | None:
     """Carry out a case, leaving out of its plan what is refused, and check what comes of it."""
-    found, plan = _carried_out(case.plan, lambda plan: protect(case.table, **plan))
+    in_memory = {name: value for name, value in case.plan.items() if name not in _OF_FILES}
+    given = as_dataframe(case.table, case.source)
+    found, plan = _without_refused(in_memory, lambda plan: protect(given, **plan))
     if found is None:
-        return False
-    check_claims(case.table, plan, found, found.table, order=True)
+        return None
+    check_claims(case.table, plan, found, as_arrow(found.table), order=True, exact=given is case.table)
     if summary:
         sentence_or(found.summary)
-    if engine != "memory":
-        _elsewhere(case.table, plan, found, engine, ending)
-    return True
+    if case.source in ("", *DATAFRAMES):
+        return plan
+    of_files = {name: case.plan[name] for name in _OF_FILES if name in case.plan}
+    return {**plan, **_elsewhere(case, {**plan, **of_files}, found)}
 
 
-def _carried_out(
+def _without_refused(
     plan: dict[str, Any], call: Callable[[dict[str, Any]], Release]
 ) -> tuple[Release | None, dict[str, Any]]:
     for _ in range(_TRIES):
@@ -69,20 +81,28 @@ def _carried_out(
     return None, plan
 
 
-def _elsewhere(table: pa.Table, plan: dict[str, Any], known: Release, engine: str, ending: str) -> None:
+def _elsewhere(case: Case, plan: dict[str, Any], known: Release) -> dict[str, Any]:
     """Do the same from a file to a file, and compare: the same plan publishes the same records everywhere."""
     folder = Path(tempfile.mkdtemp())
     try:
-        source, output = folder / "in.parquet", folder / f"out.{ending}"
-        pq.write_table(table, source)
-        asked = {**plan, "engine": engine, "output": output}
+        source, output = folder / f"in.{case.source}", folder / f"out.{case.ending}"
+        if case.source == "csv":
+            write_csv(case.table, source, plan.get("csv"))
+        elif case.source == "xlsx":
+            write_excel(case.table, source, plan["sheet"])
+        else:
+            pq.write_table(case.table, source)
+        asked = {**plan, "engine": case.engine, "output": output}
         found = sentence_or(lambda: _saved(source, asked), ruled="edits" in plan)
         if found is None:
-            return
-        written = pq.read_table(output) if engine == "spark" else open_table(output).to_arrow()
-        if ending != "csv":
-            check_claims(_plain(table), plan, found, _plain(written), order=engine == "file")
-        _check_same(known, written, plan)
+            return {}
+        written = pq.read_table(output) if case.engine == "spark" else _read(output, plan)
+        if case.source == "parquet" and case.ending != "csv":
+            on_spark = case.engine == "spark"  # which keeps no order, and has no unsigned numbers
+            original = _plain(pq.read_table(source))
+            check_claims(original, plan, found, _plain(written), order=not on_spark, exact=not on_spark)
+        _check_same(known.table, written, plan, order=case.engine != "spark")
+        return {**asked, "input": source}
     finally:
         shutil.rmtree(folder)
 
@@ -94,61 +114,36 @@ def _saved(source: Path, asked: dict[str, Any]) -> Release:
     return found
 
 
+def _read(output: Path, plan: dict[str, Any]) -> pa.Table:
+    words = plan.get("csv", {}).get("missing", []) if output.suffix == ".csv" else []
+    return open_table(output, Csv(missing=words)).to_arrow()
+
+
 def _plain(table: pa.Table) -> pa.Table:
     """Return a table without dictionaries, which not every kind of file keeps."""
     kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema([(field.name, kind) for field, kind in zip(table.schema, kinds, strict=True)]))
 
 
-def _check_same(known: Release, written: pa.Table, plan: dict[str, Any]) -> None:
-    """Compare with the release in memory, unless either draws numbers that are not told."""
-    if "pseudonym" in (plan.get("unit_as"), plan.get("household_as")) or "row" not in written.column_names:
-        return
-    one, two = (_by_row(table) for table in (known.table, written))
+def _check_same(known: pa.Table, written: pa.Table, plan: dict[str, Any], *, order: bool = True) -> None:
+    """Compare with the release in memory, without pseudonyms, which are random."""
+    if known.column_names != written.column_names:
+        raise Finding("another engine publishes other columns")
+    random_ones = {plan.get(role) for role in ("unit", "household") if plan.get(f"{role}_as") == "pseudonym"}
+    if plan.get("epsilon") is not None:
+        return  # noise is drawn anew
+    one, two = ({record["row"]: record for record in table.to_pylist()} for table in (known, written))
+    if order and [*one] != [*two]:
+        raise Finding("another engine publishes other records, or in another order")
     if one.keys() != two.keys():
         raise Finding("another engine publishes other records")
     for row, values in one.items():
-        for name, value in values.items():
-            if not _same(value, two[row][name]):
+        for name in values.keys() - random_ones:
+            if not _same(expected_cell(values[name], plan), two[row][name]):
                 raise Finding(f"another engine publishes another {name}")
-
-
-def _by_row(table: pa.Table) -> dict[int, dict[str, Any]]:
-    return {record["row"]: record for record in table.to_pylist()}
 
 
 def _same(one: Any, two: Any) -> bool:
     if isinstance(one, float) and isinstance(two, int | float):
         return abs(one - two) <= 1e-9 * max(1.0, abs(one))
     return one == two or str(one) == str(two)
-
-
-def count_releases(wanted: int, seed: int, finds: Path, spark: int = 0, seconds: float = float("inf")) -> bool:
-    """Make so many releases, or as many as there is time for; the inputs of findings are kept. Whether there was none.
-
-    Every input follows from the seed and its number, so that each can be made again.
-    """
-    start, inputs, found = time.monotonic(), 0, Counter[str]()
-    while found["releases"] < wanted and time.monotonic() - start < seconds:
-        data = random.Random(f"{seed} {inputs}").randbytes(_BYTES)
-        inputs += 1
-        _tried(lambda data=data: release(data), data, f"deep-{seed}-{inputs}", finds, found)  # type: ignore[misc]
-    for number in range(spark):
-        data = random.Random(f"spark {seed} {number}").randbytes(_BYTES)
-        case = case_of(Draws(data))
-        _tried(lambda case=case: on_engine(case, "spark"), data, f"spark-{seed}-{number}", finds, found)  # type: ignore[misc]
-    took = time.monotonic() - start
-    rate = f"{found['releases'] / took:.1f} a second"
-    print(f"deep: {found['releases']:,} releases of {inputs + spark:,} inputs, {rate}; {found['findings']} findings")
-    return not found["findings"]
-
-
-def _tried(call: Callable[[], bool], data: bytes, name: str, finds: Path, found: Counter[str]) -> None:
-    try:
-        with own_folder():
-            found["releases"] += call()
-    except Exception as error:
-        found["findings"] += 1
-        finds.mkdir(parents=True, exist_ok=True)
-        (finds / name).write_bytes(data)
-        print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)

@@ -166,3 +166,15 @@ def test_one_number_in_two_spellings_does_not_pass(tmp_path, monkeypatch):
     with pytest.raises(CheckFailed, match="'a' has numbers that are not written as promised"):
         protect(tmp_path, rows, header="a;b", quasi=["a"], k=12)
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("quasi", [["x"], ["x", "at"]], ids=["released unchanged", "masked"])
+def test_nanoseconds_are_written_as_csv(quasi, tmp_path):
+    at = pa.array([0, 3_600_000_000_000, 1, 7_200_000_000_001], pa.timestamp("ns"))
+    pq.write_table(pa.table({"x": [1.0, 1.0, 2.0, 2.0], "at": at}), tmp_path / "in.parquet")
+    release = shoal.protect(
+        tmp_path / "in.parquet", k=2, quasi=quasi, publish="rest", engine="file", output=tmp_path / "out.csv"
+    )
+    release.save()
+    found = [line.split(",")[1] for line in (tmp_path / "out.csv").read_text().split()[1::2]]
+    assert found == ["1970-01-01"] * 4

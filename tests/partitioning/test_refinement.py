@@ -1,6 +1,7 @@
 """Refinement keeps sizes, never raises the error, says what it is, and gives the same answer to the same question."""
 
 import threading
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,11 +14,14 @@ from tests.samples import loss, matrices
 
 from shoal.kernels.standardize import standardize
 from shoal.partitioning import refinement
+from shoal.partitioning.best import refined
 from shoal.partitioning.mdav import mdav
 from shoal.partitioning.methods import contiguous, group_errors
 from shoal.partitioning.neighbours import neighbours
 from shoal.partitioning.recombination import cross
 from shoal.partitioning.refinement import refine, regions, within
+from shoal.partitioning.vmdav import vmdav
+from shoal.plan.model import Effort
 
 
 def sizes(labels: np.ndarray) -> np.ndarray:
@@ -198,3 +202,12 @@ def test_a_few_million_proposals_go_well_below_mdav_on_reference_data(reference,
     Z = standardize(reference(name))
     refined = refine(Z, k, mdav(Z, k), steps=8_000_000, searches=2)
     assert 100 * refined.sse / Z.size < REACHED[name, k]
+
+
+def test_groups_of_vmdav_beyond_2k_minus_1_are_refined():
+    X = np.random.default_rng(3).normal(size=(16, 3))
+    start = partial(vmdav, gain=1.1)
+    assert np.bincount(start(X, 2)).max() > 3
+    sizes = np.bincount(refined(start, X, 2, effort=Effort(steps=100)))
+    assert sizes.min() >= 2
+    assert sizes.max() <= 3

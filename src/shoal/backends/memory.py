@@ -498,7 +498,8 @@ def verify_in_memory(
         raise CheckFailed(failures)
     pairs = Pairs(replace(promise, spelled=bool(published.spelling)))
     batch = pairs.of(original, published, 0, published.spelling)
-    return verify(DuckPairs(lambda: iter([batch])), pairs.promise, lambda: pairs.broken, determined=determined)
+    with DuckPairs(lambda: iter([batch])).kept() as database:
+        return verify(database, pairs.promise, lambda: pairs.broken, determined=determined)
 
 
 def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:

@@ -88,12 +88,12 @@ def whole_file(
         refuses_l="--household" if households else "",
         **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
     )
-    database = DuckPairs(lambda: iter([batch]))
-    trails = None
-    if unit in table.names:
-        own = [*columns.masked.values(), *(f"u{i}" for i, each in enumerate(unchanged) if each.key)]
-        trails = trails_of(database, "i0", own, k)
-    return file_risk(database, columns, units=units, determined=determined, trails=trails)
+    with DuckPairs(lambda: iter([batch])).kept() as database:
+        trails = None
+        if unit in table.names:
+            own = [*columns.masked.values(), *(f"u{i}" for i, each in enumerate(unchanged) if each.key)]
+            trails = trails_of(database, "i0", own, k)
+        return file_risk(database, columns, units=units, determined=determined, trails=trails)
 
 
 def _published(table: Table, name: str) -> Array:

@@ -160,10 +160,21 @@ def refined(
     labels = within_time(end, len(X), found, lambda: _cells(X, k, watch), watch, hurried)
     if watch[1] != 0 or len(X) < 2 * k or end - monotonic() < HOPELESS * len(X):
         return labels
+    labels = _divided(X, k, labels, watch)
     order = order_of_rows(X)  # so that the order in which records come does not matter
     better = np.empty(len(X), np.int64)
     better[order] = _refine(np.ascontiguousarray(X[order]), k, labels[order], _left(effort, end), seed, watch).labels
     return by_first_record(better)
+
+
+def _divided(X: Floats, k: int, labels: Integers, watch: Integers) -> Integers:
+    """Divide groups of more than 2k - 1 records, which V-MDAV may end with; this never adds to the error."""
+    labels = labels.copy()
+    for group in np.flatnonzero(np.bincount(labels) > 2 * k - 1):
+        members = np.flatnonzero(labels == group)
+        own = _cells(np.ascontiguousarray(X[members]), k, watch)
+        labels[members[own > 0]] = labels.max() + own[own > 0]
+    return labels
 
 
 def best_mixed(

@@ -34,7 +34,7 @@ from shoal.backends.file.verify import FilePairs
 from shoal.blocking.blocks import PartBlocks
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import rules_of
-from shoal.errors import FileError, PlanError
+from shoal.errors import CheckFailed, FileError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.block_cost import block_cost
@@ -484,7 +484,10 @@ class FilePublished:
         pairs = self._pairs()
         failures = pairs.wrong_schema(self.partial)
         database = DuckPairs(partial(pairs.batches, self.partial), backend.database_memory, backend.folder.temporary)
-        found = verify(database, self.promise, lambda: pairs.broken, pairs.failures, failures)
+        if failures:
+            raise CheckFailed(failures)
+        with database.kept() as database:
+            found = verify(database, self.promise, lambda: pairs.broken, pairs.failures)
         if self.hidden is None and self.plan.masked:
             self._before = self._exposed()
         backend.refuse_changed()

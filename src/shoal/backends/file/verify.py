@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,7 +20,7 @@ from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.formulas import unquoted_piece
 from shoal.tables.csv.pieces import CsvSource
 from shoal.tables.csv.writing import with_word
-from shoal.tables.dtypes import has_text, is_text
+from shoal.tables.dtypes import has_text, inner, is_text
 from shoal.tables.equality import same_values
 from shoal.tables.levels import InUse
 from shoal.tables.storage import Kind, plain_dictionaries, stored_type
@@ -93,7 +94,7 @@ class FilePairs:
             looked_at |= {*columns_of(self.promise.edits.rules)}
         known = {name: self.source.schema.field(name).type for name in self._names if name in looked_at}
         known |= {name: pa.int64() for name in [self.promise.plan.pseudonym] if name is not None}
-        types = {name: stored_type("csv", type_) for name, type_ in {**known, **self.masker.types}.items()}
+        types = {name: _in_cells(type_) for name, type_ in {**known, **self.masker.types}.items()}
         return replace(source, types={name: type_ for name, type_ in types.items() if not is_text(type_)})  # type: ignore[type-var]
 
     def _side_by_side(self, path: Path) -> Iterator[tuple[int, pa.Table, pa.Table, Source]]:
@@ -200,6 +201,13 @@ class FilePairs:
         if not (self.kind == "csv" and has_text(before.type)):
             return False
         return render(before, self.dialect.decimal).equals(after.cast(pa.large_string()))
+
+
+def _in_cells(type_: pa.DataType) -> pa.DataType:
+    """Return the type that the cells of a CSV file are read as: moments are written with all digits of their unit."""
+    kind: Any = inner(type_)
+    found = stored_type("csv", kind)
+    return pa.timestamp("ns", found.tz) if pa.types.is_timestamp(found) and kind.unit == "ns" else found
 
 
 def _typed(source: Source, column: Array, name: str) -> Array:
