@@ -27,13 +27,13 @@ FOUND = Tally()  # by all processes
 ROOMS = {"app": "app", "backends": "file", "docs": "docs", "faults": "faults", "fuzz": "fuzz"}
 FIXTURES = {"chromium": "browser", "spark": "spark"}
 PROCESSES = {
-    "test_claims",
     "test_files",
     "test_formats",
     "test_no_network",
     "test_planted",
     "test_sbom",
     "test_service_account",
+    "test_threat_claims",
     "test_threats",
     "test_versions",
     "test_wheel",
