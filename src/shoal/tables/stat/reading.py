@@ -170,6 +170,5 @@ def _with_codes(
             return float(raw)
         return float(to_arrow_numbers(np.array([raw], np.float64), moment, package)[0])
 
-    # Fixed widths are filled with blanks, which some versions of the library leave.
-    values = {code(raw): text.rstrip(" ") for raw, text in codes.items()}
+    values = {code(raw): text for raw, text in codes.items()}
     return replace(labels, values=values, missing=tuple((code(low), code(high)) for low, high in ranges))
