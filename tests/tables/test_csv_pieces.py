@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import ShoalError
+from shoal.errors import DataError, ShoalError
 from shoal.plan import Csv
 from shoal.tables import open_table
 from shoal.tables.csv import pieces as csv_pieces
 from shoal.tables.csv.inference import look, together
-from shoal.tables.csv.quoting import first_stray_quote, in_records
+from shoal.tables.csv.quoting import end_of_records, first_stray_quote, in_records
 from shoal.tables.stream_reading import open_source
 
 CELLS = [
@@ -134,6 +134,24 @@ def test_looking_for_the_end_of_a_long_quoted_cell_takes_linear_time(monkeypatch
     blocks = (text[start : start + 100] for start in range(0, len(text), 100))
     assert b"".join(piece for piece, _ in in_records(blocks, ",", '"', None)) == text
     assert sum(looked) <= 4 * len(text)
+
+
+def test_a_file_that_is_one_line_is_looked_at_once():
+    assert [*in_records([b"a,b\r1,2\r"] * 1000, ",", '"', None)] == [(b"a,b\r1,2\r" * 1000, None)]
+
+
+@given(st.lists(st.sampled_from(["a", "\n", '"', '""', "x\n" * 3]), min_size=1, max_size=40))
+def test_the_head_ends_with_the_last_line_that_no_quote_is_open_in(parts):
+    text = "".join(parts).encode()
+    ends = [at + 1 for at in range(len(text)) if text[at] == ord("\n") and text.count(b'"', 0, at) % 2 == 0]
+    assert end_of_records(text) == max(ends, default=0)
+
+
+def test_a_stray_quote_before_two_million_lines_is_found_in_one_pass(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'a,b\n1,"' + b"x\n" * 2_500_000)  # counting quotes again for each line takes minutes
+    with pytest.raises(DataError, match="record 1 opens a quote that is never closed"):
+        open_source(path, None)
 
 
 BAD = {

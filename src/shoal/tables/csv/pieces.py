@@ -20,6 +20,7 @@ from shoal.tables.atomic import in_words
 from shoal.tables.csv.dialect import Dialect, check_options, find_dialect
 from shoal.tables.csv.encoding import find_encoding, utf8_blocks
 from shoal.tables.csv.inference import Look, look, together
+from shoal.tables.csv.quoting import end_of_records
 from shoal.tables.csv.rows import (
     HINT,
     cutting,
@@ -177,10 +178,7 @@ def _head(path: Path, encoding: str) -> bytes:
         raise DataError(f"'{path}' is empty.")
     if path.stat().st_size <= _HEAD:
         return head
-    end = head.rfind(b"\n") + 1
-    while end and head.count(b'"', 0, end) % 2:
-        end = head.rfind(b"\n", 0, end - 1) + 1
-    return head[: end or len(head)]
+    return head[: end_of_records(head) or len(head)]
 
 
 def read_csv(path: Path, csv: Csv) -> Table:

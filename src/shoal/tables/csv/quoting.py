@@ -28,13 +28,24 @@ def in_records(
         text = b"".join(waiting)
         piece = text[: text.rfind(b"\n") + 1]
         stray = first_stray_quote(piece, delimiter, quote, escape)
-        if stray is None or stray.closes or len(text) > _LONGEST:
+        # a line may end, or a quote close, further on; looking again at twice as much keeps the work linear
+        if not piece:
+            waiting, enough = [text], 2 * len(text)
+        elif stray is None or stray.closes or len(text) > _LONGEST:
             yield piece, stray
             waiting, enough = [text[len(piece) :]], 0
-        else:  # the quote may close further on; looking again at twice as much keeps the work linear
+        else:
             waiting, enough = [text], min(2 * len(text), _LONGEST + 1)
     text = b"".join(waiting)
     yield text, first_stray_quote(text, delimiter, quote, escape)
+
+
+def end_of_records(data: bytes) -> int:
+    """Where the last line of some text ends that ends outside of double quotes; 0 if there is none."""
+    raw = np.frombuffer(data, np.uint8)
+    quoted = np.logical_xor.accumulate(raw == ord('"'))
+    ends = np.flatnonzero((raw == ord("\n")) & ~quoted)
+    return int(ends[-1]) + 1 if len(ends) else 0
 
 
 def first_stray_quote(data: bytes, delimiter: str, quote: str, escape: str | None) -> StrayQuote | None:
