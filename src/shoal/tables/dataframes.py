@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, cast
@@ -69,7 +70,7 @@ def check_names(names: Sequence[Any], table: str) -> None:
             raise DataError(f"{table}: the name of column {position} is of type {kind}. Use text as column names.")
         if not name.strip():
             raise DataError(f"{table}: column {position} has no name. Name every column.")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         quoted = ", ".join(f"'{name}'" for name in twice)
         raise DataError(f"{table} has more than one column named {quoted}. Rename one of them.")

@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, cast
 
 import pyarrow as pa
 from lxml import etree
@@ -22,13 +22,17 @@ from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS
 from shoal.tables.text_values import one_chunk
+from shoal.tables.xml import SAFE
+from shoal.text import counted
 
 _MOST_BYTES = 1 << 32
 _BLOCK = 1 << 20
+_START = 1 << 14  # bytes of a part that are parsed at a time to find where its root begins
+_CELLS = 10_000_000  # of a table, empty ones included, that are read however few of them the file has
+_EMPTY = 100  # beyond that, of which one must be in the file
 _OLE = b"\xd0\xcf\x11\xe0"  # what files start with that hold an .xls workbook or an encrypted one
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _ESCAPE = re.compile(r"_x((?![Dd][89A-Fa-f])[0-9A-Fa-f]{4})_")  # ST_Xstring; no halves of a character
-_DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)")
 _PLACE = re.compile(r"([A-Z]{1,3})[0-9]+")
 # what is between these in the format of a cell is shown as it is
 _NOT_IN_FORMATS = re.compile(r'\[[^\]]*\]|"[^"]*"')
@@ -50,15 +54,14 @@ def read_excel(path: Path, sheet: str | None = None) -> pa.Table:
     Types follow from the types of the cells: integers, floats (integers too where a column has both), booleans, text,
     dates, moments (of milliseconds, which is what Excel tells apart), times of day, durations. A column with cells of
     different types becomes text, as in a CSV file. Empty cells are missing values, and so are blank texts in a column
-    of another type. Rows without a value below the last record are none.
+    of another type. Rows without a value below the last record are none. Memory follows the cells that the file has: a
+    table that is nearly empty is refused if it is large, and so are values beside the columns that have names.
     """
     with _opened(path) as book:
         rows = book.rows(_chosen(book, path, sheet))
         first = next(rows, (1, []))
         names = _names(first[1] if first[0] == 1 else [], path)
-        columns, timed = _columns(rows, names)
-    names = with_row_names([*names, *[""] * (len(columns) - len(names))])
-    check_names(names, f"'{path}'")
+        columns, timed = _columns(rows, names, path)
     if not columns[0]:
         raise DataError(f"'{path}' has a header and no records.")
     return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
@@ -74,8 +77,8 @@ def filled_sheets(path: Path) -> list[str]:
 def _opened(path: Path) -> Iterator["_Book"]:
     _refuse_other_kinds(path)
     with _undamaged(path), zipfile.ZipFile(path) as archive:
-        _refuse_harmful(archive, path)
-        yield _Book(archive)
+        _refuse_large_or_damaged(archive, path)
+        yield _Book(archive, path)
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -102,33 +105,54 @@ def _undamaged(path: Path) -> Iterator[None]:
         raise not_complete(path, "Excel") from None
 
 
-def _refuse_harmful(archive: zipfile.ZipFile, path: Path) -> None:
-    """Refuse what unpacks to too much or declares entities; reading each part shows that it is whole, too."""
+def _refuse_large_or_damaged(archive: zipfile.ZipFile, path: Path) -> None:
+    """Refuse what unpacks to too much; reading each part shows that it is whole."""
     # zipfile unpacks no more of a part than its size here says
     if sum(part.file_size for part in archive.infolist()) > _MOST_BYTES:
-        raise FileError(f"'{path}' unpacks to more than 4 GiB. Save the table as CSV or Parquet.")
+        raise _too_large(path)
     for part in archive.infolist():
-        tail = b""
         with archive.open(part) as file:
-            while block := file.read(_BLOCK):
-                if part.filename.lower().endswith((".xml", ".rels")) and _DECLARATION.search(tail + block):
-                    raise FileError(
-                        f"'{path}' declares XML entities, which Excel does not need and which may be an attack. "
-                        "Save it again in Excel."
-                    )
-                tail = block[-len("<!DOCTYPE") :]
+            while file.read(_BLOCK):
+                pass
+
+
+def _too_large(path: Path) -> FileError:
+    return FileError(f"'{path}' unpacks to more than 4 GiB. Save the table as CSV or Parquet.")
+
+
+class _Prolog:
+    """What stands before the root of a part, which alone can declare entities: such a part is refused."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.has_ended = False
+
+    def doctype(self, *_: object) -> NoReturn:
+        """Refuse declarations, in whatever encoding; those that follow are not read any more."""
+        raise FileError(
+            f"'{self._path}' declares XML entities, which Excel does not need and which may be an attack. "
+            "Save it again in Excel."
+        )
+
+    def start(self, *_: object) -> None:
+        """Note the root, or an element in it."""
+        self.has_ended = True
+
+    def close(self) -> None:
+        """Do nothing: the rest is for another parser."""
 
 
 class _Book:
     """The parts of a workbook that matter: its sheets, the texts that cells share, and the formats of dates."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
         try:
             from openpyxl.styles import numbers
             from openpyxl.utils import datetime as serial
         except ImportError:
             raise MissingExtra("reading Excel files", "stat") from None
-        self._archive = archive
+        self._archive, self._path = archive, path
+        self._characters = 0  # of texts that cells share, each counted as often as it is read
         self._from_serial: Callable[..., Any] = serial.from_excel
         self._from_iso: Callable[[str], Any] = serial.from_ISO8601
         (book,) = (part for kind, part in self._related("").values() if kind == "officeDocument")
@@ -169,10 +193,21 @@ class _Book:
         }
 
     def _tree(self, part: str) -> Any:
-        return etree.fromstring(self._archive.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
+        self._refuse_declarations(part)
+        parser = etree.XMLParser(**SAFE)
+        parser.feed(self._archive.read(part))
+        return parser.close()
+
+    def _refuse_declarations(self, part: str) -> None:
+        prolog = _Prolog(self._path)
+        parser = etree.XMLParser(target=cast("Any", prolog), **SAFE)  # the stubs ask for more than lxml does
+        with self._archive.open(part) as file:
+            while not prolog.has_ended and (block := file.read(_START)):
+                parser.feed(block)
 
     def elements(self, part: str, *tags: str) -> Iterator[Any]:
         """Elements of a part, each gone from memory once the next is asked for."""
+        self._refuse_declarations(part)
         with self._archive.open(part) as file:
             # rows go too: a sheet may be larger than memory as a tree
             names = [f"{{*}}{tag}" for tag in {*tags, "row"}]
@@ -186,7 +221,8 @@ class _Book:
     @property
     def filled(self) -> list[str]:
         """The names of the sheets that have data."""
-        return [title for title, part in self.sheets.items() if self.has(part, "v", "f", "is")]
+        filled = {part for part in {*self.sheets.values()} if self.has(part, "v", "f", "is")}
+        return [title for title, part in self.sheets.items() if part in filled]
 
     def has(self, part: str, *tags: str) -> bool:
         """Whether a part has one of some elements."""
@@ -229,7 +265,7 @@ class _Book:
             number = float(raw) if {".", "e", "E"} & {*raw} else int(raw)
             return number if style not in self._dates else self._moment(number, style)
         if kind == "s":
-            return self._texts[int(raw)]
+            return self._shared(int(raw))
         if kind == "str":
             return _ESCAPE.sub(_character, raw)
         if kind == "b":
@@ -237,6 +273,13 @@ class _Book:
         if kind == "d":
             return self._from_iso(raw)
         return ValueError
+
+    def _shared(self, at: int) -> str:
+        text = self._texts[at]
+        self._characters += len(text)
+        if self._characters > _MOST_BYTES:
+            raise _too_large(self._path)
+        return text
 
     def _moment(self, number: float, style: int) -> Any:
         try:
@@ -283,34 +326,43 @@ def _chosen(book: _Book, path: Path, sheet: str | None) -> str:
     return chosen
 
 
-def _names(header: list[_Cell], path: Path) -> list[Any]:
-    """Values of the first row, up to its last cell that is not empty."""
+def _names(header: list[_Cell], path: Path) -> list[str]:
+    """Names of the columns: the first row, up to its last cell that is not empty."""
     if not header:
         raise DataError(f"'{path}': the first row is empty. It must name the columns.")
-    names = [""] * (header[-1].column + 1)
+    names: list[Any] = [""] * (header[-1].column + 1)
     for cell in header:
         if cell.is_error:
             raise DataError(f"'{path}': the name of column {cell.column + 1} is an error. Correct it in Excel.")
         names[cell.column] = "" if cell.value is None else cell.value
+    names = with_row_names(names)
+    check_names(names, f"'{path}'")
     return names
 
 
-def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> tuple[list[list[Any]], set[int]]:
+def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[str], path: Path) -> tuple[list[list[Any]], set[int]]:
     """Cells below the header by column, up to the last row that has any, and the columns that show the time of day."""
     columns: list[list[Any]] = [[] for _ in names]
-    timed, records = set(), 0
+    timed, records, filled = set(), 0, 0
     for number, row in rows:
+        filled += len(row)
+        if row and (number - 1) * len(names) > max(_CELLS, _EMPTY * filled):
+            raise DataError(
+                f"'{path}' has {counted(filled, 'cell')} with a value in {number - 1:,} rows and {len(names):,} "
+                "columns. Delete the empty rows, and what stands far below the table."
+            )
         for cell in row:
+            if cell.column >= len(names):
+                check_names([*names, ""], f"'{path}'")
             if cell.is_error:
                 raise DataError(
-                    f"{_column(names, cell.column)} has an error in record {number - 1}. Correct it in Excel."
+                    f"column '{names[cell.column]}' has an error in record {number - 1}. Correct it in Excel."
                 )
             if cell.is_unsaved:
                 raise DataError(
-                    f"{_column(names, cell.column)} has a formula in record {number - 1} whose value was not "
+                    f"column '{names[cell.column]}' has a formula in record {number - 1} whose value was not "
                     "saved. Open the file in Excel and save it again."
                 )
-            columns += [[] for _ in range(len(columns), cell.column + 1)]
             columns[cell.column] += [None] * (number - 2 - len(columns[cell.column]))
             columns[cell.column].append(cell.value)
             if cell.is_timed:
@@ -319,11 +371,6 @@ def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[Any]) -> tuple
     for cells in columns:
         cells += [None] * (records - len(cells))
     return columns, timed
-
-
-def _column(names: list[Any], at: int) -> str:
-    name = names[at] if at < len(names) else ""
-    return f"column '{name}'" if isinstance(name, str) and name else f"column {at + 1}"
 
 
 def _shows_time(value: Any, code: str) -> bool:
