@@ -8,6 +8,7 @@ import pytest
 from shoal.app.fields import fields_of
 from shoal.app.form import (
     APART,
+    ELSEWHERE,
     ENDINGS,
     IN_FRONT,
     METHODS,
@@ -217,9 +218,15 @@ def test_rules_in_a_file_must_be_uploaded_with_the_plan():
 @pytest.mark.parametrize("name", fields_of(Plan))
 def test_every_field_of_the_plan_is_on_one_step_of_the_page(name):
     in_panels = [field.name for fields in panels().values() for field in fields]
-    apart = name in (*IN_FRONT, *APART)
+    apart = name in (*IN_FRONT, *APART, *ELSEWHERE)
     places = [step_of(name) == "file", name in ON_COLUMNS, apart, name in in_panels]
     assert sum(places) == 1
+
+
+def test_spark_is_not_on_the_page():
+    fields = {field.name: field for fields in panels().values() for field in fields}
+    assert "scale.master" not in fields
+    assert "spark" not in fields["engine"].choices
 
 
 def test_panels_follow_the_groups_of_the_help():

@@ -10,7 +10,7 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, LIMIT, SECRET, UPLOAD, plain, with_tls
 
-from shoal.app.security.limits import SMALL
+from shoal.app.security.limits import PARTS, SMALL
 
 
 @pytest.fixture
@@ -56,6 +56,22 @@ def test_an_upload_may_be_as_large_as_the_limit(site):
     answer = browser.post(UPLOAD, content=a_form(LIMIT + SMALL), headers=FORM)
     assert answer.status_code == 413
     assert answer.text == "The file is larger than 3,145,728 bytes, which is all that is allowed.\n"
+
+
+async def many_parts(parts, step):
+    head = b'--bound\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n1\r\n'
+    whole = head * parts + b"--bound--\r\n"
+    for start in range(0, len(whole), step):
+        yield whole[start : start + step]
+
+
+@pytest.mark.parametrize("step", [1, 7, 10_000])
+def test_an_upload_is_one_file(site, step):
+    browser = site.inside()
+    form = {"content-type": 'multipart/form-data; boundary="bound"'}
+    assert browser.post(UPLOAD, content=many_parts(PARTS, step), headers=form).status_code == 200
+    answer = browser.post(UPLOAD, content=many_parts(PARTS + 1, step), headers=form)
+    assert (answer.status_code, answer.text) == (413, "Send one file at a time.\n")
 
 
 def test_an_upload_that_says_it_is_too_large_is_not_read(site):

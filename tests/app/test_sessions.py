@@ -87,7 +87,7 @@ def test_a_plan_waits_for_its_file_and_is_forgotten_when_everything_is_erased(wo
     assert work.loaded is None
 
 
-@pytest.mark.parametrize("text", [b"k = 1", b"no toml", b"colour = 3\nk = 5"])
+@pytest.mark.parametrize("text", [b"k = 1", b"no toml", b"colour = 3\nk = 5", b'k = 5\nengine = "spark"'])
 def test_what_is_no_plan_is_refused_and_not_kept(work, text):
     path = asyncio.run(work.receive("plan.toml", saving(text)))
     with pytest.raises(ShoalError):

@@ -191,8 +191,6 @@ def test_parquet_files_become_a_folder_with_the_plan_beside_it(spark, tmp_path):
     plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=out, scale={"block_size": 200})
     release = protect_files(plan)
     assert sorted(os.listdir(tmp_path)) == [
-        ".out.parquet.manifest.json.crc",
-        ".out.parquet.plan.toml.crc",
         "in.parquet",
         "out.parquet",
         "out.parquet.manifest.json",

@@ -13,6 +13,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -58,6 +59,7 @@ def _run(
     ordinary: bool,
     shown: list[str],
     killed_after: float,
+    environment: dict[str, str],
 ) -> None:
     """Be the command: `at` is a function's place, or the name of a step that shows progress; empty for no fault.
 
@@ -67,6 +69,8 @@ def _run(
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), stream)
     signal.alarm(_SECONDS)
     os.chdir(folder)
+    os.environ.update(environment)
+    tempfile.tempdir = None  # where `environment` says
     if ordinary:
         _give_up_privileges()
     if ":" in at:
@@ -238,6 +242,35 @@ def _database() -> None:
     )
 
 
+def processes(words: str, below: int) -> list[int]:
+    """List the processes below one whose command lines contain some words; those that were started first, first."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (path / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:  # gone
+            continue
+        found.append((int(path.name), parent, command))
+    tree = {below}
+    while more := {pid for pid, parent, _ in found if parent in tree} - tree:
+        tree |= more
+    return sorted(pid for pid, _, command in found if pid in tree - {below} and words in command)
+
+
+def _kills(words: str, *, itself: bool = False) -> Callable[[], None]:
+    """Kill one of the processes that this one has started, and perhaps this one too."""
+
+    def fault() -> None:
+        while not (pids := processes(words, os.getpid())):  # which may be about to start
+            time.sleep(0.05)
+        os.kill(pids[0], signal.SIGKILL)
+        if itself:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return fault
+
+
 FAULTS: dict[str, Callable[[], None]] = {
     "none": lambda: None,
     "disk full": _raises(OSError(errno.ENOSPC, f"No space for {SECRET}")),
@@ -252,6 +285,9 @@ FAULTS: dict[str, Callable[[], None]] = {
     "SIGTERM": _signals(signal.SIGTERM),
     "SIGHUP": _signals(signal.SIGHUP),
     "SIGKILL": _signals(signal.SIGKILL),
+    "Java killed": _kills("org.apache.spark.deploy.SparkSubmit"),
+    "Java and Python killed": _kills("org.apache.spark.deploy.SparkSubmit", itself=True),
+    "executor killed": _kills("CoarseGrainedExecutorBackend"),
     "clock forward": _sets_clock(1e6),
     "clock back": _sets_clock(-1e6),
     "input truncated": _on_input(_truncate),

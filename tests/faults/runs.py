@@ -8,8 +8,9 @@ import random
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet
@@ -59,16 +60,23 @@ class Place:
         Their names.
     options
         More of what is asked for.
+    environment
+        Variables of the process.
     """
 
     folder: Path
     source: str
     output: str
     options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
 
-    def run(
+    def run(self, *more: str, **how: Any) -> Ended:
+        """Run `shoal protect` with a fault."""
+        return self.command("protect", self.source, *OPTIONS, "-o", self.output, *self.options, *more, **how)
+
+    def command(
         self,
-        *more: str,
+        *words: str,
         at: str = "",
         fault: str = "none",
         limits: dict[str, int] | None = None,
@@ -76,10 +84,10 @@ class Place:
         stdout: str = os.devnull,
         killed_after: float = 0.0,
     ) -> Ended:
-        """Run `shoal protect` with a fault."""
+        """Run a command with a fault."""
         stderr = Path(_elsewhere().name, "stderr")
         run = {
-            "arguments": ["protect", self.source, *OPTIONS, "-o", self.output, *self.options, *more],
+            "arguments": words,
             "folder": str(self.folder),
             "at": at,
             "fault": fault,
@@ -87,6 +95,7 @@ class Place:
             "ordinary": ordinary,
             "shown": [stdout, str(stderr)],
             "killed_after": killed_after,
+            "environment": self.environment,
         }
         nursery = _nursery()
         nursery.stdin.write(json.dumps(run) + "\n")

@@ -1,11 +1,15 @@
 """Disks that are really full, permissions that are really gone, and a result that nobody can be shown."""
 
+import contextlib
 import json
 import os
 import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line, large, small
+from tests.faults.runs import OPTIONS, Place, assert_nothing_left, assert_one_clear_line, large, small
 
 import shoal
 
@@ -16,18 +20,29 @@ KINDS = ["csv", "parquet", "arrow", "xlsx", "xml", "sav", "dta"]
 @pytest.fixture
 def small_disk(tmp_path):
     """A disk of its own of 64 pages, and what fills it but for some."""
-    disk = tmp_path / "disk"
+    with mounted(tmp_path, 64) as disk:
+        yield disk
+
+
+@pytest.fixture
+def medium_disk(tmp_path):
+    """A disk on which there is room for all that a run needs, as long as nothing fills it."""
+    with mounted(tmp_path, 4096) as disk:
+        yield disk
+
+
+@contextlib.contextmanager
+def mounted(folder: Path, pages: int) -> Iterator[tuple[Path, Callable[[int], None]]]:
+    disk = folder / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={64 * PAGE}", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if mounted.returncode:
+    command = ["mount", "-t", "tmpfs", "-o", f"size={pages * PAGE}", "tmpfs", str(disk)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("only root may mount a small disk")
 
     def fill(but: int) -> None:
         (disk / "filler").unlink(missing_ok=True)
         free = os.statvfs(disk).f_bavail
-        (disk / "filler").write_bytes(bytes(PAGE * (free - but)))
+        (disk / "filler").write_bytes(bytes(PAGE * max(free - but, 0)))
 
     try:
         yield disk, fill
@@ -173,3 +188,98 @@ def test_a_limit_on_memory_from_the_start(make, megabytes, tmp_path):
         assert place.hidden == []
     place.run("--overwrite")
     assert place.hidden == []
+
+
+PAGES = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+ALL_KINDS = [*KINDS, "tsv", "zsav", "xpt"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "kind"), [*((small, kind) for kind in ALL_KINDS), *((large, kind) for kind in ("csv", "parquet", "arrow"))]
+)
+def test_every_kind_of_file_on_a_disk_that_is_full_at_any_moment(make, kind, medium_disk):
+    """With more pages every time, until there is room; temporary files are on that disk too."""
+    disk, fill = medium_disk
+    (disk / "temporary").mkdir()
+    place = replace(make(disk, f"masked.{kind}"), environment={"TMPDIR": str(disk / "temporary")})
+    for pages in PAGES:
+        fill(but=pages)
+        complete = ends_well(place)
+        assert list((disk / "temporary").iterdir()) == []
+        if complete:
+            break
+    assert complete
+    assert pages > 2  # the file, its plan and its manifest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--external"]])
+def test_a_report_on_a_disk_that_is_full_at_any_moment(more, medium_disk):
+    disk, fill = medium_disk
+    place = small(disk)
+    report = place.folder / "report.html"
+    for pages in PAGES:
+        fill(but=pages)
+        ended = place.run("--report", "report.html", "--overwrite", *more)
+        assert place.hidden == []
+        if ended.code == 0:
+            break
+        assert ended.code == 2
+        assert_one_clear_line(ended)
+        assert not report.exists()
+        assert len(place.published) in (0, 3)
+    assert pages > 3  # which is room for the masked file, its plan and its manifest
+    assert report.read_text().rstrip().endswith("</html>")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", ["divide", "partition", "write"])
+def test_a_killed_run_that_is_resumed_on_a_full_disk(step, medium_disk):
+    disk, fill = medium_disk
+    place = large(disk)
+    assert place.run().code == 0
+    whole = place.read()
+    for path in place.published:
+        path.unlink()
+    for pages in (0, 4, 16):
+        assert place.run(at=step, fault="SIGKILL").code == -9
+        fill(but=pages)
+        ended = place.run("--resume")
+        assert place.hidden == []
+        if ended.code:
+            assert ended.code == 2
+            assert_one_clear_line(ended)
+            assert_nothing_left(place)
+            fill(but=2048)
+            assert place.run("--resume").code == 0
+        assert place.read() == whole
+        for path in place.published:
+            path.unlink()
+        fill(but=2048)
+
+
+@pytest.mark.slow
+def test_a_sweep_on_a_disk_that_is_full_at_any_moment(medium_disk):
+    """Files that have their names are complete, and the line that says why there are no more names them."""
+    disk, fill = medium_disk
+    place = small(disk)
+    roles = OPTIONS[2:-2]
+    for pages in range(10):
+        fill(but=pages)
+        ended = place.command("sweep", "in.csv", "-k", "3-5", *roles, "--methods", "mdav", "-o", "masked-{k}.csv")
+        assert place.hidden == []
+        written = [path for path in place.published if path.suffix == ".csv"]
+        for path in written:
+            k = int(path.stem[-1])
+            assert shoal.check(path, k=k, quasi=["age", "income"])["records"] == 60
+        assert len(place.published) == 3 * len(written)
+        for path in place.published:
+            path.unlink()
+        if ended.code == 0:
+            break
+        assert ended.code == 2
+        assert_one_clear_line(replace(ended, lines=ended.lines[-1:]))
+        complete = ", ".join(sorted(path.name for path in written))
+        assert ended.lines[:-1] == ([f"Complete: {complete}"] if written else [])
+    assert len(written) == 3

@@ -47,3 +47,9 @@ def test_a_command_within_its_limit_keeps_its_exit_code_and_its_words():
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert ended.returncode == 2
     assert ended.stderr.startswith("Error: Name the file to write")
+
+
+def test_what_libraries_print_does_not_get_among_the_results():
+    program = "import os, shoal.cli.process as process; process.declare_own(); os.write(1, b'library'); print('ours')"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ours\n", "library")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -59,6 +59,7 @@ ENDINGS = {
 Step = Literal["file", "attributes", "protection"]
 ON_COLUMNS = (*ROLE_FIELDS.values(), "types", "levels", "missing_codes", "attribute_weights")
 IN_FRONT = ("k", "method", "missing", "l")  # what most people need
+ELSEWHERE = ("scale.master",)  # not on the page: whoever may open it must not send its files to other machines
 APART = ("output", "edits")  # drawn by the third step itself: the kind of file to write, and rules or their file
 
 
@@ -73,9 +74,23 @@ def panels() -> dict[str, list[Field]]:
     """Return the fields of the third step that few need, by group as in ``--help``."""
     found: dict[str, list[Field]] = {group: [] for group in GROUPS}
     for name, each in fields_of(Plan).items():
-        if step_of(name) == "protection" and name not in IN_FRONT and name not in APART:
-            found[each.group].append(each)
+        if step_of(name) == "protection" and name not in (*IN_FRONT, *APART, *ELSEWHERE):
+            here = tuple(choice for choice in each.choices if name != "engine" or choice != "spark")
+            found[each.group].append(replace(each, choices=here))
     return {group: fields for group, fields in found.items() if fields or group == "rules"}
+
+
+def refuse_spark(plan: Plan) -> None:
+    """Refuse a plan that sends records to Spark: a cluster that anyone may name would get the originals.
+
+    Raises
+    ------
+    PlanError
+        It does.
+    """
+    if plan.engine == "spark" or (plan.scale is not None and plan.scale.master is not None):
+        how = "The page does not use Spark. Protect the file on the command line: shoal protect --engine spark"
+        raise PlanError([("engine", how)])
 
 
 def sentences(error: PlanError) -> list[str]:

@@ -122,7 +122,8 @@ def _serve(
     address, proxy = settings.public or own, settings.proxy
     sessions = folder / "sessions"
     sessions.mkdir(mode=0o700)
-    store = Store(sessions, Line(worker=settings.worker, seconds=settings.seconds))
+    line = Line(worker=settings.worker, seconds=settings.seconds)
+    store = Store(sessions, line, shared=proxy is not None and bool(proxy.user_header))
     tokens = Tokens(
         announce=lambda token: say(f"The token was used; the next browser needs: {address.link(token)}"),
         forget=store.forget,

@@ -13,7 +13,7 @@ import tomli_w
 
 from shoal.app.commands import CommandPage, Entered, arguments, command_line
 from shoal.app.fields import as_list, nested, values_of
-from shoal.app.form import Choices, sentences, step_of
+from shoal.app.form import Choices, refuse_spark, sentences, step_of
 from shoal.app.jobs import Job, Line
 from shoal.errors import FileError, PlanError, ShoalError
 from shoal.plan import Plan
@@ -50,9 +50,10 @@ class Work:
         Goes up whenever there is something new to show.
     """
 
-    def __init__(self, folder: Path, line: Line) -> None:
+    def __init__(self, folder: Path, line: Line, shared: bool = False) -> None:
         self.folder = folder
         self._line = line
+        self._shared = shared
         self.version = 0
         self.job: Job | None = None
         self._forget()
@@ -139,7 +140,9 @@ class Work:
             It is no plan.
         """
         try:
-            self.loaded, self.loaded_name = Plan.load(path), path.name
+            plan = Plan.load(path)
+            refuse_spark(plan)
+            self.loaded, self.loaded_name = plan, path.name
         finally:
             self._remove(path)
         if self.file is not None:
@@ -256,7 +259,11 @@ class Work:
         target.parent.mkdir(mode=0o700)
         options = {**self.choices.options(), "input": str(self.file), "output": str(target)}
         policy = self.choices.policy_file
-        task = {"options": options, "policy": None if policy is None else str(policy)}
+        task = {
+            "options": options,
+            "policy": None if policy is None else str(policy),
+            "shared": self._shared,
+        }
         self._start("protect", task, self._protected)
 
     def plan(self) -> Plan:
@@ -439,10 +446,11 @@ def _linked(path: Path, target: Path) -> None:
 
 
 class Store:
-    """All sessions, each with a folder of its own that nobody else may look into."""
+    """All sessions, each with a folder of its own that nobody else may look into; `shared` by users with names."""
 
-    def __init__(self, folder: Path, line: Line | None = None) -> None:
+    def __init__(self, folder: Path, line: Line | None = None, shared: bool = False) -> None:
         self._folder = folder
+        self._shared = shared
         self._line = line or Line()
         self._works: dict[str, Work] = {}
 
@@ -452,7 +460,7 @@ class Store:
             # The folder's name says nothing of the session.
             folder = self._folder / secrets.token_hex(8)
             folder.mkdir(mode=0o700)
-            self._works[session] = Work(folder, self._line)
+            self._works[session] = Work(folder, self._line, self._shared)
         return self._works[session]
 
     def prepare(self) -> None:

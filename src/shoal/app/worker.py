@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.app.fields import page_words, values_of
-from shoal.app.form import sentences
+from shoal.app.form import refuse_spark, sentences
 from shoal.app.security.limits import COLUMNS
 from shoal.errors import FileError, MissingExtra, PlanError, ShoalError
 from shoal.parallel import Progress, interruptible
@@ -96,6 +96,7 @@ def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Foun
     from shoal.evidence.sweep import sweep
 
     plan = Plan(**options)
+    refuse_spark(plan)
     table = open_table(path, plan.csv, plan.sheet).to_arrow()
     records = len(table)
     if records > SAMPLED:
@@ -108,7 +109,7 @@ def risk_utility(path: str, options: dict[str, Any], progress: Progress) -> Foun
     return {"rows": found.rows, "records": len(table), "sampled": records > SAMPLED}
 
 
-def protect(options: dict[str, Any], progress: Progress, policy: str | None = None) -> Found:
+def protect(options: dict[str, Any], progress: Progress, policy: str | None = None, shared: bool = False) -> Found:
     """Protect a session's file: everything to look at and to download.
 
     A release that fails the policy of the office is not written; the verdict and the report tell why.
@@ -116,12 +117,22 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
     from shoal.release import protect_to_file
 
     plan = Plan(**options)
+    refuse_spark(plan)
+    if shared:
+        _refuse_shared_secret(plan)
     target = Path(plan.output or "")
     release = protect_to_file(plan, target, True, page=_report_of(target), progress=progress, policy=as_policy(policy))
     progress("look", 0, 1)
     if not release.refused:
         release.report(_report_of(target, "users"), overwrite=True, external=True)
     return {**_shown(release), **_again(target, plan, written=not release.refused)}
+
+
+def _refuse_shared_secret(plan: Plan) -> None:
+    """Refuse to draw from a secret that all users share: with it, one could test guesses at the records of another."""
+    if plan.draws and plan.seed is None:
+        what = "is needed: the users of this page share the secret that would be drawn from. Type a long number."
+        raise PlanError([("seed", what)])
 
 
 def _shown(release: "Release") -> Found:

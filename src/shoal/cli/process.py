@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any, TextIO
 
 from shoal.cli.output import complain
 
@@ -13,9 +14,23 @@ NO_MEMORY = "There is not enough memory. Free some, or set a limit with --memory
 
 
 def declare_own() -> None:
-    """Declare that this process runs one command, and no other code of Python."""
+    """Declare that this process runs one command, and no other code of Python.
+
+    What libraries print goes to standard error: HiGHS does when the clock is set back, and nobody could read the JSON.
+    """
     global _own
     _own = True
+    if sys.stdout is not None:  # None if it was closed before
+        sys.stdout = _apart(sys.stdout)
+        with contextlib.suppress(OSError):
+            os.dup2(2, 1)
+
+
+def _apart(stream: Any) -> TextIO:
+    """Return a stream of Python's own to where another leads."""
+    stream.flush()
+    lines = 1 if stream.line_buffering else -1
+    return os.fdopen(os.dup(stream.fileno()), "w", lines, encoding=stream.encoding, errors=stream.errors)
 
 
 def survive_lack_of_memory(command: Callable[[], None]) -> None:
@@ -49,8 +64,7 @@ def _is_limited() -> bool:
 
 def _silence_libraries() -> None:
     """Leave standard error to Python: what C++ libraries write there before they abort is no sentence for users."""
-    sys.stderr.flush()
-    sys.stderr = os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
+    sys.stderr = _apart(sys.stderr)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 

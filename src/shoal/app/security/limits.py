@@ -8,6 +8,7 @@ STRANGERS = 100  # open connections that have not brought a session; one more cl
 CONNECTIONS = 60  # open connections of one session
 SESSIONS = 100  # in all
 WINDOWS = 20  # of one session
+PARTS = 3  # of one upload: the file, and what a browser may say of it
 UPLOADS = 2  # of one session at a time: a table and its rules
 JOB = 2 * 3600.0  # seconds of one piece of work
 COLUMNS = 2000  # of a table; each is a row of the form

@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote
 
+from python_multipart.multipart import parse_options_header
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,7 +19,7 @@ from shoal.app.security.connections import STATE
 from shoal.app.security.limits import HEADERS, PATIENCE, SESSIONS, SMALL, TOKEN
 from shoal.app.security.passing import FAILURE, FOREIGN, NO_SESSION, TOO_MANY, Answer, Body, Line
 from shoal.app.security.proxy import Proxy, without_proxy_headers
-from shoal.app.security.responses import ask_for_token, ended, sentence
+from shoal.app.security.responses import ask_for_token, ended, opening, sentence
 from shoal.app.security.tokens import Session, Tokens
 from shoal.text import counted
 
@@ -115,6 +116,10 @@ class Guard:
             return sentence(
                 431, f"The headers are larger than {counted(HEADERS, 'byte')}, which is all that is allowed."
             )
+        if "content-length" in request.headers and "transfer-encoding" in request.headers:
+            answer = sentence(400, "The request says twice how long it is, which may hide another behind it.")
+            answer.headers["Connection"] = "close"
+            return answer
         if request.scope["path"] in ("/health", f"{self.address.root}/health"):
             return sentence(200, "ok")
         if self.proxy is not None and not self.proxy.trusts(request):
@@ -142,21 +147,23 @@ class Guard:
         """Let a browser in that brings the token, ask for it if it does not, and let it out."""
         request, what = asked.request, (asked.request.scope["method"], asked.path)
         if asked.session is not None:
+            if _is_led_here(request):  # perhaps to a session of someone else's, whose key another program has set
+                return _looking_again(self._asking(401), f"{self.address.root}/")
             return self._ended(asked) if what == ("POST", "/end") else None
         if asked.root == self.address.root:
             if self._named_users and what == ("GET", "/"):
-                return self._entered(self._of_user(asked.user))
+                return self._entered(self._of_user(asked.user), request)
             if not self._named_users and what == ("POST", "/token"):
-                return self._redeemed(_token(await _read(receive)))
+                return self._redeemed(_token(await _read(receive)), request)
             if not self._named_users and what == ("GET", "/") and "token" in request.query_params:
-                return self._redeemed(request.query_params["token"])
+                return self._redeemed(request.query_params["token"], request)
         if asked.path != "/" and (what[0] != "GET" or request.headers.get("sec-fetch-mode") != "navigate"):
             return None
         answer = self._asking(401)
         if request.headers.get("sec-fetch-site") == "cross-site":
             # Whoever follows a link from another site has a cookie that the browser holds back until the page
             # itself asks again.
-            answer.headers["Refresh"] = f"0; url={quote(asked.root + asked.path)}"
+            return _looking_again(answer, asked.root + asked.path)
         return answer
 
     def _asking(self, status: int, wrong: str = "") -> Response:
@@ -175,48 +182,55 @@ class Guard:
     def _of_user(self, user: str) -> Session | None:
         return None if self.tokens.full and not self.tokens.has(user) else self.tokens.of_user(user)
 
-    def _redeemed(self, token: str) -> Response:
+    def _redeemed(self, token: str, request: HTTPConnection) -> Response:
         if self.tokens.full:
-            return self._entered(None)
+            return self._entered(None, request)
         session = self.tokens.redeem(token)
         if session is not None:
-            return self._entered(session)
+            return self._entered(session, request)
         if (wait := self.tokens.wait()) > 0:
             answer = self._asking(429, f"Too many wrong tokens: wait {counted(math.ceil(wait), 'second')}.")
             answer.headers["Retry-After"] = str(math.ceil(wait))
             return answer
         return self._asking(403, "This token is wrong, or was used before.")
 
-    def _entered(self, session: Session | None) -> Response:
-        """Lead a browser to the address of its session, with the key to it."""
+    def _entered(self, session: Session | None, request: HTTPConnection) -> Response:
+        """Lead a browser to the address of its session, with the key to it.
+
+        One that followed a link from another site is led there by the page itself: nobody else may lead to a session.
+        """
         if session is None:
             return sentence(503, f"There are {SESSIONS} sessions, which is all that is allowed; come back later.")
         path = f"{self.address.root}{_SESSION}{session.name}/"
-        redirection = RedirectResponse(path, 303)
-        redirection.set_cookie(
+        way = _looking_again(opening(), path) if _is_led_here(request) else RedirectResponse(path, 303)
+        way.set_cookie(
             self.cookie, session.key, path=path, secure=self.address.secure, httponly=True, samesite="strict"
         )
-        return redirection
+        return way
 
     async def _pass_on(self, asked: _Asked, receive: Receive, send: Send) -> None:
         """Let the page answer, unless the request grows too large or the page fails."""
-        body = Body(receive, self._allowed(asked))
+        body = Body(receive, self._allowed(asked), _boundary(asked))
         started = False
 
         async def answer(message: Message) -> None:
             nonlocal started
-            if not body.too_large or started:
+            if not (body.too_large or body.too_many) or started:
                 started = True
                 await send(message)
 
         try:
             await self.app(self._inner(asked), body, answer)
         except Exception as error:
-            if not body.too_large:
+            if not (body.too_large or body.too_many):
                 _log.error("the page failed", exc_info=error)
         if not started:
-            failed = sentence(500, FAILURE)
-            await (self._too_large(asked) if body.too_large else failed)(asked.request.scope, receive, send)
+            await self._why_not(asked, body)(asked.request.scope, receive, send)
+
+    def _why_not(self, asked: _Asked, body: Body) -> Response:
+        if body.too_large:
+            return self._too_large(asked)
+        return sentence(413, "Send one file at a time.") if body.too_many else sentence(500, FAILURE)
 
     def _inner(self, asked: _Asked) -> Scope:
         """Return what the page sees of a request: the session, and nothing of a proxy."""
@@ -262,9 +276,27 @@ class Guard:
         return Answer(asked.path, socket if self.address.is_own(host) else "'self'", self.address.secure, send)
 
 
+def _is_led_here(request: HTTPConnection) -> bool:
+    """Return whether a page of another site, or of another port, has led a browser here."""
+    headers = request.headers
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-site") in ("same-site", "cross-site")
+
+
+def _looking_again(answer: Response, path: str) -> Response:
+    """Have a browser ask for a path of this server once more, as the page itself."""
+    answer.headers["Refresh"] = f"0; url={quote('/' + path.lstrip('/'))}"  # two slashes would begin another's name
+    return answer
+
+
 def is_upload(path: str) -> bool:
     """Return whether a path of the page is where a file is sent."""
     return path.startswith("/_nicegui/client/") and "/upload/" in path
+
+
+def _boundary(asked: _Asked) -> bytes:
+    """Return what stands between the parts of an upload, as Starlette reads it; nothing for other requests."""
+    given = asked.request.headers.get("content-type", "") if is_upload(asked.path) else ""
+    return parse_options_header(given)[1].get(b"boundary", b"")
 
 
 def _admitted(asked: _Asked) -> bool:

@@ -5,6 +5,7 @@ import secrets
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import Message, Receive, Send
 
+from shoal.app.security.limits import PARTS
 from shoal.app.security.responses import page_policy, secure, sentence
 from shoal.app.security.tokens import Tokens
 
@@ -62,19 +63,32 @@ class Answer:
 
 
 class Body:
-    """A request as it arrives; one that grows too large ends as if the browser had gone."""
+    """A request as it arrives; one that grows too large, or has too many parts, ends as if the browser had gone."""
 
-    def __init__(self, receive: Receive, allowed: int) -> None:
+    def __init__(self, receive: Receive, allowed: int, boundary: bytes = b"") -> None:
         self._receive = receive
         self._left = allowed
+        self._boundary = b"--" + boundary if boundary else b""
+        self._marks, self._tail = 0, b""
         self.too_large = False
+        self.too_many = False
 
     async def __call__(self) -> Message:
         """Return the next piece."""
         message = await self._receive()
-        self._left -= len(message.get("body", b""))
+        body = message.get("body", b"")
+        self._left -= len(body)
         self.too_large = self.too_large or self._left < 0
-        return {"type": "http.disconnect"} if self.too_large else message
+        self.too_many = self.too_many or self._count(body) > PARTS + 1  # there is one more at the end
+        return {"type": "http.disconnect"} if self.too_large or self.too_many else message
+
+    def _count(self, body: bytes) -> int:
+        """Count what stands between parts, also where it arrives in two pieces."""
+        if self._boundary:
+            seen = self._tail + body
+            self._marks += seen.count(self._boundary)
+            self._tail = seen[len(seen) - len(self._boundary) + 1 :] if len(seen) >= len(self._boundary) else seen
+        return self._marks
 
 
 class Line:

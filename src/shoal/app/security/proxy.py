@@ -55,8 +55,9 @@ class Proxy:
     def user(self, request: HTTPConnection) -> str | None:
         """Return the user whom the proxy names; None if it names nobody, or two."""
         named = request.headers.getlist(self.user_header)
-        user = named[0].strip() if len(named) == 1 else ""
-        return user if user and user.isprintable() and len(user) <= _LONGEST_USER else None
+        user = named[0] if len(named) == 1 else ""
+        is_name = user == user.strip() and user.isprintable()  # blanks that are cut off would make one user of two
+        return user if user and is_name and len(user) <= _LONGEST_USER else None
 
 
 def without_proxy_headers(headers: Headers, proxy: Proxy | None) -> list[tuple[bytes, bytes]]:

@@ -46,6 +46,12 @@ _END_PAGE = f"""<!doctype html>
 <p>What was uploaded and made in it is erased. The terminal shows the link for another session.</p></main></body></html>
 """
 
+_OPENING_PAGE = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Shoal</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head>
+<body><main><h1>Opening Shoal</h1></main></body></html>
+"""
+
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -93,6 +99,11 @@ def ask_for_token(status: int, root: str, wrong: str = "") -> Response:
         "{wrong}", f'<p class="wrong" role="alert">{wrong}</p>' if wrong else ""
     )
     return HTMLResponse(page, status, {"Content-Security-Policy": _OWN_POLICY})
+
+
+def opening() -> Response:
+    """Respond that the page comes at once."""
+    return HTMLResponse(_OPENING_PAGE, headers={"Content-Security-Policy": _OWN_POLICY})
 
 
 def ended() -> Response:

@@ -1,11 +1,7 @@
 """Files and tables on Spark: Parquet, CSV and any format of the session, on any disk that Spark knows."""
 
-import os
-import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import pyspark
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -13,6 +9,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from shoal.backends.spark.disk import Disk
 from shoal.backends.spark.formulas import formulas_in, with_apostrophes, without_apostrophes
 from shoal.backends.spark.session import in_plain_words
 from shoal.backends.spark.verify import traces
@@ -21,14 +18,12 @@ from shoal.pipeline.manifest import (
     Manifest,
     Part,
     Published,
-    manifest_beside,
     manifest_of,
     verified_of,
 )
 from shoal.pipeline.notes import on_formulas
 from shoal.pipeline.verify import Verified
 from shoal.plan import Csv, Plan
-from shoal.tables.atomic import already_exists
 from shoal.tables.files import KINDS
 
 if TYPE_CHECKING:
@@ -53,7 +48,7 @@ def refuse_output(spark: SparkSession, plan: Plan) -> None:
         raise PlanError([("input", "Name the file to protect (input).")])
     if plan.output is not None:
         _format(plan.output)
-        _Disk(spark, plan.output).refuse(plan.input, overwrite=True)
+        Disk(spark, plan.output).refuse(plan.input, overwrite=True)
 
 
 def _format(path: str) -> str:
@@ -95,7 +90,7 @@ def save(published: "SparkPublished", path: str, overwrite: bool, verified: Veri
     """
     spark = published.table.sparkSession
     kind = _format(path)
-    disk = _Disk(spark, path)
+    disk = Disk(spark, path)
     disk.refuse(str(published.plan.input), overwrite)
     with disk.private() as folder:
         quotes = published.plan.quote_formulas
@@ -140,11 +135,12 @@ def _options(csv: Csv | None) -> dict[str, str]:
 
 def _write(table: DataFrame, path: str, kind: str) -> None:
     try:
-        if kind == "csv":
-            # A file a partition; multi-line cells do not mind, as every file is read as a whole.
-            table.write.options(**_DIALECT, quoteAll="false").csv(path)
-        else:
-            table.write.format(kind).save(path)
+        with in_plain_words():
+            if kind == "csv":
+                # A file a partition; multi-line cells do not mind, as every file is read as a whole.
+                table.write.options(**_DIALECT, quoteAll="false").csv(path)
+            else:
+                table.write.format(kind).save(path)
     except (PySparkException, Py4JJavaError):
         raise FileError(f"The session cannot write this table as {kind}. Write Parquet.") from None
 
@@ -170,75 +166,3 @@ def _manifest(published: "SparkPublished", verified: Verified, parts: list[Part]
     size, columns = sum(part.bytes for part in parts), published.table.columns
     found = Published(name=name, bytes=size, parts=parts, records=published.records, columns=columns, csv=csv)
     return manifest_of(found, published.plan, verified_of(published.promise, verified), pyspark=pyspark.__version__)
-
-
-class _Disk:
-    """The disk of the output, as Hadoop sees it: a local one, or that of a cluster."""
-
-    def __init__(self, spark: SparkSession, target: str) -> None:
-        self._jvm: Any = spark._jvm
-        self._target = self._path(os.path.abspath(target) if "://" not in target else target)  # noqa: PTH100 - text
-        self._files = self._target.getFileSystem(spark._jsc.hadoopConfiguration())
-        self._plan = self._path(f"{self._target}.plan.toml")
-        self.name = str(self._target.getName())
-        self._manifest = self._path(f"{self._target.getParent()}/{manifest_beside(Path(self.name))}")
-
-    def _path(self, text: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(text)
-
-    def refuse(self, source: str, overwrite: bool) -> None:
-        """Raise an error, before any work is done, if the output cannot be written."""
-        if not self._files.exists(self._target.getParent()):
-            raise FileError(f"Folder '{self._target.getParent()}' does not exist. Create it first.")
-        if self._files.makeQualified(self._path(source)).equals(self._files.makeQualified(self._target)):
-            raise FileError(f"'{source}' is the input. Write the release to another path.")
-        taken = [path for path in (self._target, self._plan, self._manifest) if self._files.exists(path)]
-        if taken and not overwrite:
-            raise already_exists(taken[0], None if taken[0] == self._target else self._target)
-
-    def parts(self, folder: str) -> list[Part]:
-        """Name the files of a folder that hold records, with their hashes."""
-        found = [each for each in self._files.listStatus(self._path(folder)) if each.getPath().getName()[0] not in "._"]
-        return sorted((self._part(each) for each in found), key=lambda part: part.name)
-
-    def _part(self, status: Any) -> Part:
-        stream = self._files.open(status.getPath())
-        try:
-            sha256 = self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream)
-        finally:
-            stream.close()
-        return Part(name=status.getPath().getName(), sha256=sha256, bytes=status.getLen())
-
-    @contextmanager
-    def private(self) -> Iterator[str]:
-        """Yield a folder beside the output that only its owner can read, and that is gone at the end."""
-        folder = self._path(f"{self._target.getParent()}/_temporary-shoal-{secrets.token_hex(4)}")
-        only_owner = self._jvm.org.apache.hadoop.fs.permission.FsPermission("700")
-        try:
-            self._files.mkdirs(folder, only_owner)
-            yield str(folder)
-        finally:
-            self._files.delete(folder, True)
-
-    def publish(self, folder: str, plan: str, manifest: str, overwrite: bool) -> None:
-        """Rename what was written to its final name, and write the plan and the manifest beside it."""
-        old = self._path(f"{folder}/old")
-        if overwrite and self._files.exists(self._target):
-            self._rename(self._target, old)
-        try:
-            self._rename(self._path(f"{folder}/data"), self._target)
-        except FileError:
-            if self._files.exists(old):
-                self._rename(old, self._target)
-            raise
-        for path, text in ((self._plan, plan), (self._manifest, manifest)):
-            stream = self._files.create(path, overwrite)
-            try:
-                stream.write(bytearray(text.encode()))
-            finally:
-                stream.close()
-
-    def _rename(self, one: Any, two: Any) -> None:
-        # Hadoop moves into a folder that exists instead of replacing it.
-        if self._files.exists(two) or not self._files.rename(one, two):
-            raise FileError(f"'{two}' cannot be written. Another process may have created it.")

@@ -1,25 +1,49 @@
 """A Spark session to work in, and what Spark says, in plain words."""
 
+import logging
 import os
 import re
 import shutil
+import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pyspark
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import shoal.errors
 from shoal.errors import DataError, FileError, ShoalError
+from shoal.tables.atomic import in_words
+from shoal.tables.private_folder import private_folder
 
 _LOCAL = "local[*]"
+_folders: list[Path] = []  # where the Java of this process puts its files
 # What Spark says of files that it cannot read.
 _UNREADABLE = "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS|not a Parquet file"
+_ENDED = (
+    "Java, in which Spark runs, has ended or cannot be reached. If its memory ran out, give it more "
+    "(spark.driver.memory), and run again."
+)
+# What else it says that users can do something about; the last after all others, which it may go with.
+_MEANINGS = {
+    r"No space left on device|Disk quota exceeded": (
+        "Spark cannot write: No space left on device. Free some where the output is written, and where Spark has its "
+        "temporary files (SPARK_LOCAL_DIRS)."
+    ),
+    r"Python worker exited|Python worker failed to connect|ExecutorLostFailure": (
+        "A process in which Spark works was ended, more often than Spark tries again. If memory ran out, lower "
+        "--block-records, or give it more."
+    ),
+    r"SparkContext was (shut|stopped)|stopped SparkContext|SparkContext is stopped|cancelled because": _ENDED,
+}
 
 
 @contextmanager
@@ -41,11 +65,14 @@ def session(master: str | None) -> Iterator[SparkSession]:
         yield active
         return
     refuse_without_java()
-    started = _started(master or _LOCAL)
-    try:
-        yield started
-    finally:
-        started.stop()
+    with _spills():
+        started = _started(master or _LOCAL)
+        try:
+            yield started
+        finally:
+            with suppress(Py4JError, PySparkException, OSError), warnings.catch_warnings():  # Java may be gone
+                warnings.filterwarnings("ignore", message="Unable to cleanly shutdown")
+                started.stop()
 
 
 def refuse_without_java() -> None:
@@ -73,14 +100,40 @@ def _started(master: str) -> SparkSession:
         # A machine may not know its own name.
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
     try:
-        with _private_files() as mask:
+        with _private_files() as mask, _environment("SPARK_LOCAL_DIRS", ",".join(map(str, _folders))):
             started = builder.config("spark.hadoop.fs.permissions.umask-mode", f"{mask:03o}").getOrCreate()
     except (PySparkException, Py4JJavaError):
         raise ShoalError(
             f"Spark did not start on '{master}'. Check the address, and that Java is version 17 or later."
         ) from None
-    started.sparkContext.setLogLevel("ERROR")
+    context: Any = started.sparkContext
+    context.setLogLevel("ERROR")
+    # Both would show tracebacks when Java is gone, objects of Java that are let go of later included.
+    context._accumulatorServer.handle_error = lambda *_: None
+    logging.getLogger().addFilter(_is_wanted)
     return started
+
+
+@contextmanager
+def _spills() -> Iterator[None]:
+    """Let Spark write records to private folders; they are erased at the end, or after a kill by the next session.
+
+    They lie where `SPARK_LOCAL_DIRS` says, or in the system's folder for temporary files. A Java that runs already
+    keeps the folders that it was started with.
+    """
+    if SparkContext._gateway is None:
+        places = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+        wanted: list[tuple[Path, Path | None]] = [(Path(place), None) for place in places.split(",")]
+    else:
+        wanted = [(folder.parent, folder) for folder in _folders]
+    with ExitStack() as stack:
+        try:
+            found = [stack.enter_context(private_folder("shoal-spark-", *each)) for each in wanted]
+        except OSError as error:
+            said = in_words(error)
+            raise ShoalError(f"Spark has no folder for temporary files: {said}. Set SPARK_LOCAL_DIRS.") from None
+        _folders[:] = found
+        yield
 
 
 @contextmanager
@@ -96,22 +149,55 @@ def _private_files() -> Iterator[int]:
         os.umask(mask)
 
 
+def _is_wanted(record: logging.LogRecord) -> bool:
+    """Whether a message is other than what Py4J logs when Java does not answer, with a traceback: an error follows."""
+    return record.msg != "Exception while sending command."
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable for processes started here."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+
+
 @contextmanager
 def in_plain_words() -> Iterator[None]:
     """Raise what the package raised on a worker as if it had been raised here, without the traces around it."""
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        if not isinstance(error, PySparkException | Py4JJavaError):  # no answer
+            raise ShoalError(_ENDED) from None
         told = str(error)
+        for words, meaning in _MEANINGS.items():
+            if re.search(words, told):
+                raise ShoalError(meaning) from None
         if re.search(_UNREADABLE, told):  # followed by values of the data
             raise FileError(
                 "The input cannot be read completely: a file is damaged, or files have different columns."
             ) from None
         said = re.search(r"shoal\.errors\.(\w+): (.+)", told)
+        if said is None and _is_java_gone():
+            raise ShoalError(_ENDED) from None
         if said is None:
             raise
         kind = getattr(shoal.errors, said[1])
         raise (kind(said[2]) if issubclass(kind, DataError) else ShoalError(said[2])) from None
+
+
+def _is_java_gone() -> bool:
+    """Whether the Java of this process has ended, which may take a moment after it stops answering."""
+    process: Any = getattr(SparkContext._gateway, "proc", None)
+    with suppress(subprocess.TimeoutExpired):
+        return process is not None and process.wait(timeout=2) is not None
+    return False
 
 
 @contextmanager
