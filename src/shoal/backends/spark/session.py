@@ -25,6 +25,14 @@ from shoal.tables.atomic import in_words
 from shoal.tables.private_folder import private_folder
 
 _LOCAL = "local[*]"
+# Ports of this machine are open to all its users: who connects must know a secret, which Java draws for each session
+# and keeps in its memory. Records that it puts on disk are encrypted with another.
+_PRIVATE = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+    "spark.io.encryption.enabled": "true",
+}
 _folders: list[Path] = []  # where the Java of this process puts its files
 # What Spark says of files that it cannot read.
 _UNREADABLE = "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS|not a Parquet file"
@@ -85,20 +93,9 @@ def refuse_without_java() -> None:
 
 def _started(master: str) -> SparkSession:
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    builder = SparkSession.builder.master(master).appName("shoal").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")  # the caller shows its own
-    # Parquet's own moments, in place of a kind of Spark's that other programs take for another type.
-    builder = builder.config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", "65536")  # fewer calls of Python
     if master.startswith("local"):
-        builder = builder.config("spark.sql.shuffle.partitions", str(4 * (os.cpu_count() or 1)))
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # A JVM that lives for minutes gains little from optimizing its code; spark.driver.extraJavaOptions comes after.
-        builder = builder.config("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
-        # What lies in the working folder, where a stranger's data may be, is no code of ours.
-        builder = builder.config("spark.executorEnv.PYTHONSAFEPATH", "1")
-        # A machine may not know its own name.
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName("shoal").config(map={**_options(master)})
     try:
         with _private_files() as mask, _environment("SPARK_LOCAL_DIRS", ",".join(map(str, _folders))):
             started = builder.config("spark.hadoop.fs.permissions.umask-mode", f"{mask:03o}").getOrCreate()
@@ -112,6 +109,30 @@ def _started(master: str) -> SparkSession:
     context._accumulatorServer.handle_error = lambda *_: None
     logging.getLogger().addFilter(_is_wanted)
     return started
+
+
+def _options(master: str) -> dict[str, str]:
+    """Options of a session that is started here."""
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",  # the caller shows its own
+        # Parquet's own moments, in place of a kind of Spark's that other programs take for another type.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",  # fewer calls of Python
+    }
+    if master.startswith("local"):
+        options |= {
+            "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
+            # A JVM that lives for minutes gains little from optimizing its code; spark.driver.extraJavaOptions comes
+            # after. Its own temporary files go where the spills do, and with them.
+            "spark.driver.defaultJavaOptions": f'-XX:TieredStopAtLevel=1 "-Djava.io.tmpdir={_folders[0]}"',
+            # What lies in the working folder, where a stranger's data may be, is no code of ours.
+            "spark.executorEnv.PYTHONSAFEPATH": "1",
+            # A machine may not know its own name.
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+        }
+    return options | (_PRIVATE if re.fullmatch(r"local(\[.*\])?", master) else {})
 
 
 @contextmanager
