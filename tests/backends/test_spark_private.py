@@ -68,6 +68,11 @@ def test_what_java_itself_writes_goes_with_the_spills(spark):
     assert spark.sparkContext._jvm.org.apache.spark.util.Utils.createTempDir().getParent() == str(folder)
 
 
+def test_a_java_that_runs_already_has_folders_of_its_own(monkeypatch):
+    monkeypatch.setattr(session, "_folders", [])
+    assert session._options("local")["spark.driver.defaultJavaOptions"] == "-XX:TieredStopAtLevel=1"
+
+
 @pytest.mark.parametrize("master", ["spark://host:7077", "yarn", "k8s://host", "local-cluster[2,1,1024]"])
 def test_clusters_have_their_own_secrets(master, monkeypatch, tmp_path):
     monkeypatch.setattr(session, "_folders", [tmp_path])

@@ -124,8 +124,10 @@ def _options(master: str) -> dict[str, str]:
         options |= {
             "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
             # A JVM that lives for minutes gains little from optimizing its code; spark.driver.extraJavaOptions comes
-            # after. Its own temporary files go where the spills do, and with them.
-            "spark.driver.defaultJavaOptions": f'-XX:TieredStopAtLevel=1 "-Djava.io.tmpdir={_folders[0]}"',
+            # after. Its own temporary files go where the spills do, and with them; one that runs already has its own.
+            "spark.driver.defaultJavaOptions": " ".join(
+                ["-XX:TieredStopAtLevel=1", *(f'"-Djava.io.tmpdir={folder.as_posix()}"' for folder in _folders[:1])]
+            ),
             # What lies in the working folder, where a stranger's data may be, is no code of ours.
             "spark.executorEnv.PYTHONSAFEPATH": "1",
             # A machine may not know its own name.
