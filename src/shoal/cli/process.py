@@ -4,12 +4,16 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 from shoal.cli.output import complain
 
 _own = False
+_STUCK = -1000  # no exit code
+_PATIENCE = 60.0  # seconds without any work, after which a limited process is taken to wait for ever
 NO_MEMORY = "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
 
 
@@ -36,7 +40,8 @@ def _apart(stream: Any) -> TextIO:
 def survive_lack_of_memory(command: Callable[[], None]) -> None:
     """Run a command that ends the process; in a child process where `ulimit -v` limits the memory.
 
-    Libraries in C++ abort the process when a thread of theirs gets no memory, so that nobody could tell why.
+    Libraries in C++ abort the process when a thread of theirs gets no memory, so that nobody could tell why; or they
+    wait for that thread for ever.
     """
     if not _is_limited():
         return command()
@@ -47,11 +52,36 @@ def survive_lack_of_memory(command: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: _pass_on(child, number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child, too
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code in (-signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
+    code = _exit_code(child)
+    if code in (_STUCK, -signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
         complain("Error", NO_MEMORY)
         code = 2
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _exit_code(child: int) -> int:
+    """Wait for a child; one that does nothing at all for a minute is ended."""
+    used, since = 0, time.monotonic()
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if (now := _ticks(child)) != used:
+            used, since = now, time.monotonic()
+        elif time.monotonic() - since > _PATIENCE:
+            _pass_on(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return _STUCK
+        time.sleep(0.05)
+
+
+def _ticks(child: int) -> int:
+    """Return how long a process has used the processor; where the system does not say, something new each time."""
+    try:
+        with Path(f"/proc/{child}/stat").open() as file:
+            return sum(map(int, file.read().rpartition(")")[2].split()[11:15]))  # its own, and its children's
+    except (OSError, ValueError):
+        return time.monotonic_ns()
 
 
 def _is_limited() -> bool:
