@@ -13,7 +13,8 @@ from shoal.cli.output import complain
 
 _own = False
 _STUCK = -1000  # no exit code
-_PATIENCE = 60.0  # seconds without any work, after which a limited process is taken to wait for ever
+_PATIENCE = 60.0  # seconds with hardly any work, after which a limited process is taken to wait for ever
+_IDLE = 0.01  # the share of a processor that a process takes to look whether something has come
 NO_MEMORY = "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
 
 
@@ -60,28 +61,29 @@ def survive_lack_of_memory(command: Callable[[], None]) -> None:
 
 
 def _exit_code(child: int) -> int:
-    """Wait for a child; one that does nothing at all for a minute is ended."""
-    used, since = 0, time.monotonic()
+    """Wait for a child; one that hardly does anything for a minute is ended."""
+    used, since = _used(child), time.monotonic()
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status)
-        if (now := _ticks(child)) != used:
-            used, since = now, time.monotonic()
-        elif time.monotonic() - since > _PATIENCE:
-            _pass_on(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return _STUCK
+        if time.monotonic() - since > _PATIENCE:
+            before, used, since = used, _used(child), time.monotonic()
+            if used - before < _IDLE * _PATIENCE:
+                _pass_on(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return _STUCK
         time.sleep(0.05)
 
 
-def _ticks(child: int) -> int:
-    """Return how long a process has used the processor; where the system does not say, something new each time."""
+def _used(child: int) -> float:
+    """Return for how many seconds a process has used processors; where the system does not say, the time of day."""
     try:
         with Path(f"/proc/{child}/stat").open() as file:
-            return sum(map(int, file.read().rpartition(")")[2].split()[11:15]))  # its own, and its children's
+            ticks = sum(map(int, file.read().rpartition(")")[2].split()[11:15]))  # its own, and its children's
+        return ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError):
-        return time.monotonic_ns()
+        return time.monotonic()
 
 
 def _is_limited() -> bool:
