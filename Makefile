@@ -26,8 +26,9 @@ kernels: $(KERNELS)
 test: $(COMPLETE) java chromium
 	$(MAKE) --jobs=2 lint suite
 
+# Neighbouring tests stay together, so that most sessions of Spark and servers of the page are started once.
 suite: $(COMPLETE) java chromium
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 # What needs neither Java, nor a browser, nor other processes: some two minutes on two cores.
 test-core: $(COMPLETE)

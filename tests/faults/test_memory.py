@@ -41,6 +41,13 @@ def test_a_process_that_libraries_abort_ends_in_one_sentence():
     assert (ended.returncode, ended.stderr) == (2, SENTENCE)
 
 
+def test_a_process_that_waits_for_ever_ends_in_one_sentence():
+    program = "import signal, shoal.cli.process as p; p._PATIENCE = 0.5; p.survive_lack_of_memory(signal.pause)"
+    command = f"ulimit -v 8000000; exec {sys.executable} -c '{program}'"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (2, SENTENCE)
+
+
 def test_a_command_within_its_limit_keeps_its_exit_code_and_its_words():
     program = "import sys, shoal.cli; sys.argv = ['shoal', 'protect', 'absent.csv', '-k', '5']; shoal.cli.run()"
     command = f'ulimit -v 8000000; exec {sys.executable} -c "{program}"'

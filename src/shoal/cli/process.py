@@ -4,12 +4,17 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 from shoal.cli.output import complain
 
 _own = False
+_STUCK = -1000  # no exit code
+_PATIENCE = 60.0  # seconds with hardly any work, after which a limited process is taken to wait for ever
+_IDLE = 0.01  # the share of a processor that a process takes to look whether something has come
 NO_MEMORY = "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
 
 
@@ -36,7 +41,8 @@ def _apart(stream: Any) -> TextIO:
 def survive_lack_of_memory(command: Callable[[], None]) -> None:
     """Run a command that ends the process; in a child process where `ulimit -v` limits the memory.
 
-    Libraries in C++ abort the process when a thread of theirs gets no memory, so that nobody could tell why.
+    Libraries in C++ abort the process when a thread of theirs gets no memory, so that nobody could tell why; or they
+    wait for that thread for ever.
     """
     if not _is_limited():
         return command()
@@ -47,11 +53,37 @@ def survive_lack_of_memory(command: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: _pass_on(child, number))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child, too
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code in (-signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
+    code = _exit_code(child)
+    if code in (_STUCK, -signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
         complain("Error", NO_MEMORY)
         code = 2
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _exit_code(child: int) -> int:
+    """Wait for a child; one that hardly does anything for a minute is ended."""
+    used, since = _used(child), time.monotonic()
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() - since > _PATIENCE:
+            before, used, since = used, _used(child), time.monotonic()
+            if used - before < _IDLE * _PATIENCE:
+                _pass_on(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return _STUCK
+        time.sleep(0.05)
+
+
+def _used(child: int) -> float:
+    """Return for how many seconds a process has used processors; where the system does not say, the time of day."""
+    try:
+        with Path(f"/proc/{child}/stat").open() as file:
+            ticks = sum(map(int, file.read().rpartition(")")[2].split()[11:15]))  # its own, and its children's
+        return ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return time.monotonic()
 
 
 def _is_limited() -> bool:
