@@ -354,7 +354,7 @@ def test_a_worker_and_an_executor_that_die_change_nothing(tmp_path):
     steps = []
     reader = threading.Thread(target=lambda: steps.extend(line.strip() for line in process.stdout))
     reader.start()
-    for step, victim in (("cells", "daemon"), ("partition", "CoarseGrainedExecutorBackend")):
+    for step, victim in (("divide", "daemon"), ("partition", "CoarseGrainedExecutorBackend")):
         kill_one(process, steps, step, victim)
     assert process.wait(timeout=1_200) == 0
     reader.join()
