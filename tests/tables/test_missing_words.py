@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal import protect
 from shoal.errors import DataError, PlanError
 from shoal.plan import Csv, Plan
 from shoal.tables import open_table, write_table
@@ -49,6 +50,16 @@ def test_the_water_treatment_plant_has_numbers_where_it_has_question_marks(refer
     text, again = written(table)
     assert text == path.read_text()
     assert again.native.equals(table.native)
+
+
+@pytest.mark.parametrize("engine", ["memory", "file"])
+def test_numbers_that_are_all_missing_are_published_as_the_word(tmp_path, engine):
+    (tmp_path / "a.csv").write_text("x;y\n0;2\n0;1\n?;2\n2;2\n")
+    plan = {"k": 2, "quasi": ["x", "y"], "blocks": [["x"], ["y"]], "missing": "group", "missing_codes": {"x": [0]}}
+    masked = tmp_path / "masked.csv"
+    release = protect(tmp_path / "a.csv", **plan, csv={"missing": ["?"]}, engine=engine, output=masked)
+    release.save()
+    assert masked.read_text() == "x;y\n" + "?;2\n" * 4
 
 
 def test_no_word_is_missing_unless_it_is_given(opened):
