@@ -52,8 +52,10 @@ lint: $(COMPLETE)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/codespell
+	$(BIN)/python tools/voice.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/size.py --check
 
 # Spark is tested on a real session, which needs Java.
 java:
