@@ -25,6 +25,7 @@ extensions = [
     "command_line",
     "departures",
     "engine_limits",
+    "message_codes",
     "mathml",
     "plan_fields",
 ]

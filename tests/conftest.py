@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.snapshots import Recorder
 from tests.sql_check import Tally, Watch
 
 from shoal.kernels import _native
@@ -133,9 +134,20 @@ def pytest_testnodedown(node):
         FOUND.add(node.workeroutput["published"])
 
 
+def pytest_addoption(parser):
+    parser.addoption("--record-messages", action="store_true", help="add new codes of messages to tests/messages")
+
+
+def pytest_configure(config):
+    if config.getoption("--record-messages"):
+        config.recorder = Recorder()
+
+
 def pytest_sessionfinish(session):
     """Count what other processes published; no run passes that published a group below k, or what nobody can read."""
     WATCH.look_through(session.config._tmp_path_factory.getbasetemp())
+    if session.config.getoption("--record-messages"):
+        session.config.recorder.save()
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["published"] = WATCH.found
         return

@@ -2,7 +2,8 @@
 
 import pytest
 
-from shoal.text import Message, sentence, warning
+from shoal.messages import Message, warning
+from shoal.text import sentence
 
 
 @pytest.mark.parametrize(

@@ -1,36 +1,84 @@
-"""The one family of exceptions: each is a sentence for the person who made the mistake.
+"""The one family of exceptions: each is a sentence for the person who made the mistake, with a stable code.
 
-No message carries a value from the data: only names of columns, numbers of rows and the way out.
+`shoal.messages` holds the sentence of each code. No message carries a value from the data: only names of columns,
+numbers of records and the remedy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shoal.messages import Message
 from shoal.text import visible
 
 
 class ShoalError(Exception):
-    """Base of everything that Shoal raises on purpose; `sentences` lists what is wrong, one problem each."""
+    """Base of everything that Shoal raises on purpose.
 
-    def __init__(self, *sentences: str) -> None:
-        self.sentences = tuple(map(visible, sentences))
-        super().__init__("\n".join(self.sentences))
-
-
-class PlanError(ShoalError):
-    """The request itself is wrong.
+    ``ShoalError("code", name=value)`` has one message; ``ShoalError(*messages)`` has several, one per problem.
 
     Attributes
     ----------
-    problems : list of tuple
-        Fields of the plan, and what is wrong with each.
-    source : str
-        The name of the file that has the fields; empty if they were given as options.
+    messages : tuple of Message
+        What is wrong, with code and data, one problem each.
     """
 
-    def __init__(self, problems: list[tuple[str, str]], source: str = "") -> None:
-        self.problems, self.source = problems, source
-        super().__init__(*(in_a_line(field, what, source=source) for field, what in problems))
+    def __init__(self, *problems: str, field: str | None = None, **data: Any) -> None:
+        self.messages = tuple(
+            each if isinstance(each, Message) else Message(each, field=field, **data) for each in problems
+        )
+        super().__init__(*problems)
+
+    def __str__(self) -> str:
+        return "\n".join(each.text("python") for each in self.messages)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a copy in another process is made of."""
+        return _unpickled, (type(self), self.__dict__)
+
+    @property
+    def code(self) -> str:
+        """Code of the first message."""
+        return self.messages[0].code
+
+    @property
+    def codes(self) -> list[str]:
+        """Codes of all messages."""
+        return [each.code for each in self.messages]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is wrong in the words of the terminal, one problem each."""
+        return tuple(map(str, self.messages))
+
+
+def _unpickled(kind: type[ShoalError], state: dict[str, Any]) -> ShoalError:
+    error = kind.__new__(kind, *state["messages"])
+    error.__dict__.update(state)
+    return error
+
+
+class PlanError(ShoalError):
+    """The request itself is wrong; the messages name fields of the plan."""
+
+    def __init__(self, *problems: Any, field: str | None = None, **data: Any) -> None:
+        if problems and isinstance(problems[0], list):  # LEGACY
+            source = problems[1] if len(problems) > 1 else data.get("source", "")
+            problems = tuple(
+                what.about(name, source) if isinstance(what, Message) else Message(what, field=name, source=source)
+                for name, what in problems[0]
+            )
+            data = {}
+        super().__init__(*problems, field=field, **data)
+
+    @property
+    def source(self) -> str:
+        """Name of the file that has the fields; empty if they were given as options."""
+        return self.messages[0].source if self.messages else ""
+
+    @property
+    def problems(self) -> list[tuple[str, Message]]:  # LEGACY
+        """Fields, and what is wrong with each."""
+        return [(each.field or "", each.about(None)) for each in self.messages]
 
 
 class UntreatedColumns(PlanError):
@@ -38,7 +86,7 @@ class UntreatedColumns(PlanError):
 
     Attributes
     ----------
-    what : str
+    what : Message
         How many.
     columns : list of dict
         For each column without a role the proposed ``treatment`` and ``type``, the ``reason`` and a ``warning``.
@@ -50,32 +98,15 @@ class UntreatedColumns(PlanError):
 
     def __init__(self, what: str, columns: list[dict[str, str]], options: dict[str, Any]) -> None:
         self.what, self.columns, self.options = what, columns, options
-        proposed = "'{column}' has no role. Proposed: {treatment} ({reason})."
-        super().__init__([("publish", proposed.format(**each)) for each in columns])
-        self.args = (self._text(),)
+        super().__init__(*(Message("column-without-role", field="publish", **each) for each in columns))
 
-    def _text(self) -> str:
+    def __str__(self) -> str:
         """Return a table of the proposals and the options that carry them out, in plain text."""
         rows = [{"column": "column", "treatment": "role", "reason": "reason"}, *self.columns]
         wide, wider = (max(len(row[name]) for row in rows) for name in ("column", "treatment"))
         table = [f"  {row['column']:{wide}}  {row['treatment']:{wider}}  {row['reason']}" for row in rows]
         options = [f"    {field}={value!r}," for field, value in self.options.items()]
         return "\n".join(visible([f"{self.what} Proposed:", "", *table, "", f"{self.ADVICE}:", "", *options]))
-
-
-_SENTENCES = ("Set ", "Name ", "Pass ", "There is ", "No column ", "The policy ")
-
-
-def in_a_line(field: str, what: str, label: str = "", source: str = "") -> str:
-    """Return a problem after the name of its field, and of the file that has it, if any.
-
-    What is a whole sentence, as "Set k, ...", needs no field.
-    """
-    if what.startswith(_SENTENCES):
-        return f"{source}: {what}" if source else what
-    if source:
-        return f"{source}: {field}: {what}" if what.startswith("'") else f"{source}: '{field}' {what}"
-    return f"{label or field}: {what}"
 
 
 class DataError(ShoalError, ValueError):
@@ -87,16 +118,26 @@ class FileError(ShoalError, OSError):
 
 
 class CheckFailed(ShoalError):
-    """A table is not what it claims to be; `failures` lists the sentences that say why, `found` what was counted."""
+    """A table is not what it claims to be; `found` holds what was counted."""
 
-    def __init__(self, failures: list[str], found: Mapping[str, Any] | None = None) -> None:
-        self.failures = failures
+    def __init__(self, failures: Iterable[str], found: Mapping[str, Any] | None = None) -> None:
         self.found = dict(found or {})
         super().__init__(*failures)
+
+    @property
+    def failures(self) -> list[Message]:
+        """What does not hold."""
+        return list(self.messages)
 
 
 class MissingExtra(ShoalError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra that is not installed. Run pip install 'shoal-sdc[{extra}]'.")
+        super().__init__("missing-extra", feature=feature, extra=extra)
+
+
+def in_a_line(field: str, what: str, label: str = "", source: str = "") -> str:  # LEGACY
+    """Return a problem after the label of its field."""
+    message = what if isinstance(what, Message) else Message(what, field=field)
+    return message.about(field, source).text("terminal", label)

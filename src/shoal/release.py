@@ -17,6 +17,7 @@ from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import explained
 from shoal.errors import FileError, MissingExtra, PlanError
 from shoal.evidence.verdict import Verdict, refuse_formulas, release_verdict
+from shoal.messages import Message, by_severity
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.best_block_size import with_block_size
 from shoal.pipeline.certify import Certificate
@@ -43,7 +44,7 @@ from shoal.plan.asking import AnyPath, asked
 from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
 from shoal.plan.signature import with_plan_fields
-from shoal.text import Message, by_severity, sentence, warning
+from shoal.text import sentence
 
 if TYPE_CHECKING:
     from shoal.report.charts import StaticChart
@@ -141,7 +142,7 @@ def release_of(
             [
                 *on_headline(verified.file),
                 *on_suppressed(prepared.suppressed, published.records),
-                *(warning(each["text"]) for each in verified.file["findings"][1:]),
+                *(each["text"] for each in verified.file["findings"][1:]),
                 *published.notes,
                 *on_change(published.losses.summary(published.sums)["attributes"]),
                 *on_repair(published.own, published.misread),

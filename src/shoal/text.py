@@ -3,9 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Self, get_args
-
-Severity = Literal["error", "warning", "note"]
+from typing import Any
 
 # The figures of `shoal.measures.exposure`, in the order in which they are shown.
 RISKS = {
@@ -21,33 +19,6 @@ UNIT_RISKS = {
     "real_k": "units in a group on average, k'",
     "reidentification": "chance to pick the right unit in a group, on average",
 }
-
-
-class Message(str):
-    """A sentence for the user with its severity. It is a text wherever one is expected; a plain text is a note."""
-
-    severity: Severity
-
-    def __new__(cls, text: str, severity: Severity = "note") -> Self:
-        """Create a message from a text and its severity."""
-        message = super().__new__(cls, sentence(visible(text)))
-        message.severity = severity
-        return message
-
-    def as_json(self) -> dict[str, str]:
-        """Return the message for machines."""
-        return {"severity": self.severity, "text": str(self)}
-
-
-def warning(text: str) -> Message:
-    """Return a message that the user should act on before publishing."""
-    return Message(text, "warning")
-
-
-def by_severity(texts: Iterable[str]) -> list[Message]:
-    """Return messages with errors first, then warnings, then notes."""
-    messages = [text if isinstance(text, Message) else Message(text) for text in texts]
-    return sorted(messages, key=lambda each: get_args(Severity).index(each.severity))
 
 
 def sentence(text: str) -> str:

@@ -20,12 +20,16 @@ import httpx
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from shoal.app.private_folder import private_folder
 from shoal.app.serve import _keep_to
 from shoal.cli.page import app_command
 from shoal.errors import FileError, PlanError
+from shoal.tables.private_folder import private_folder
 
-HOLD = "from shoal.app.private_folder import private_folder as p\nwith p() as f: print(f, flush=True); input()"
+PREFIX = "shoal-app-"
+HOLD = (
+    "from shoal.tables.private_folder import private_folder as p\n"
+    f"with p('{PREFIX}') as f: print(f, flush=True); input()"
+)
 
 
 @pytest.fixture
@@ -150,7 +154,7 @@ def test_a_certificate_needs_its_own_key_without_a_passphrase(place, certificate
 
 
 def test_the_private_folder_is_private_and_gone_afterwards(place):
-    with private_folder() as folder:
+    with private_folder(PREFIX) as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
         (folder / "upload").write_text("data")
     assert list((place / "temporary").iterdir()) == []
@@ -165,7 +169,7 @@ def test_the_folder_of_a_killed_run_is_erased_at_the_next_start_and_no_other(pla
         killed.kill()
         killed.wait()
         assert left.exists()
-        with private_folder() as own:
+        with private_folder(PREFIX) as own:
             assert not left.exists()
             assert {path.name for path in (place / "temporary").iterdir()} == {
                 own.name,
@@ -179,7 +183,7 @@ def test_nothing_is_reported_elsewhere_whatever_the_environment_says(place, monk
     for name in ("FASTAPI_OTEL_AUTO_CONFIGURE", "NICEGUI_REDIS_URL", "NICEGUI_STORAGE_PATH", "OTEL_SDK_DISABLED"):
         monkeypatch.setenv(name, "")  # and have it as it was afterwards
     monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
-    with private_folder() as folder:
+    with private_folder(PREFIX) as folder:
         _keep_to(folder)
         assert os.environ.get("FASTAPI_OTEL_AUTO_CONFIGURE") is None
         assert os.environ.get("NICEGUI_REDIS_URL") is None

@@ -47,7 +47,7 @@ def test_no_record_goes_to_spark(options, scale):
 def test_users_with_names_draw_from_no_secret_that_they_share(options, tmp_path, monkeypatch):
     monkeypatch.setenv("SHOAL_SECRET", str(tmp_path / "secret"))
     hybrid = {**options, "method": "hybrid", "k": 6, "quasi": ["age"], "confidential": ["income"]}
-    with pytest.raises(PlanError, match="the users of this page share the secret"):
+    with pytest.raises(PlanError, match="all users of this page share one secret"):
         protect(hybrid, quiet, shared=True)
     assert not (tmp_path / "secret").exists()
     assert "masked" in protect({**hybrid, "seed": 4711}, quiet, shared=True)["files"]

@@ -186,7 +186,7 @@ def test_java_killed_while_python_lives_on(whole, tmp_path):
             continue
         assert ended.code == 2
         assert_one_clear_line(ended)
-        assert "Java, in which Spark runs, has ended" in ended.lines[0], at
+        assert "Spark's Java process has stopped" in ended.lines[0], at
         assert place.published == []
         assert [*place.hidden, *place.temporary.iterdir()] == []
     assert_cleaned_up(place, whole[0])

@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused, reports
 
 import naive
 import shoal
 from shoal.backends.memory import verify_in_memory
 from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.messages import Message
 from shoal.tables import Table
 
 TESTDATA = Path(os.environ.get("SHOAL_DATA", "../shared/data")) / "sdcmicro" / "testdata.csv"
@@ -108,7 +110,7 @@ def test_the_summary_and_a_note_say_which_attributes_are_constant():
     expected = naive.varying_within(table.select(["home", *PLAN["quasi"]]).to_pylist(), "home")
     assert found["attributes"] == [name for name in PLAN["quasi"] if not expected[name]]
     assert found["varying"] == {name: expected[name] for name in OWN}
-    assert any("Masked once per household (40 by 'home')" in note for note in release.notes)
+    assert reports(release.notes, "masked-per-household-and-person", households=40, column="home", persons=OWN)
     assert release.summary()["risk"]["households"]["groups"] > 1
 
 
@@ -120,8 +122,9 @@ def test_a_household_that_misses_a_value_in_one_member_makes_the_attribute_one_o
     table = table.set_column(table.schema.get_field_index("rent"), "rent", pa.array(rent))
     release = shoal.protect(table, publish=["weight"], missing="group", **PLAN)
     assert release.plan.household_attributes == ["region"]
-    assert any("one misses a value: 'rent' (1)" in note for note in release.notes)
-    with pytest.raises(PlanError, match="'rent' varies within 1 of 40 households"):
+    nearly = [Message("column-and-count", column="rent", number=1)]
+    assert reports(release.notes, "nearly-constant-in-households", columns=nearly)
+    with refused(PlanError, "varies-within-household", "household_attributes", column="rent", varying=1, households=40):
         shoal.protect(table, publish=["weight"], missing="group", household_attributes=["rent"], **PLAN)
 
 
@@ -133,7 +136,7 @@ def test_a_pseudonym_is_random_one_for_each_household_and_its_cost_is_said():
         assert len(pairs) == len({home for home, _ in pairs}) == len({number for _, number in pairs}) == 40
     assert one.table["home"].to_pylist() != two.table["home"].to_pylist()
     said = [one.risk()["file"]["headline"]["text"], *one.notes]
-    assert sum("show who lives with whom" in each and "of 40 households" in each for each in said) == 1
+    assert sum(reports([each], "household-links-single-out", number=40) for each in {*said}) == 1
 
 
 def test_what_pseudonyms_give_away_is_counted_over_all_that_members_publish():
@@ -161,7 +164,7 @@ def test_households_that_differ_in_persons_alone_are_not_alike():
     file = shoal.protect(table, household_as="pseudonym", **options).risk()["file"]
     assert file["trails"]["below_k"] == 6
     assert (file["headline"]["severity"], file["headline"]["safe"]) == ("warning", False)
-    assert "6 of 6 households" in file["headline"]["text"]
+    assert reports([file["headline"]["text"]], "household-links-single-out", below=6, number=6)
 
 
 def test_pseudonyms_are_verified(monkeypatch):
@@ -170,7 +173,7 @@ def test_pseudonyms_are_verified(monkeypatch):
     promise = release.published.promise
     at = release.table.schema.get_field_index("home")
     wrong = release.table.set_column(at, "home", pa.array(np.arange(len(table)) // 2))
-    with pytest.raises(CheckFailed, match="not one for each original number"):
+    with refused(CheckFailed, "pseudonyms-not-one-to-one", column="home"):
         verify_in_memory(Table(table), Table(wrong), promise)
 
 
@@ -180,7 +183,7 @@ def test_attributes_that_vary_within_a_household_fail_the_verification():
     at = release.table.schema.get_field_index("rent")
     rent = release.table["rent"].to_pylist()
     wrong = release.table.set_column(at, "rent", pa.array([rent[-1], *rent[1:]]))
-    with pytest.raises(CheckFailed, match="'rent' is not constant within 1 household"):
+    with refused(CheckFailed, "not-constant-in-household", column="rent", households=1):
         verify_in_memory(Table(table), Table(wrong), release.published.promise)
 
 
@@ -189,7 +192,7 @@ def test_groups_of_fewer_than_k_households_fail_the_verification_although_they_h
     release = shoal.protect(table, k=2, quasi=["rent", "age"], household="home")
     promise = replace(release.published.promise, ranges=True)
     wrong = pa.table({"rent": table["rent"], "age": release.table["age"]})
-    with pytest.raises(CheckFailed, match="the smallest has 1 household"):
+    with refused(CheckFailed, "group-below-k", smallest=Message("number-of-households", number=1)):
         verify_in_memory(Table(table), Table(wrong), promise)
 
 
@@ -203,35 +206,46 @@ def test_weights_that_households_share_count_households():
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error", "code", "data"),
     [
-        ({"k": 50}, DataError, "has 40 households, and k = 50"),
-        ({"household_attributes": ["rent", "age"]}, PlanError, "'age' varies within"),
-        ({"quasi": OWN, "types": {"sex": "nominal"}}, PlanError, "no quasi-identifier is constant"),
-        ({"household": None, "household_as": "pseudonym"}, PlanError, "without households"),
-        ({"household_attributes": ["weight"]}, PlanError, "not a quasi-identifier"),
-        ({"blocks": [SHARED, OWN]}, PlanError, "--household-attributes"),
-        ({"edits": ["rent >= 0"]}, PlanError, "a repair would change"),
-        ({"method": "mic1d"}, PlanError, "forms no groups of households"),
-        ({"l": 2, "confidential": ["weight"], "publish": []}, PlanError, "may be unique"),
-        ({"strata": ["sex"], "quasi": [*SHARED, "age"], "types": {}}, DataError, "in different strata"),
-        ({"scale": {"block_size": "auto"}}, PlanError, "--block-records"),
+        ({"k": 50}, DataError, "too-few-households", {"households": 40, "k": 50}),
+        ({"household_attributes": ["rent", "age"]}, PlanError, "varies-within-household", {"column": "age"}),
+        ({"quasi": OWN, "types": {"sex": "nominal"}}, PlanError, "no-household-attribute", {"households": 40}),
+        ({"strata": ["sex"], "quasi": [*SHARED, "age"], "types": {}}, DataError, "strata-within-household", {}),
         (
             {"household": "region", "quasi": ["rent", "age"], "types": {}, "identifiers": ["home"]},
             PlanError,
-            "constant",
+            "no-household-attribute",
+            {"household": "region", "households": 3},
         ),
     ],
 )
-def test_what_does_not_suit_households_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_a_table_that_does_not_suit_households_is_refused(options, error, code, data):
+    with refused(error, code, **data):
+        shoal.protect(people(), **{"publish": "rest", **PLAN, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"household": None, "household_as": "pseudonym"}, "without households"),
+        ({"household_attributes": ["weight"]}, "not a quasi-identifier"),
+        ({"blocks": [SHARED, OWN]}, "--household-attributes"),
+        ({"edits": ["rent >= 0"]}, "a repair would change"),
+        ({"method": "mic1d"}, "forms no groups of households"),
+        ({"l": 2, "confidential": ["weight"], "publish": []}, "may be unique"),
+        ({"scale": {"block_size": "auto"}}, "--block-records"),
+    ],
+)
+def test_what_does_not_suit_households_is_refused(options, message):
+    with pytest.raises(PlanError, match=message):
         shoal.protect(people(), **{"publish": "rest", **PLAN, **options})
 
 
 def test_weights_that_vary_within_a_household_are_refused():
     table = people()
     table = table.set_column(5, "weight", pa.array(np.arange(1.0, len(table) + 1)))
-    with pytest.raises(DataError, match="differ within a household"):
+    with refused(DataError, "weights-within-household", column="weight"):
         shoal.protect(table, weights="weight", **PLAN)
 
 
@@ -240,7 +254,8 @@ def test_a_record_without_a_household_number_is_refused_by_its_place(missing):
     homes = [*map(str, people()["home"].to_pylist())]
     homes[4] = missing
     table = people().set_column(0, "home", pa.array(homes))
-    with pytest.raises(DataError, match=r"no household number in 1 record \(first: record 5\)"):
+    where = Message("records-from", number=1, first=5)
+    with refused(DataError, "missing-household", column="home", where=where):
         shoal.protect(table, publish=["weight"], **PLAN)
 
 
@@ -312,10 +327,10 @@ def test_groups_of_persons_that_are_one_family_are_told_with_advice_that_can_be_
     release.save(tmp_path / "masked.csv")
     checked = shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")["file"]
     for file in (release.risk()["file"], checked):
-        [said] = [each["text"] for each in file["findings"] if "different values of 'home'" in each["text"]]
-        assert said.startswith("12 of 12 groups by 'age' hold fewer than 3")
-        assert "use a larger -k, or drop an attribute of persons" in said
-        assert "--unit" not in said
+        [said] = [each["text"] for each in file["findings"] if each["code"] == "few-households-in-groups"]
+        groups = Message("groups-by", groups=12, columns=["age"])
+        assert said.data == {"below": 12, "groups": groups, "k": 3, "column": "home"}
+        assert ("--unit", "home") not in said.options
 
 
 @pytest.mark.parametrize("engine", [None, "file"])
@@ -327,11 +342,12 @@ def test_small_strata_are_those_of_fewer_than_k_households(tmp_path, engine):
     pq.write_table(pa.table(table), path)  # the first stratum has two households, and six persons
     plan = {"k": 3, "quasi": ["rent", "age"], "strata": ["part"], "household": "home", "method": "mdav"}
     plan["engine"] = engine
-    with pytest.raises(DataError, match=r"fewer than k = 3 households in the stratum of record 1\. Use --small-strata"):
+    counted, where = Message("counted-households"), Message("in-stratum-of-record", record=1)
+    with refused(DataError, "small-strata", k=3, counted=counted, where=where):
         shoal.protect(path, output=tmp_path / "none.parquet", **plan)
     merged = shoal.protect(path, output=tmp_path / "merged.parquet", small_strata="merge", **plan)
     assert merged.risk()["households"]["smallest"] >= 3
-    assert any("1 stratum of fewer than k = 3 households joined" in note for note in merged.notes)
+    assert reports(merged.notes, "small-strata-joined", strata=1, k=3, counted=counted)
     release = shoal.protect(path, output=tmp_path / "out.parquet", small_strata="suppress", **plan)
     assert release.suppressed == 6
     assert release.risk()["households"]["smallest"] >= 3
@@ -341,11 +357,10 @@ def test_household_numbers_that_differ_by_blanks_are_a_warning():
     table = people()
     names = [f"h{number}" for number in table["home"].to_pylist()]
 
-    def warnings() -> list[str]:
+    def warned(**data: object) -> bool:
         release = shoal.protect(table.set_column(0, "home", pa.array(names)), publish=["weight"], **PLAN)
-        return [str(note) for note in release.notes if "blanks" in note and note.severity == "warning"]
+        return reports(release.notes, "blanks-in-households", **data)
 
-    assert warnings() == []
+    assert not warned()
     names[names.index(max(names, key=names.count))] += " "  # one of several members
-    [found] = warnings()
-    assert found.startswith("'home' has 1 household number equal to another one but for blanks around it")
+    assert warned(column="home", numbers=1)

@@ -11,10 +11,12 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import codes, refused, reports
 
 import naive
 import shoal
 from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.messages import Message
 from shoal.pipeline.unit_codes import unit_codes
 from shoal.tables import Table
 
@@ -78,7 +80,7 @@ def test_without_a_unit_groups_of_one_patient_are_told_and_the_unit_is_proposed(
     table = stays()
     release = protected(table, unit=None, identifiers=["patient"])
     assert min(units_in_groups(release, table)) < 4
-    assert "use --unit patient" in release.risk()["file"]["headline"]["text"]
+    assert reports([release.risk()["file"]["headline"]["text"]], "few-units-in-groups", column="patient", k=4)
 
 
 @pytest.mark.parametrize("how", ["number", "text", "date", "moment", "category", "float"])
@@ -172,27 +174,30 @@ def test_values_that_fewer_than_k_units_have_are_published_as_missing():
 
 
 WRONG = {
-    "is missing in 1 record \\(first: record 3\\)": lambda table: {
-        "table": table.set_column(0, "patient", pa.array(table["patient"].to_pylist(), mask=np.arange(len(table)) == 2))
-    },
-    "has 60 different units, fewer than k = 61": lambda _: {"k": 61},
-    "fewer than k = 5 units in the stratum": lambda table: {
-        "table": table.set_column(4, "ward", pa.array(["new" if i < 4 else "old" for i in range(len(table))])),
-        "strata": ["ward"], "k": 5,
-    },
-    "A unit must be text, a number or a date": lambda table: {
-        "table": table.set_column(0, "patient", pa.array([[1]] * len(table)))
-    },
-}  # fmt: skip
+    "missing-unit": (
+        {"column": "patient", "where": Message("records-from", number=1, first=3)},
+        lambda table: {"patient": pa.array(table["patient"].to_pylist(), mask=np.arange(len(table)) == 2)},
+        {},
+    ),
+    "too-few-units": ({"column": "patient", "units": 60, "k": 61}, lambda table: {}, {"k": 61}),
+    "small-strata": (
+        {"k": 5, "counted": Message("counted-units"), "where": Message("in-stratum-of-record", record=1)},
+        lambda table: {"ward": pa.array(["new" if i < 4 else "old" for i in range(len(table))])},
+        {"strata": ["ward"], "k": 5},
+    ),
+    "unit-type": ({"column": "patient"}, lambda table: {"patient": pa.array([[1]] * len(table))}, {}),
+}
 
 
-@pytest.mark.parametrize("message", WRONG)
-def test_units_that_cannot_be_protected_are_refused_without_a_value(message):
-    table = stays()
-    options = WRONG[message](table)
-    with pytest.raises(DataError, match=message) as refused:
-        protected(options.pop("table", table), **options)
-    assert not any(str(value) in str(refused.value) for value in table["patient"].to_pylist())
+@pytest.mark.parametrize("code", WRONG)
+def test_units_that_cannot_be_protected_are_refused_without_a_value(code):
+    data, spoilt, options = WRONG[code]
+    table = wrong = stays()
+    for name, column in spoilt(table).items():
+        wrong = wrong.set_column(table.column_names.index(name), name, column)
+    with refused(DataError, code, **data) as error:
+        protected(wrong, **options)
+    assert not any(str(value) in str(error.value) for value in table["patient"].to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -223,7 +228,7 @@ def test_a_file_whose_groups_lack_units_is_not_released(monkeypatch):
     from shoal.pipeline import masker
 
     monkeypatch.setattr(masker.BlockMasker, "units", lambda self, rows: None)
-    with pytest.raises(CheckFailed, match="have records of fewer than 4 units"):
+    with refused(CheckFailed, "units-below-k", k=4):
         protected(stays())
 
 
@@ -238,7 +243,7 @@ def test_pseudonyms_that_differ_in_their_number_of_records_alone_are_not_safe():
     file = shoal.protect(visits([1, 2, 3, 4, 5]), unit_as="pseudonym", **options).risk()["file"]
     assert (file["trails"]["units"], file["trails"]["below_k"], file["trails"]["longest"]) == (5, 5, 5)
     assert not file["headline"]["safe"]
-    assert "5 of 5 units have records in groups, and as many in each, as fewer than 5" in file["headline"]["text"]
+    assert reports([file["headline"]["text"]], "unit-links-single-out", below=5, number=5, k=5)
 
 
 def test_a_file_with_pseudonyms_is_never_called_safe():
@@ -247,8 +252,7 @@ def test_a_file_with_pseudonyms_is_never_called_safe():
     for file in (release.risk()["file"], shoal.check(release.table, **options)["file"]):
         assert file["trails"]["below_k"] == 0
         assert (file["headline"]["severity"], file["headline"]["safe"]) == ("warning", False)
-        assert "No record is unique" not in file["headline"]["text"]
-        assert "the number of records in each, with at least 4 others" in file["headline"]["text"]
+        assert reports([file["headline"]["text"]], "unit-links-shared", others=4)
     dropped = shoal.protect(visits([2] * 6), **options).risk()["file"]
     assert dropped["headline"]["safe"]
 
@@ -266,7 +270,7 @@ def test_sensitive_columns_single_out_records_and_not_classes_of_units():
     options = {"k": 3, "quasi": ["age"], "confidential": ["ill"], "unit": "patient"}
     file = shoal.protect(table, **options).risk()["file"]
     assert (file["everything"]["uniques"], file["everything"]["alone"]) == (6, 18)
-    assert "may single out 18 records" in file["headline"]["text"]
+    assert reports([file["headline"]["text"]], "singled-out-by-sensitive", records=18)
     assert (file["headline"]["severity"], file["headline"]["records"]) == ("warning", 18)
 
 
@@ -287,11 +291,6 @@ def test_units_with_blanks_around_are_a_warning_with_the_number_of_records(chunk
     size = -(-len(names) // chunks)
     spelled = pa.chunked_array([names[i : i + size] for i in range(0, len(names), size)])
     notes = protected(table.set_column(0, "patient", spelled)).notes
-    [found] = [note for note in notes if "blanks" in note]
-    assert found.severity == "warning"
-    assert "The unit in 'patient' begins or ends with blanks in 2 records (first: record 8)" in found
-    assert not [
-        note
-        for note in protected(table.set_column(0, "patient", pa.array([n.strip() for n in names]))).notes
-        if "blanks" in note
-    ]
+    assert reports(notes, "blanks-in-units", column="patient", where=Message("records-from", number=2, first=8))
+    stripped = table.set_column(0, "patient", pa.array([name.strip() for name in names]))
+    assert "blanks-in-units" not in codes(protected(stripped).notes)

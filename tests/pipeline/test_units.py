@@ -8,9 +8,11 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import prints
 
 import shoal
 from naive import groups_below_k_units
+from shoal.messages import Message
 
 PLAN = {"k": 5, "quasi": ["age", "postcode"], "confidential": ["icd"], "method": "mdav"}
 
@@ -36,21 +38,23 @@ def test_a_file_in_which_every_group_is_one_patient_is_not_safe(tmp_path, run):
     pa.csv.write_csv(dialysis(), tmp_path / "stays.csv")
     command = ["protect", "stays.csv", "-k", "5", "--quasi", "age,postcode", "--confidential", "icd"]
     command += ["--identifiers", "patient_no", "-o", "masked.csv", "--report", "report.html"]
-    out = " ".join(run(*command)[1].split())
-    assert "Warning: 60 of 60 groups hold fewer than 5 different values of 'patient_no'" in out
-    assert "No record is unique over all" not in out
-    assert "60 of 60 groups hold fewer than 5 different values" in (tmp_path / "report.html").read_text()
-    [found] = json.loads((tmp_path / "masked.csv.manifest.json").read_text())["verified"]["units"]
-    assert (found["column"], found["units"], found["least"], found["below_k"]) == ("patient_no", 60, 1, 60)
+    out = run(*command)[1]
+    found = {"below": 60, "groups": Message("groups-in-all", groups=60), "k": 5, "column": "patient_no"}
+    assert "Warning: 60 of 60" in " ".join(out.split())
+    assert prints(out, "few-units-in-groups", **found)
+    assert not prints(out, "no-unique-record")
+    assert prints((tmp_path / "report.html").read_text().replace("&#39;", "'"), "few-units-in-groups", **found)
+    [units] = json.loads((tmp_path / "masked.csv.manifest.json").read_text())["verified"]["units"]
+    assert (units["column"], units["units"], units["least"], units["below_k"]) == ("patient_no", 60, 1, 60)
     code, out, _ = run("check", "masked.csv", "--manifest", "masked.csv.manifest.json")
     assert code == 0
-    assert "60 of 60 groups hold fewer than 5 different values of 'patient_no'" in " ".join(out.split())
+    assert prints(out, "few-units-in-groups", **found)
 
 
 def test_no_identifier_is_named_by_a_value():
     table = dialysis()
-    said = json.dumps(shoal.protect(table, **PLAN, identifiers=["patient_no"]).risk())
-    assert not any(str(value) in said for value in table.column("patient_no").to_pylist())
+    text = json.dumps(shoal.protect(table, **PLAN, identifiers=["patient_no"]).risk())
+    assert not any(str(value) in text for value in table.column("patient_no").to_pylist())
 
 
 @settings(deadline=None, max_examples=20)

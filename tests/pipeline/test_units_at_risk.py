@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 
 import naive
 import shoal
@@ -138,7 +139,7 @@ def test_a_record_of_a_combination_of_k_units_that_changed_fails_the_verificatio
     table = pa.table({"age": [30] * 6 + [50] * 6, "patient": [*range(6)] * 2})
     release = shoal.protect(table, k=5, quasi=["age"], unit="patient", only="at_risk")
     wrong = pa.table({"age": pa.array([40] * 12, release.table["age"].type)})
-    with pytest.raises(CheckFailed, match="12 records not at risk must be unchanged"):
+    with refused(CheckFailed, "safe-records-changed", records=12):
         verify_in_memory(Table(table), Table(wrong), release.published.promise)
 
 

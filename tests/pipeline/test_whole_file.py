@@ -11,11 +11,13 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import prints, refused, reports
 
 import shoal
 from naive import file_exposure, shared_values
 from shoal.backends.database import DuckPairs
 from shoal.evidence.whole_file import whole_file
+from shoal.messages import Message
 from shoal.pipeline.counting import sizes_of, sizes_of_each
 from shoal.pipeline.whole_file import _shared
 from shoal.tables import open_table
@@ -68,7 +70,8 @@ def test_the_headline_names_the_weight_and_the_household_number_on_every_face(su
     headline = surveyed.risk()["file"]["headline"]
     assert headline["columns"] == ["weight", "household"]
     assert (headline["severity"], headline["safe"]) == ("warning", False)
-    assert headline["text"].startswith("5,000 of 5,000 records are unique in columns released unchanged: 'weight' (")
+    assert reports([headline["text"]], "singled-out", number=5_000, records=5_000)
+    assert headline["text"].data["where"].data["which"].code == "columns-released"
     surveyed.report(tmp_path / "report.html")
     shown = (tmp_path / "report.html").read_text().replace("&#39;", "'")
     cell = (surveyed._repr_html_() or "").replace("&#39;", "'")
@@ -86,11 +89,11 @@ def test_check_passes_on_k_and_warns_of_other_columns(surveyed, tmp_path, run):
     surveyed.save(tmp_path / "masked.csv")
     path = str(tmp_path / "masked.csv")
     code, out, _ = run("check", path, "-k", 5, "--quasi", "age,income", "--confidential", "debt")
-    said = " ".join(out.split())
     assert code == 0
-    assert said.startswith("Warning: 5,000 of 5,000 records are unique")  # above everything else
-    assert "Passed, except for the warning above: 5,000 records" in said
-    assert "Warning: 5,000 of 5,000 records are unique in columns other than the quasi-identifiers: 'weight'" in said
+    assert " ".join(out.split()).startswith("Warning: 5,000 of 5,000")  # above everything else
+    assert prints(out, "singled-out", number=5_000, records=5_000)
+    assert "Passed, except for the warning above: 5,000 records" in " ".join(out.split())
+    assert prints(out, "columns-and-others", which=Message("other-columns"))
     again = shoal.check(path, manifest=f"{path}.manifest.json")["file"]
     assert again["unchanged"]["debt"]["role"] == "confidential"
     assert again["headline"]["columns"] == ["weight", "household"]
@@ -100,7 +103,8 @@ def test_no_file_is_safe_in_which_a_sensitive_value_can_be_read_off_every_group(
     a, b = np.repeat([0, 1, 2], 60), np.tile([0, 1, 2], 60)
     table = pa.table({"a": a, "b": b, "hiv": np.where(a == 2, "pos", "neg")})
     release = shoal.protect(table, k=5, quasi=["a", "b"], confidential=["hiv"])
-    said = "All known values of 'hiv' are the same in 9 of 9 groups. Use -l 2 or more."
+    data = {"column": "hiv", "where": Message("in-groups", same=9, groups=9), "remedy": Message("use-l")}
+    said = {"text": Message("same-sensitive-value", **data), "code": "same-sensitive-value"}
     release.save(tmp_path / "masked.csv")
     for found in (
         release.risk()["file"],
@@ -108,7 +112,7 @@ def test_no_file_is_safe_in_which_a_sensitive_value_can_be_read_off_every_group(
         shoal.check(release.table, k=5, quasi=["a", "b"], confidential=["hiv"])["file"],
         shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")["file"],
     ):
-        assert found["headline"] | {"text": said, "severity": "warning", "safe": False} == found["headline"]
+        assert found["headline"] | {**said, "severity": "warning", "safe": False} == found["headline"]
 
 
 @settings(max_examples=40)
@@ -138,7 +142,7 @@ def test_sensitive_columns_that_identify_people_are_the_headline(tmp_path, engin
     release = shoal.protect(tmp_path / "in.csv", **plan)
     head = release.risk()["file"]["headline"]
     assert (head["severity"], head["columns"]) == ("warning", ["note", "name"])
-    assert head["text"].endswith("Drop them with --identifiers note,name.")
+    assert reports([head["text"]], "identifying-sensitive", number=2, columns="note,name")
     release.save(tmp_path / "out.csv")
     again = shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.csv.manifest.json")["file"]["headline"]
     assessed = shoal.assess(tmp_path / "in.csv", tmp_path / "out.csv", quasi=["age"], confidential=["note", "name"])
@@ -156,11 +160,12 @@ def test_a_file_is_called_safe_only_if_no_record_is_unique_in_all_its_columns():
     table = survey(500)
     masked = file_of(table.select(["age", "income"]), quasi=["age", "income"])
     assert masked["headline"]["safe"]
-    assert masked["headline"]["text"].startswith("No record is unique over all published columns")
+    assert masked["headline"]["code"] == "no-unique-record"
     with_debt = file_of(table.select(["age", "income", "debt"]), quasi=["age", "income"], confidential=["debt"])
     assert with_debt["headline"]["severity"] == "warning"
     assert not with_debt["headline"]["safe"]
-    assert "An intruder who knows 'debt'" in with_debt["headline"]["text"]
+    who = Message("knows-columns", columns=["debt"])
+    assert reports([with_debt["headline"]["text"]], "singled-out-by-sensitive", who=who)
     with_weight = file_of(table.select(["age", "income", "weight"]), quasi=["age", "income"], publish=["weight"])
     assert with_weight["headline"]["severity"] == "warning"
 
@@ -169,9 +174,9 @@ def test_one_sensitive_column_that_singles_records_out_with_others_is_named_in_a
     rng = np.random.default_rng(5)
     table = pa.table({"x": rng.normal(size=600), "y": rng.normal(size=600), "ill": rng.integers(0, 6, 600)})
     found = file_of(table, quasi=["x", "y"], confidential=["ill"])["headline"]
-    many = found["records"]
+    who = Message("also-knows", column="ill")
     assert found["severity"] == "warning"
-    assert found["text"].startswith(f"An intruder who also knows 'ill' of a person may single out {many} records.")
+    assert reports([found["text"]], "singled-out-by-sensitive", who=who, records=found["records"])
 
 
 def test_columns_that_are_harmless_alone_are_found_in_combination():
@@ -180,11 +185,11 @@ def test_columns_that_are_harmless_alone_are_found_in_combination():
     found = file_of(table, quasi=["x"], publish="rest")
     assert not any(row["below_k"] for row in found["unchanged"].values())
     assert found["headline"]["columns"] == [f"c{i}" for i in range(5)]
-    assert "the combination of columns released unchanged" in found["headline"]["text"]
+    assert found["headline"]["text"].data["where"].code == "columns-combined"
 
 
 def test_unchanged_columns_that_add_up_to_a_masked_one_are_the_headline_and_hybrid_data_are_refused(reference_file):
-    with pytest.raises(shoal.DataError, match=r"'PTOTVAL' follows from POTHVAL \+ PEARNVAL, released unchanged"):
+    with refused(shoal.DataError, "original-computable", column="PTOTVAL", by="POTHVAL + PEARNVAL"):
         shoal.protect(reference_file("census"), method="hybrid", k=20, confidential=["PTOTVAL"], publish="rest")
     release = shoal.protect(reference_file("census"), k=20, quasi=["PTOTVAL"], publish="rest")
     [found] = release.risk()["file"]["determined"]
@@ -194,7 +199,7 @@ def test_unchanged_columns_that_add_up_to_a_masked_one_are_the_headline_and_hybr
     assert headline["text"].startswith(
         "The original 'PTOTVAL' can be computed from columns released unchanged in 1,080"
     )
-    assert any("records are unique in columns released unchanged" in note for note in release.notes)
+    assert reports(release.notes, "singled-out")
 
 
 @settings(max_examples=25, deadline=None)
@@ -264,8 +269,8 @@ def test_a_value_that_every_unit_of_a_group_has_beside_another_is_a_finding():
     found = release.risk()["file"]
     assert found["shared"]["ill"] == {"all": 3, "most": 3, "records": 30}
     assert not found["headline"]["safe"]
-    said = "One value of 'ill' is that of every unit, beside others or not, in 3 of 4 groups. Use a larger -l or -k."
-    assert said in [each["text"] for each in found["findings"]]
+    data = {"column": "ill", "where": Message("in-groups", same=3, groups=4), "remedy": Message("use-larger-k-or-l")}
+    assert reports([each["text"] for each in found["findings"]], "same-value-of-units", **data)
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 2, st.sampled_from(["x", "y", None])), min_size=1, max_size=25))
@@ -310,4 +315,4 @@ def test_assess_warns_of_an_identifying_sensitive_column_however_it_changed(chan
         policy=shoal.Policy(k=5, unique_columns=0),
     )
     assert found["verdict"]["result"] != "passed"
-    assert "synthetic" not in found["risk"]["file"]["headline"]["text"]
+    assert found["risk"]["file"]["headline"]["code"] != "others-synthetic"

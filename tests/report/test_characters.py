@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.text import warning
+from shoal.messages import warning
 
 ESCAPE, RIGHT_TO_LEFT, NO_CHARACTER = "\x1b[2K", "\u202e", "\uffff"
 ODD = f"a{ESCAPE}ge{RIGHT_TO_LEFT}"

@@ -14,10 +14,10 @@ from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_acces
 import shoal
 from shoal import cli
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
+from shoal.messages import Message
 from shoal.plan.policy import Policy
 from shoal.report import external_report, release_report
 from shoal.report.figures import Masked, distributions
-from shoal.text import Message
 
 POISON = 7_310_001  # no figure of these releases is as large
 

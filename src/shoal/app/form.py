@@ -59,7 +59,7 @@ ENDINGS = {
 Step = Literal["file", "attributes", "protection"]
 ON_COLUMNS = (*ROLE_FIELDS.values(), "types", "levels", "missing_codes", "attribute_weights")
 IN_FRONT = ("k", "method", "missing", "l")  # what most people need
-ELSEWHERE = ("scale.master",)  # not on the page: whoever may open it must not send its files to other machines
+ELSEWHERE = ("scale.master",)  # not on the page, whose users must not send its files to other machines
 APART = ("output", "edits")  # drawn by the third step itself: the kind of file to write, and rules or their file
 
 
@@ -81,12 +81,12 @@ def panels() -> dict[str, list[Field]]:
 
 
 def refuse_spark(plan: Plan) -> None:
-    """Refuse a plan that sends records to Spark: a cluster that anyone may name would get the originals.
+    """Refuse a plan that uses Spark: users of the page could send originals to any cluster.
 
     Raises
     ------
     PlanError
-        It does.
+        The plan does.
     """
     if plan.engine == "spark" or (plan.scale is not None and plan.scale.master is not None):
         how = "The page does not use Spark. Protect the file on the command line: shoal protect --engine spark"

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.app.jobs import WORKER
-from shoal.app.private_folder import private_folder
 from shoal.app.security.limits import JOB
 from shoal.errors import FileError, MissingExtra, PlanError
+from shoal.tables.private_folder import private_folder
 from shoal.text import unexpected, visible
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shoal.app.security.proxy import Proxy
     from shoal.app.security.tokens import Tokens
 
+_PREFIX = "shoal-app-"  # of the folder that holds uploads and releases
 _STOPS = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is what a terminal sends that is closed
 
 
@@ -92,7 +93,7 @@ def serve(host: str, port: int, settings: Settings, say: Callable[[str], None]) 
     """
     if settings.certificate is not None:
         _refuse_certificate(*settings.certificate)
-    with _bound(host, port) as listening, _until_asked() as asked, private_folder() as folder:
+    with _bound(host, port) as listening, _until_asked() as asked, private_folder(_PREFIX) as folder:
         _keep_to(folder)
         _serve(host, listening, asked, folder, settings, say)
     say("Stopped; what was uploaded is erased.")

@@ -131,7 +131,7 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
 def _refuse_shared_secret(plan: Plan) -> None:
     """Refuse to draw from a secret that all users share: with it, one could test guesses at the records of another."""
     if plan.draws and plan.seed is None:
-        what = "is needed: the users of this page share the secret that would be drawn from. Type a long number."
+        what = "is required here, because all users of this page share one secret. Enter a long number of your own."
         raise PlanError([("seed", what)])
 
 

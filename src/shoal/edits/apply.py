@@ -1,6 +1,6 @@
 """Edits in a plan: reading its rules, planning how they are kept, and the sentences on rules that are broken."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,11 @@ from shoal.edits.load import read_rules
 from shoal.edits.strategy import Strategy, blocks_of_rules, strategy_for, tied_blocks
 from shoal.edits.strategy import Table as Met
 from shoal.errors import DataError, PlanError
+from shoal.messages import warning
 from shoal.plan import Plan
 from shoal.plan.aggregates import DEFAULTS, aggregate_of
 from shoal.plan.resolved import ResolvedPlan
-from shoal.text import counted, listed, warning
+from shoal.text import counted, listed
 
 _NAMED = 5  # so many rules are named in a message
 _MEDOID = "publish whole records with --aggregate medoid"
@@ -160,19 +161,6 @@ def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -
     where = f", first by {first}" if first else ""
     way = f"{_MEDOID}, or leave the rule out" if by_medoids else "leave the rule out"
     return f"rule '{rule}' is broken by {counted(records, 'record')}{where}; {way}"
-
-
-def small_parts(rules: Sequence[str], sizes: Sequence[int], k: int, counts: str = "record") -> str:
-    """Report that rules part off too few records, or units."""
-    names = list(dict.fromkeys(rules))
-    part = f"rule {listed(names)} separates" if len(names) == 1 else f"rules {listed(names[:_NAMED])} separate"
-    return f"{part} {counted(sum(sizes), counts)} in {counted(len(sizes), 'part')} of fewer than k = {k}"
-
-
-def ways_out(rules: Collection[str], kept: Strategy, plan: Plan) -> str:
-    """Suggest what to do where rules part off too few records."""
-    by_medoids = {*rules} <= kept_by_medoids(kept.rules, plan)
-    return f"use a smaller -k, {_MEDOID + ', ' if by_medoids else ''}or leave the rule out"
 
 
 def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:

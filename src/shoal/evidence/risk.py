@@ -25,6 +25,7 @@ from shoal.measures.population_risk import (
     key_combinations,
 )
 from shoal.measures.suda2 import MOST_KEYS, Suda2, key_contributions, level_contributions, suda2
+from shoal.messages import Message, by_severity, warning
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.manifest import manifest_beside
 from shoal.pipeline.treatment import refuse_unknown
@@ -33,7 +34,7 @@ from shoal.tables import Table
 from shoal.tables.attributes import Level, without_declared
 from shoal.tables.numbers import to_floats
 from shoal.tables.recoding import recoded_table
-from shoal.text import Message, by_severity, counted, listed, warning
+from shoal.text import counted, listed
 
 FRACTION = 0.01  # of the population that DIS presumes to be sampled where there are no weights, as sdcMicro does
 LIMITS = (0.01, 0.05, 0.1, 0.5)  # above which records are counted

@@ -22,6 +22,7 @@ from shoal.kernels.standardize import Matrix
 from shoal.measures import exposure
 from shoal.measures.distance_linkage import linkage
 from shoal.measures.equivalence_classes import published_classes
+from shoal.messages import Message, warning
 from shoal.parallel import Progress, quiet
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.best_block_size import with_block_size
@@ -36,7 +37,7 @@ from shoal.plan.asking import AnyPath, asked
 from shoal.plan.signature import with_plan_fields
 from shoal.release import Release, release_of
 from shoal.tables.attributes import NUMBERS
-from shoal.text import Message, counted, listed, warning
+from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.report.charts import StaticChart

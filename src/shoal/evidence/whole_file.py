@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.backends.database import DuckPairs
+from shoal.messages import Message
 from shoal.pipeline.counting import countable, countable_column
 from shoal.pipeline.doubts import identifying_profile, may_identify
 from shoal.pipeline.units import trails_of
@@ -86,7 +87,7 @@ def whole_file(
         unit=None if unit is None else "i0",
         households=households,
         refuses_l="--household" if households else "",
-        **({} if originals is not None else {"described": "columns other than the quasi-identifiers"}),
+        **({} if originals is not None else {"described": Message("other-columns")}),
     )
     with DuckPairs(lambda: iter([batch])).kept() as database:
         trails = None

@@ -1,6 +1,6 @@
 """Dominance in the pipeline: which attributes are magnitudes, what no group can satisfy, re-forming, verification."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.partitioning.dominance import SLACK, Cells, Magnitudes, Rules, dominated
 from shoal.pipeline.counting import Database
 from shoal.pipeline.records import Records
@@ -22,7 +23,6 @@ from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.attributes import without_declared
 from shoal.tables.numbers import to_floats
-from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.pipeline.masker import BlockMasker
@@ -50,20 +50,20 @@ def with_magnitudes(plan: ResolvedPlan) -> ResolvedPlan:
     numbers = [name for name in plan.masked if plan.types[name] == "continuous"]
     named = numbers if plan.magnitudes is None else plan.magnitudes
     problems = [
-        ("magnitudes", f"names '{name}', which is not masked. Add it to --quasi.")
+        Message("magnitude-not-masked", field="magnitudes", column=name)
         if name not in plan.masked
-        else ("magnitudes", f"names '{name}', which is {plan.types[name]}. Name continuous attributes.")
+        else Message("magnitude-not-continuous", field="magnitudes", column=name, type=plan.types[name])
         for name in named
         if name not in numbers
     ]
     field = "p_percent" if plan.p_percent is not None else "dominance"
     if not named:
-        problems.append((field, "does not apply: no quasi-identifier is continuous and has totals"))
+        problems.append(Message("no-continuous-attribute", field=field))
     for name in named:
         if name in numbers and aggregate_of(name, plan) != "mean":
-            problems.append((field, f"needs the mean of '{name}': no other aggregate gives a total"))
+            problems.append(Message("needs-the-mean", field=field, column=name))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return plan.decided(magnitudes=named)
 
 
@@ -79,11 +79,15 @@ def refuse_negative(plan: ResolvedPlan, records: Records, summary: Summary) -> N
         raise DataError(*problems)
 
 
-def negative_magnitude(name: str, first: int | None, count: int = 1) -> str:
+def negative_magnitude(name: str, first: int | None, count: int = 1) -> Message:
     """Explain that an attribute is negative in some records, which no rule of dominance is about."""
-    more = f" ({count:,} records in all)" if count > 1 else ""
-    where = counted(count, "record") if first is None else f"record {first}{more}"
-    return f"column '{name}' is negative in {where}: dominance needs amounts from zero up. Name others by --magnitudes."
+    if first is None:
+        where = Message("number-of-records", number=count)
+    elif count > 1:
+        where = Message("at-record-and-others", first=first, number=count)
+    else:
+        where = Message("at-record", first=first)
+    return Message("negative-magnitude", column=name, where=where)
 
 
 def _negative(piece: pa.Table, start: int | None, name: str, decimal: str) -> Flaw:
@@ -115,7 +119,7 @@ def refuse_dominated(masker: "BlockMasker", records: Records) -> None:
     plan, rules = masker.plan, dominance_rules(masker.plan)
     if rules is None:
         return
-    problems: dict[str, None] = {}
+    problems: dict[Message, None] = {}
     for names, homes in zip(plan.partitioned, masker.parts.homes, strict=True):
         own = [name for name in plan.magnitudes or [] if name in names]
 
@@ -132,22 +136,21 @@ def refuse_dominated(masker: "BlockMasker", records: Records) -> None:
         raise DataError(*problems)
 
 
-def impossible(name: str, cells: Cells, rules: Rules, *, several: bool) -> list[str]:
+def impossible(name: str, cells: Cells, rules: Rules, *, several: bool) -> Iterator[Message]:
     """Explain which rules no groups of the records can satisfy."""
-    where = "a stratum or part that rules make" if several else "the file"
-    found = []
     if rules.p is not None and cells.margins(Rules(rules.p)).min(initial=0) < -SLACK:
-        what = f"the second largest contributor to '{name}' in {where} knows the largest to within {rules.p:g} %"
-        found.append((what, "--p-percent"))
+        yield (
+            Message("p-percent-impossible-in-part", column=name, p=rules.p)
+            if several
+            else Message("p-percent-impossible", column=name, p=rules.p)
+        )
     if rules.share is not None and cells.margins(rules._replace(p=None)).min(initial=0) < -SLACK:
-        largest = "the largest contributor holds" if rules.n == 1 else f"the {rules.n} largest contributors hold"
-        found.append((f"{largest} more than {rules.share:g} % of '{name}' in {where}", "--dominance"))
-    others = ", merge strata" if several else ""
-    return [
-        f"{what[0].upper()}{what[1:]}, so no groups can satisfy {option}. Leave '{name}' out of --magnitudes{others}, "
-        "or leave the largest records out."
-        for what, option in found
-    ]
+        largest = Message("largest-holds") if rules.n == 1 else Message("largest-hold", number=rules.n)
+        yield (
+            Message("dominance-impossible-in-part", column=name, largest=largest, share=rules.share)
+            if several
+            else Message("dominance-impossible", column=name, largest=largest, share=rules.share)
+        )
 
 
 def re_formed(
@@ -191,20 +194,17 @@ def _refuse_block(labels: Labels, magnitudes: Magnitudes, names: Sequence[str], 
     """Refuse a record block that one contributor dominates as a whole."""
     for name, fails in zip(names, dominated(labels, magnitudes, rules).T, strict=True):
         if fails.any():
-            raise DataError(
-                f"the largest contributors to '{name}' dominate a whole record block or stratum. Use larger "
-                f"--block-records, or leave '{name}' out of --magnitudes."
-            )
+            raise DataError("dominated-block", column=name)
 
 
-def on_dominance(plan: Plan, failed: int) -> list[str]:
+def on_dominance(plan: Plan, failed: int) -> list[Message]:
     """Count the groups that were re-formed."""
     rules = dominance_rules(plan)
     if rules is None:
         return []
     if not failed:
-        return ["no group of the method was dominated by a contributor, and none was re-formed"]
-    return [f"{counted(failed, 'group')} that a contributor dominated re-formed; no group is dominated any more"]
+        return [Message("no-dominated-group")]
+    return [Message("dominated-groups-re-formed", groups=failed)]
 
 
 # Verification
@@ -294,10 +294,10 @@ def _breaks(j: int, rules: Rules) -> str:
     return " OR ".join(found)
 
 
-def dominance_failures(found: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a sentence for each magnitude that a contributor dominates in some group."""
+def dominance_failures(found: dict[str, dict[str, Any]]) -> list[Message]:
+    """Return a message for each magnitude that a contributor dominates in some group."""
     return [
-        f"'{name}' is dominated by its largest contributors in {counted(each['failing'], 'group')}"
+        Message("dominated-groups", column=name, groups=each["failing"])
         for name, each in found.items()
         if each["failing"]
     ]

@@ -3,13 +3,15 @@
 Missing-value codes are conventions and no person's values, so a warning may name them.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.pipeline.missing_codes import missing_codes
 from shoal.pipeline.role_rules import Column, meanings_of, type_of
 from shoal.pipeline.role_words import meanings
@@ -19,15 +21,7 @@ from shoal.tables import Table
 from shoal.tables.attributes import without_declared
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.profile import ColumnProfile, profile_column
-from shoal.text import counted, warning
 
-# What a role makes a column look like, and the option that gives it the role.
-_DOUBTED = {
-    "identifier": ("an identifier", "--identifiers"),
-    "weights": ("survey weights", "--weights"),
-    "strata": ("strata", "--strata"),
-    "publish": ("a constant", "--publish"),
-}
 _WEIGHTS = {"survey weight", "weight"}
 _COMMON = {"place", "nationality", "education", "occupation", "design"}  # whose names many share
 _UNIQUE, _MANY = 0.5, 20  # of the records, and categories: more than these single records out
@@ -59,50 +53,47 @@ def identifying_profile(table: Table, name: str) -> ColumnProfile | None:
     return doubtful_profile(table, name)
 
 
-def on_identifying(columns: Mapping[str, SummaryColumn]) -> list[str]:
+def on_identifying(columns: Mapping[str, SummaryColumn]) -> list[Message]:
     """Warn of categories that look like names or numbers of people: a group publishes that of one of its members."""
-    found: list[str] = []
+    found = []
     for name, column in columns.items():
         said, share = meanings(name), len(column.categories) / max(1, column.present)
         is_named = "direct identifier" in said and len(column.categories) > 2 and not _COMMON & {*said}
         if not is_named and (share <= _UNIQUE or len(column.categories) < _MANY):
             continue
-        why = f'its name contains "{said["direct identifier"]}"' if is_named else "most records differ in it"
-        text = (
-            f"'{name}' was masked as a category, but looks like an identifier ({why}), and groups publish values of it."
-        )
-        found.append(warning(f"{text} Drop it with --identifiers {name}."))
+        why = Message("name-contains", word=said["direct identifier"]) if is_named else Message("most-records-differ")
+        found.append(Message("category-like-identifier", column=name, reason=why))
     return found
 
 
-def on_default(profiles: Iterable[ColumnProfile]) -> list[str]:
+def on_default(profiles: Iterable[ColumnProfile]) -> Iterator[Message]:
     """Warn of numbers that are masked because nothing else was asked for, and do not look like measurements."""
-    found: list[str] = []
     for each in propose([*profiles]):
-        if each.role in _DOUBTED:
-            looks, option = _DOUBTED[each.role]
-            looks, option = f"{looks} ({each.reason})", f"{option} {each.column}"
-        elif each.type in ("nominal", "ordinal"):
-            looks, option = "a code", f"--type {each.column}={each.type}"
-        else:
-            continue
-        text = f"'{each.column}' was masked as a number, but looks like {looks}."
-        found.append(warning(f"{text} Add {option} if it is, or name it in --quasi."))
-    return found
+        match each.role:
+            case "identifier":
+                yield Message("number-like-identifier", column=each.column, reason=each.reason)
+            case "weights":
+                yield Message("number-like-weights", column=each.column, reason=each.reason)
+            case "strata":
+                yield Message("number-like-strata", column=each.column, reason=each.reason)
+            case "publish":
+                yield Message("number-like-constant", column=each.column, reason=each.reason)
+            case _ if each.type in ("nominal", "ordinal"):
+                yield Message("number-like-code", column=each.column, type=each.type)
 
 
-def on_codes(profiles: Iterable[ColumnProfile], default: Collection[str]) -> list[str]:
+def on_codes(profiles: Iterable[ColumnProfile], default: Collection[str]) -> Iterator[Message]:
     """Warn of probable codes, with the option that declares them; columns masked by `default` were named already."""
-    found: list[str] = []
     for profile in profiles:
         if codes := missing_codes(profile):
-            some = counted(sum(profile.codes[code] or (profile.counts or {}).get(code, 0) for code in codes), "record")
-            values = ",".join(map(str, codes))
-            text = f"'{profile.name}' has {some} at {' or '.join(map(str, codes))}, apart from all other values."
-            found.append(warning(f"{text} If this means missing, add --missing-code {profile.name}={values}."))
+            yield Message(
+                "probable-missing-codes",
+                column=profile.name,
+                records=sum(profile.codes[code] or (profile.counts or {}).get(code, 0) for code in codes),
+                codes=reduce(lambda value, other: Message("either-code", value=value, other=other), map(str, codes)),
+                values=",".join(map(str, codes)),
+            )
         kind = type_of(Column(profile, meanings_of(profile)))[0]
         is_code = kind == "nominal" or (kind == "ordinal" and profile.labels.values)
         if is_code and profile.name not in default:
-            text = f"'{profile.name}' was averaged as a number, but looks like a code."
-            found.append(warning(f"{text} If it is one, add --type {profile.name}={kind}."))
-    return found
+            yield Message("averaged-code", column=profile.name, type=kind)

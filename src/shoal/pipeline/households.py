@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.pipeline.records import Records
 from shoal.pipeline.summary import Flaw, flaw
+from shoal.pipeline.unit_codes import located
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import Attribute, Codes, plain_values, without_declared
 from shoal.tables.dtypes import inner, is_text
-from shoal.text import counted, warning
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -103,7 +104,7 @@ def numbers_in(table: Table, name: str) -> Array:
     """Return the household numbers of some records; NaN and blank text are missing."""
     column = without_declared(table, name)
     if pa.types.is_nested(inner(column.type)):
-        raise DataError(f"column '{name}' is nested, so it cannot number households. Use text or whole numbers.")
+        raise DataError("nested-household", column=name)
     column = plain_values(column)
     if pa.types.is_floating(column.type):
         return cast("Array", pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column))
@@ -163,7 +164,7 @@ class _Seen:
 
 def with_households(
     plan: ResolvedPlan, attributes: Sequence[Attribute], records: Records
-) -> tuple[ResolvedPlan, Households | None, list[str]]:
+) -> tuple[ResolvedPlan, Households | None, list[Message]]:
     """Find the attributes that are constant within every household, by a pass over all records.
 
     Raises
@@ -178,19 +179,12 @@ def with_households(
     used = [each.name for each in attributes]
     seen = records.fold(partial(_look, plan=plan, attributes=attributes), list(dict.fromkeys([name, *used])), "scan")
     if seen.missing.count:
-        where = "" if seen.missing.first is None else f" (first: record {seen.missing.first})"
-        raise DataError(
-            f"'{name}' has no household number in {counted(seen.missing.count, 'record')}{where}. Fill it in: a person "
-            "who lives alone has a number of their own."
-        )
+        raise DataError("missing-household", column=name, where=located(seen.missing))
     found = seen.together()
     order = pc.array_sort_indices(found.ids)
     number = len(found.ids)
     if number < plan.k:
-        raise DataError(
-            f"'{name}' has {counted(number, 'household')}, and k = {plan.k} asks for groups of as many. Use a smaller "
-            "-k, or leave out --household."
-        )
+        raise DataError("too-few-households", column=name, households=number, k=plan.k)
     varying = dict(zip(used, found.differs.sum(axis=0).tolist(), strict=True))
     constant = _constant(plan, varying, number)
     others = {each: count for each, count in varying.items() if each not in constant}
@@ -214,56 +208,61 @@ def _look(piece: pa.Table, start: int | None, plan: ResolvedPlan, attributes: Se
 def _constant(plan: ResolvedPlan, varying: dict[str, int], households: int) -> list[str]:
     """Return the attributes to mask once per household; refuse those that were named and vary."""
     constant = [name for name, count in varying.items() if not count]
-    problems = []
-    for name in plan.household_attributes:
-        if name not in constant:
-            where = f"{varying[name]:,} of {counted(households, 'household')}"
-            problems.append(("household_attributes", f"'{name}' varies within {where}. Correct it, or leave it out."))
+    problems = [
+        Message(
+            "varies-within-household",
+            field="household_attributes",
+            column=name,
+            varying=varying[name],
+            households=households,
+        )
+        for name in plan.household_attributes
+        if name not in constant
+    ]
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     if not constant:
         least = min(varying, key=lambda name: varying[name])
         raise PlanError(
-            [
-                (
-                    "household",
-                    f"does not apply: no quasi-identifier is constant within every household ('{least}' varies in "
-                    f"{varying[least]:,} of {households:,}). Drop the column with --identifiers {plan.household}.",
-                )
-            ]
+            "no-household-attribute",
+            field="household",
+            column=least,
+            varying=varying[least],
+            households=households,
+            household=plan.household,
         )
     named = {*(plan.household_attributes or constant)}
     return [name for name in constant if name in named]
 
 
-def _notes(households: Households) -> list[str]:
+def _notes(households: Households) -> list[Message]:
     """Explain which attributes are masked per household, and which nearly could have been."""
     number = len(households)
-    persons = [*households.varying]
-    alone = f"; once per person: {', '.join(persons)}" if persons else ""
-    found = [
-        f"masked once per household ({number:,} by '{households.column}'), being constant in each: "
-        f"{', '.join(households.attributes)}{alone}"
+    column, attributes, persons = households.column, households.attributes, [*households.varying]
+    found = [Message("masked-per-household", households=number, column=column, attributes=attributes)]
+    if persons:
+        found = [
+            Message(
+                "masked-per-household-and-person",
+                households=number,
+                column=column,
+                attributes=attributes,
+                persons=persons,
+            )
+        ]
+    nearly = [
+        Message("column-and-count", column=name, number=count)
+        for name, count in households.varying.items()
+        if 0 < count <= _FEW * number
     ]
-    nearly = [f"'{name}' ({count:,})" for name, count in households.varying.items() if 0 < count <= _FEW * number]
     if nearly:
-        found.append(
-            f"masked per person because members differ in a few of {number:,} households, or one misses a value: "
-            f"{', '.join(nearly)}"
-        )
+        found.append(Message("nearly-constant-in-households", households=number, columns=nearly))
     return [*_on_spellings(households), *found]
 
 
-def _on_spellings(households: Households) -> list[str]:
+def _on_spellings(households: Households) -> list[Message]:
     """Warn of household numbers that are one but for blanks."""
     if not is_text(households.ids.type):
         return []
     twice = len(households) - len(pc.utf8_trim_whitespace(households.ids).unique())
-    if not twice:
-        return []
-    return [
-        warning(
-            f"'{households.column}' has {counted(twice, 'household number')} equal to another one but for blanks "
-            "around it, so that one household counts as two. Remove the blanks."
-        )
-    ]
+    return [Message("blanks-in-households", column=households.column, numbers=twice)] if twice else []

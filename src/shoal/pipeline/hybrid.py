@@ -1,6 +1,6 @@
 """Hybrid data: the confidential attributes of a block of records regenerated."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
@@ -12,11 +12,12 @@ from shoal.edits.expressions import Comparison
 from shoal.edits.expressions import Rule as Edit
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.kernels.standardize import Matrix, Scale
-from shoal.masking.ipso import refuse_fewer
+from shoal.masking.ipso import least_k, least_k_orthogonal
 from shoal.masking.microhybrid import DrawForGroups, Rule, kept_to, microhybrid, redraw
 from shoal.masking.muralidhar_sarathy import Gram, Mixture, Regression, gram, mix
 from shoal.measures import MOST_RECORDS, distance_linkage
 from shoal.measures.hybrid import preservation, subdomains
+from shoal.messages import Message
 from shoal.partitioning import ACCEPTS
 from shoal.pipeline.aggregate import representatives
 from shoal.pipeline.encode import space_of
@@ -308,39 +309,57 @@ def _as_read(attribute: Attribute, codes: Codes, plan: ResolvedPlan) -> Codes:
 def _refuse(parts: Parts, plan: Plan) -> None:
     """Report what the attributes do not allow the plan to ask for."""
     problems = [
-        ("method", f"'{plan.method}' cannot take '{attribute.name}', which is {attribute.type}. Use --method hybrid.")
+        Message(
+            "type-not-for-method",
+            field="method",
+            method=plan.method,
+            column=attribute.name,
+            type=attribute.type,
+            instead="hybrid",
+        )
         for attribute in parts.dealt
         if attribute.type not in ACCEPTS[plan.method]
     ]
     problems += _partition_problems(parts, plan)
     for attribute in (*parts.synthetic, *parts.dealt):
         if attribute.name in plan.constraints and attribute.type != "continuous":
-            problems.append(("constraints", f"do not apply to '{attribute.name}', which is {attribute.type}"))
+            name, type_ = attribute.name, attribute.type
+            problems.append(Message("constraint-not-for-type", field="constraints", column=name, type=type_))
     if plan.method == "hybrid" and parts.synthetic:
-        try:
-            refuse_fewer(plan.k, len(parts.synthetic), len(parts.others), orthogonal=plan.ipso == "orthogonal")
-        except ValueError as error:
-            hint = ", or add --mask-quasi: masked quasi-identifiers do not count" if parts.others else ""
-            problems.append(("k", f"{error}{hint}."))
+        problems += _too_small(plan, len(parts.synthetic), len(parts.others))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
-def _partition_problems(parts: Parts, plan: Plan) -> list[tuple[str, str]]:
+def _too_small(plan: Plan, sensitive: int, quasi: int) -> Iterator[Message]:
+    """Report groups in which synthetic values cannot have the moments of the original ones."""
+    least = (least_k_orthogonal if plan.ipso == "orthogonal" else least_k)(sensitive, quasi)
+    if plan.k < least:
+        yield (
+            Message(
+                "k-too-small-unless-masked", field="k", records=plan.k, sensitive=sensitive, quasi=quasi, least=least
+            )
+            if quasi
+            else Message(
+                "k-too-small-for-synthesis", field="k", records=plan.k, sensitive=sensitive, quasi=quasi, least=least
+            )
+        )
+
+
+def _partition_problems(parts: Parts, plan: Plan) -> list[Message]:
     """Report what the partition method cannot take."""
     if plan.method != "hybrid":
         return []
     used = [*parts.quasi, *parts.synthetic, *parts.dealt]
     problems = [
-        ("partition", f"'{plan.grouping}' cannot take '{each.name}', which is {each.type}. Use --partition mdav.")
+        Message("type-not-for-partition", field="partition", partition=plan.grouping, column=each.name, type=each.type)
         for each in used
         if each.type not in ACCEPTS[plan.grouping]
     ]
     if plan.grouping == "univariate" and len(used) > 1:
-        problems.append(("partition", "'univariate' takes one attribute. Use --partition mdav or best."))
+        problems.append(Message("one-attribute-only", field="partition"))
     if plan.refine is not False and (odd := [each for each in used if each.type not in NUMBERS]):
-        what = f"'{odd[0].name}' is {odd[0].type}"
-        problems.append(("refine", f"applies to numbers and dates, but {what}. Leave it out."))
+        problems.append(Message("refine-needs-numbers", field="refine", column=odd[0].name, type=odd[0].type))
     return problems
 
 

@@ -9,9 +9,9 @@ from shoal.edits.controlled_rounding import Equality, round_controlled, rounding
 from shoal.edits.expressions import Comparison, Missing, Rule, attributes_of
 from shoal.edits.normal_forms import clauses, linear
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.tables.attributes import Codes
-from shoal.text import listed
 
 
 def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
@@ -25,36 +25,27 @@ def sums_of(rules: Sequence[Rule], plan: Plan) -> list[Comparison]:
     PlanError
         Naming every rule that hybrid data would not keep.
     """
-    sums, problems = [], []
+    sums: list[Comparison] = []
+    problems: list[Message] = []
     for rule in rules:
-        names = attributes_of(rule.condition)
+        name, names = rule.name, attributes_of(rule.condition)
         if not set(names) & set(plan.changed):
             continue
         found = [_sum(clause) for clause in clauses(rule.condition) or [()]]
         if None in found:
-            problems.append(
-                f"rule '{rule.name}' ({classify(rule).label}) cannot be kept by method '{plan.method}', which "
-                "keeps only sums. Leave it out, or use --constraint."
-            )
-        if own := [name for name in names if name in plan.constraints]:
-            problems.append(
-                f"rule '{rule.name}' uses {listed(own)}, which --constraint changes. Leave out one of them."
-            )
+            shape = classify(rule).label
+            problems.append(Message("rule-not-a-sum", field="edits", rule=name, shape=shape, method=plan.method))
+        if own := [each for each in names if each in plan.constraints]:
+            problems.append(Message("rule-on-constrained", field="edits", rule=name, columns=own))
         if plan.mask_quasi and set(names) & set(plan.masked):
-            problems.append(
-                f"rule '{rule.name}' uses quasi-identifiers, which --mask-quasi changes separately. Leave out one "
-                "of them."
-            )
-        if odd := [name for name in names if plan.types.get(name, "continuous") != "continuous"]:
-            problems.append(f"rule '{rule.name}' adds up {listed(odd)}, which is not a number. Leave the rule out.")
-        if others := [name for name in names if name not in plan.used]:
-            problems.append(
-                f"rule '{rule.name}' names {listed(others)}, whose covariances with the new values are not kept. Add "
-                "such attributes to --quasi or --confidential, or leave the rule out."
-            )
+            problems.append(Message("rule-on-masked", field="edits", rule=name))
+        if odd := [each for each in names if plan.types.get(each, "continuous") != "continuous"]:
+            problems.append(Message("sum-of-categories", field="edits", rule=name, columns=odd))
+        if others := [each for each in names if each not in plan.used]:
+            problems.append(Message("rule-on-other-columns", field="edits", rule=name, columns=others))
         sums += [each for each in found if each is not None]
     if problems:
-        raise PlanError([("edits", problem) for problem in problems])
+        raise PlanError(*problems)
     return sums
 
 

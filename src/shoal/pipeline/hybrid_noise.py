@@ -9,6 +9,7 @@ from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix, Scale, refuse_exponents
 from shoal.masking.muralidhar_sarathy import Gram, Mixture, Regression, beside_one, gram, regress
 from shoal.measures.hybrid import SAME
+from shoal.messages import Message
 from shoal.pipeline.hybrid_parts import Made, Parts, in_names, matrix_of
 from shoal.pipeline.verify_hybrid import EXACT, ROUNDING, Claim
 from shoal.plan import Plan
@@ -92,7 +93,7 @@ def drift_of(parts: Parts, read: Mapping[str, Codes], scales: Scales) -> Matrix:
     return moved
 
 
-def moved_in_file(drift: Matrix, claim: Claim, parts: Parts, scales: Scales, units: Scales) -> Iterator[str]:
+def moved_in_file(drift: Matrix, claim: Claim, parts: Parts, scales: Scales, units: Scales) -> Iterator[Message]:
     """Yield the attributes whose mean in the file, or covariance with another, has moved.
 
     Parameters
@@ -116,8 +117,8 @@ def moved_in_file(drift: Matrix, claim: Claim, parts: Parts, scales: Scales, uni
         if name not in claim.kept or not scales[name].spread:
             continue
         if not abs(row[0]) <= EXACT * max(1.0, abs(scales[name].shift) / scales[name].spread):
-            yield f"column '{name}' does not keep its mean in the file"
+            yield Message("mean-not-kept", column=name, where=Message("in-the-file"))
         for moved, other in zip(row[1:], names, strict=True):
             coarse = largest[name] + largest[other] + ROUNDING * largest[name] * largest[other]
             if other in (*claim.kept, *claim.others) and not abs(moved) <= EXACT + ROUNDING * coarse:
-                yield f"column '{name}' does not keep its covariance with '{other}' in the file"
+                yield Message("covariance-not-kept", column=name, other=other, where=Message("in-the-file"))

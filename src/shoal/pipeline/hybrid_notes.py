@@ -1,133 +1,98 @@
 """What a user should know of hybrid data; and what would give a person's own value away, which is refused."""
 
+from collections.abc import Iterator
+
 from shoal.errors import DataError
 from shoal.masking.ipso import safe_k_orthogonal
+from shoal.messages import Message
 from shoal.pipeline.hybrid_parts import Parts
 from shoal.pipeline.hybrid_sums import HybridSums
 from shoal.pipeline.verify_hybrid import Claim
 from shoal.plan import Plan
 from shoal.tables.attributes import NUMBERS
-from shoal.text import counted, listed, warning
 
 _LITTLE_VARIANCE = 1e-3  # below this share, what is left to change is worth a word
 
 
-def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[str]:
+def on_preserved(parts: Parts, claim: Claim, plan: Plan, fused: int) -> list[Message]:
     """Explain what is preserved, what is not, and what must stay secret."""
-    where = "in the file" if plan.method == "ms" else "in the file and in each group"
+    where = Message("in-the-file") if plan.method == "ms" else Message("in-file-and-groups")
     found = []
-    if claim.kept:
-        beside = f", and their covariances with {', '.join(claim.others)}" if claim.others else ""
-        found.append(f"preserved: means and covariances of {', '.join(claim.kept)}{beside}, {where}")
+    if claim.kept and claim.others:
+        found.append(Message("moments-preserved-with-quasi", columns=claim.kept, quasi=claim.others, where=where))
+    elif claim.kept:
+        found.append(Message("moments-preserved", columns=claim.kept, where=where))
     if rounded := [a.name for a in parts.synthetic if a.name not in (*claim.kept, *plan.constraints)]:
-        found.append(f"preserved up to the rounding of their types: means and covariances of {', '.join(rounded)}")
+        found.append(Message("preserved-up-to-rounding", columns=rounded))
     if claim.dealt:
-        found.append(
-            f"Permuted within each group, each by itself, so that marginals are kept: {', '.join(claim.dealt)}"
-        )
+        found.append(Message("permuted-in-groups", columns=claim.dealt))
     if parts.quasi and not plan.mask_quasi:
-        masked = " --mask-quasi masks them too." if plan.method == "hybrid" else ""
-        found.append(warning(f"Quasi-identifiers are released unchanged, so no k-anonymity is promised.{masked}"))
+        found.append(Message("quasi-unchanged-in-groups") if plan.method == "hybrid" else Message("quasi-unchanged"))
         if odd := [a.name for a in parts.quasi if a.type not in NUMBERS]:
-            found.append(f"no covariances are kept with what is not a number: {', '.join(odd)}")
+            found.append(Message("no-covariances", columns=odd))
     if fused:
-        found.append(
-            f"{counted(fused, 'group')} merged with others, because the quasi-identifiers singled out a record there"
-        )
+        found.append(Message("groups-merged", groups=fused))
     return found
 
 
-def on_orthogonal(parts: Parts, plan: Plan) -> list[str]:
+def on_orthogonal(parts: Parts, plan: Plan) -> list[Message]:
     """Warn of what synthetic residuals give away that are orthogonal to the original ones."""
     if plan.ipso != "orthogonal" or not parts.synthetic:
         return []
-    found: list[str] = [
-        warning(
-            "Synthetic residuals avoid the direction of the original ones (--ipso orthogonal), so several "
-            "releases with other noise, groups or attributes disclose it together. Release these data once, or "
-            "leave out --ipso."
-        )
-    ]
+    found = [Message("release-once")]
     safe = safe_k_orthogonal(len(parts.synthetic), len(parts.others))
     if plan.k is not None and plan.k < safe:
-        found.append(
-            warning(
-                f"Groups of k = {plan.k} are so small that members can solve for the values of others. Use -k {safe}."
-            )
-        )
+        found.append(Message("solvable-groups", k=plan.k, safe=safe))
     return found
 
 
-def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
+def on_unchanged(parts: Parts, sums: HybridSums, plan: Plan) -> list[Message]:
     """Refuse what would be published as it is; count values that all members of a group have in common."""
-    notes: list[str] = []
-    problems = []
+    notes, problems = [], []
     for j, attribute in enumerate((*parts.synthetic, *parts.dealt)):
         if j < len(parts.synthetic) and (count := int(sums.added["unchanged"][j])):
             problems.append(_given_away(attribute.name, count, parts, plan, sums, float(sums.left[j])))
         if records := int(sums.added["alike_records"][j]):
-            groups = counted(int(sums.added["alike"][j]), "group")
-            notes.append(
-                warning(
-                    f"'{attribute.name}' is the same for all members in {groups}, and released unchanged there: "
-                    f"{counted(records, 'record')}."
-                )
-            )
+            groups = int(sums.added["alike"][j])
+            notes.append(Message("same-in-groups", column=attribute.name, groups=groups, records=records))
     if problems:
         raise DataError(*problems)
     return notes
 
 
-def on_little_freedom(parts: Parts, sums: HybridSums, plan: Plan) -> list[str]:
+def on_little_freedom(parts: Parts, sums: HybridSums, plan: Plan) -> Iterator[Message]:
     """Count values that hardly moved, because what is published, or the record itself, leaves them little room."""
-    found: list[str] = []
     if count := sums.count("tight"):
-        hardly = f"far from all others: {counted(count, 'record')}"
         if plan.method == "ms":
-            found.append(
-                warning(f"Records with hardly any noise, so anyone who knows alpha can compute their values, {hardly}.")
-            )
+            yield Message("hardly-any-noise-by-alpha", records=count)
         elif plan.ipso == "orthogonal":
-            found.append(warning(f"Records with hardly any noise, so that their values can be computed, {hardly}."))
+            yield Message("hardly-any-noise", records=count)
         else:
-            found.append(warning(f"Records whose values have hardly moved, with quasi-identifiers {hardly}."))
+            yield Message("hardly-moved", records=count)
     for attribute, left in zip(parts.synthetic, sums.left, strict=True):
         if left < _LITTLE_VARIANCE and parts.others:
-            found.append(
-                warning(
-                    f"'{attribute.name}' nearly follows from the quasi-identifiers, which leave {left:.1g} of its "
-                    f"variance, so its values have hardly moved: {counted(sums.count('records'), 'record')}."
-                )
-            )
-    return found
+            share = float(f"{left:.1g}")
+            yield Message("nearly-follows", column=attribute.name, left=share, records=sums.count("records"))
 
 
-def on_own_values(parts: Parts, sums: HybridSums) -> list[str]:
+def on_own_values(parts: Parts, sums: HybridSums) -> list[Message]:
     """Count who publishes the own value, as it is after rounding; refuse an attribute where most of them do."""
-    found: list[str] = []
-    problems = []
+    found, problems = [], []
     for j, attribute in enumerate(parts.synthetic):
         own = int(sums.added["own"][j])
         if 2 * own > sums.count("records") - int(sums.added["alike_records"][j]):
-            problems.append(
-                f"'{attribute.name}' would be published unchanged in {counted(own, 'record')} after rounding, "
-                "more than half. Leave out --constraint, use a larger -k or a smaller --alpha, or --type "
-                f"{attribute.name}=nominal."
-            )
+            problems.append(Message("unchanged-after-rounding", column=attribute.name, records=own))
         if own:
-            found.append(warning(f"'{attribute.name}' is released unchanged in {counted(own, 'record')}."))
+            found.append(Message("own-values-released", column=attribute.name, records=own))
     if problems:
         raise DataError(*problems)
     return found
 
 
-def on_negative(parts: Parts, sums: HybridSums) -> list[str]:
+def on_negative(parts: Parts, sums: HybridSums) -> list[Message]:
     """Count negative values of attributes that had none."""
     return [
-        warning(
-            f"'{attribute.name}' is negative in {counted(count, 'record')}, and never was in the original. Add "
-            f"--constraint {attribute.name}=non-negative."
-        )
+        Message("newly-negative", column=attribute.name, records=count)
         for j, attribute in enumerate(parts.synthetic)
         if attribute.type == "continuous"
         and (count := int(sums.added["negative"][j]))
@@ -140,22 +105,17 @@ def refuse_broken(parts: Parts, sums: HybridSums, plan: Plan) -> None:
     for j, attribute in enumerate(parts.synthetic):
         for rule in plan.constraints.get(attribute.name, []):
             if count := int(sums.added["broken"][("non-negative", "integer").index(rule)][j]):
-                raise DataError(
-                    f"column '{attribute.name}' is not {rule} in {counted(count, 'record')} of the original. "
-                    "Leave out --constraint."
-                )
+                raise DataError("constraint-broken-before", column=attribute.name, rule=rule, records=count)
 
 
-def _given_away(name: str, count: int, parts: Parts, plan: Plan, sums: HybridSums, left: float) -> str:
-    what = f"'{name}' would be published unchanged in {counted(count, 'record')}"
+def _given_away(name: str, count: int, parts: Parts, plan: Plan, sums: HybridSums, left: float) -> Message:
     if plan.method == "ms" and 2 * count > sums.count("records") and left >= _LITTLE_VARIANCE:
-        return f"{what}: alpha leaves no visible noise. Use a smaller --alpha."
+        return Message("unchanged-by-alpha", column=name, records=count)
     if plan.ipso == "orthogonal":
-        return f"{what}, or could be computed, because no other record varies in it. Leave out --ipso."
+        return Message("unchanged-orthogonal", column=name, records=count)
     if not parts.others:
-        return f"{what}, because within groups it differs only in its last digits. Subtract a constant from the column."
-    ways = "Use a larger -k, --mask-quasi, or drop" if plan.k else "Drop"
-    return (
-        f"{what}: the quasi-identifiers released unchanged determine it or single out the record. {ways} one "
-        f"of {listed([each.name for each in parts.others])} with --identifiers."
-    )
+        return Message("unchanged-last-digits", column=name, records=count)
+    quasi = [each.name for each in parts.others]
+    if plan.k:
+        return Message("unchanged-in-groups", column=name, records=count, quasi=quasi)
+    return Message("unchanged-by-quasi", column=name, records=count, quasi=quasi)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.standardize import Matrix, Scale
 from shoal.masking.microhybrid import Rule
+from shoal.messages import Message
 from shoal.pipeline.hybrid_parts import Made, Parts, xy
 from shoal.pipeline.verify_hybrid import breaking, same
 from shoal.plan import Plan
@@ -43,7 +44,7 @@ class HybridSums:
 
     added: Mapping[str, Floats]
     most: Mapping[str, Floats]
-    failures: tuple[str, ...] = ()
+    failures: tuple[Message, ...] = ()
 
     def __add__(self, other: "HybridSums") -> "HybridSums":
         return HybridSums(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress, Task, Watch, side_by_side
 from shoal.pipeline.households import Households
 from shoal.pipeline.masker import BlockMasker, MaskedBlock
@@ -17,7 +18,6 @@ from shoal.pipeline.parts import Parts
 from shoal.pipeline.prepare import Prepared, scales_of, with_blocks
 from shoal.pipeline.records import Encoder, Records, Seen
 from shoal.plan import Plan
-from shoal.text import counted
 
 Integers = NDArray[np.int64]
 
@@ -93,12 +93,9 @@ def _one_each(masker: BlockMasker, households: Households, records: Records) -> 
 
     found = records.fold_rows(masker, look, "measure")
     if weighted and found.differ[len(at)]:
-        raise DataError(
-            f"the weights in '{masker.plan.weights}' differ within a household, so that a household has none. Use a "
-            "weight that its members share, or leave out --weights."
-        )
+        raise DataError("weights-within-household", column=masker.plan.weights)
     if found.differ[-1]:
-        raise DataError("strata: members of one household are in different strata. Use strata that households share.")
+        raise DataError("strata-within-household")
     return np.ascontiguousarray(found.rows[found.there]), found.there
 
 
@@ -109,11 +106,8 @@ def _household_masker(masker: BlockMasker, rows: Matrix) -> BlockMasker:
     homes, k = masker.parts.homes[0], masker.plan.k
     sizes = np.bincount(homes[part])
     if (small := sizes[(sizes > 0) & (sizes < k)]).size:
-        where = "in all" if masker.plan.strata is None else f"in {counted(len(small), 'stratum', 'strata')}"
-        raise DataError(
-            f"there are fewer than k = {k} households {where}. Use a smaller -k, larger strata, or leave out "
-            "--household."
-        )
+        where = Message("in-all") if masker.plan.strata is None else Message("in-strata", strata=len(small))
+        raise DataError("households-below-k", k=k, where=where)
     given = masker.plan.attribute_weights
     plan = masker.plan.decided(
         quasi=names,

@@ -9,6 +9,7 @@ import pyarrow as pa
 from shoal.blocking.blocks import PartBlocks, RecordBlocks
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
+from shoal.messages import Message, warning
 from shoal.plan import Plan
 from shoal.plan.aggregates import aggregate_of
 from shoal.plan.conflicts import refuses_l
@@ -16,7 +17,7 @@ from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
 from shoal.tables.csv.formulas import formula_names
-from shoal.text import Message, counted, listed, warning
+from shoal.text import counted, listed
 
 
 def notes(
@@ -110,7 +111,7 @@ def _on_edits(edits: Strategy) -> list[str]:
 def on_headline(file: Mapping[str, Any]) -> list[Message]:
     """Return the headline of the risk of the whole file, if it is a warning."""
     found = file["headline"]
-    return [warning(found["text"])] if found["severity"] == "warning" else []
+    return [found["text"]] if found["severity"] == "warning" else []
 
 
 MUCH = 20.0  # percent: an attribute of which more has changed is named
@@ -247,7 +248,7 @@ def on_formulas(formulas: Mapping[str, int], names: Sequence[str], plan: Plan) -
     """Count text cells of a CSV file that spreadsheets may run as formulas, by column, and list such names."""
     found = _on_cells(formulas, plan) if formulas else []
     if called := formula_names(names):
-        what = f"columns have names that a spreadsheet may run as formulas when it opens the file: {listed(called)}."
+        what = f"a spreadsheet may run these column names as formulas when it opens the file: {listed(called)}."
         found.append(warning(f"{what} Rename them."))
     return found
 

@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.edits.apply import small_parts, ways_out
+from shoal.edits.apply import kept_by_medoids
 from shoal.edits.expressions import Condition
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
+from shoal.pipeline.units import all_of, amount_of
 from shoal.plan import Plan
 from shoal.tables.text_values import one_chunk
-from shoal.text import counted, listed, sentence, warning
 
 Integers = NDArray[np.int64]
 _NAMED = 5  # so many strata, or rules, are named in a message; all of them might be the whole table
@@ -109,7 +110,7 @@ def keys_of(piece: pa.Table, strata: Sequence[str], outcomes: NDArray[np.uint8])
         if pa.types.is_timestamp(column.type) and column.type.tz is not None:
             column = column.cast(pa.timestamp(column.type.unit, "UTC"))  # else an hour that comes twice is one
         if pa.types.is_nested(column.type):
-            raise DataError(f"column '{name}' is nested, so it cannot be a stratum. Use text, numbers or dates.")
+            raise DataError("nested-stratum", column=name)
         columns.append(column)
         level = column.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
         _, codes = np.unique(codes * (int(level.max(initial=0)) + 1) + level, return_inverse=True)
@@ -183,7 +184,7 @@ class Parts:
     suppressed: int = 0
     mixed: bool = False
     given_up: frozenset[Condition] = frozenset()
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
 
     @property
     def finest(self) -> Integers:
@@ -220,7 +221,7 @@ def parts_of(tally: Tally, plan: Plan, strategy: Strategy | None, merge: Merge) 
         If there are small ones and the plan does not say what becomes of them, or nothing would be left.
     """
     keys = sorted(tally.keys, key=lambda key: key.order)
-    notes: list[str] = []
+    notes: list[Message] = []
     before = sum(tally.keys[key][0] for key in keys)
     while True:
         stratum, mixed = _strata(keys, tally, plan, merge, notes)
@@ -234,7 +235,7 @@ def parts_of(tally: Tally, plan: Plan, strategy: Strategy | None, merge: Merge) 
 
 
 def _strata(
-    keys: Sequence[Key], tally: Tally, plan: Plan, merge: Merge, notes: list[str]
+    keys: Sequence[Key], tally: Tally, plan: Plan, merge: Merge, notes: list[Message]
 ) -> tuple[dict[tuple[Any, ...], int], bool]:
     """Return the number of each stratum that is published, and whether some were merged."""
     members: dict[tuple[Any, ...], list[Key]] = {}
@@ -246,36 +247,31 @@ def _strata(
     small = [stratum for stratum, count in counts.items() if count < (plan.k or 0)]
     if not small or plan.strata is None:
         return numbers, False
-    few = f"{counted(len(small), 'stratum', 'strata')} of fewer than k = {plan.k} {tally.counts}s"
+    counted = all_of(tally.counts)
     if plan.small_strata == "merge":
         merged = merge(list(sizes), list(sizes.values()))
-        notes.append(
-            warning(f"{few} joined the nearest. Groups there mix strata, so k does not hold within a stratum.")
-        )
+        notes.append(Message("small-strata-joined", strata=len(small), k=plan.k, counted=counted))
         return dict(zip(sizes, merged, strict=True)), True
     if plan.small_strata == "suppress":
         if len(small) == len(sizes):
-            raise DataError(
-                f"Every stratum has fewer than k = {plan.k} {tally.counts}s, so nothing would be left to publish. "
-                "Use a smaller -k or larger strata."
-            )
-        notes.append(f"{counted(sum(sizes[each] for each in small), 'record')} in {few} left out")
+            raise DataError("all-strata-small", k=plan.k, counted=counted)
+        left = sum(sizes[each] for each in small)
+        notes.append(Message("small-strata-left-out", records=left, strata=len(small), k=plan.k, counted=counted))
         return {stratum: number for stratum, number in numbers.items() if counts[stratum] >= plan.k}, False
-    raise DataError(_small_strata(small, keys, tally, plan.k))
+    raise DataError("small-strata", k=plan.k, counted=counted, where=_where(small, keys, tally))
 
 
-def _small_strata(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: Tally, k: int) -> str:
+def _where(small: Sequence[tuple[Any, ...]], keys: Sequence[Key], tally: Tally) -> Message:
     """Name the strata that are too small by their first records, never by their values."""
     firsts = [min((tally.keys[key][1] or 0) for key in keys if key.stratum == stratum) for stratum in small]
     named = sorted(firsts)[:_NAMED]
-    more = f", and in {counted(len(small) - _NAMED, 'stratum', 'strata')} more" if len(small) > _NAMED else ""
-    which = "the stratum of record" if len(named) == 1 else "the strata of records"
-    where = (
-        f"in {which} {', '.join(map(str, named))}{more}"
-        if all(named)
-        else f"in {counted(len(small), 'stratum', 'strata')}"
-    )
-    return f"strata: fewer than k = {k} {tally.counts}s {where}. Use --small-strata merge or suppress."
+    if not all(named):
+        return Message("in-strata", strata=len(small))
+    if len(small) > _NAMED:
+        return Message("in-strata-of-records-and-more", records=named, more=len(small) - _NAMED)
+    if len(named) > 1:
+        return Message("in-strata-of-records", records=named)
+    return Message("in-stratum-of-record", record=named[0])
 
 
 def _homes(
@@ -308,7 +304,7 @@ def _by_rules(
     plan: Plan,
     strategy: Strategy | None,
     stratum: Mapping[tuple[Any, ...], int],
-    notes: list[str],
+    notes: list[Message],
 ) -> tuple[list[Integers], frozenset[Condition]] | None:
     """Part records by what governs rules; None if some are to be left out first."""
     blocks = [_homes(keys, strategy, block, stratum) for block in range(len(plan.in_blocks))]
@@ -317,16 +313,17 @@ def _by_rules(
     # Strata that are merged or complete have at least k records: what is small was parted by rules.
     if not small or not parting or strategy is None:
         return [_numbered(homes) for homes, _ in blocks], frozenset()
-    named = listed(list(dict.fromkeys(parting))[:_NAMED])
+    names = list(dict.fromkeys(parting))
+    rules = names[:_NAMED]
+    by_medoids = {*parting} <= kept_by_medoids(strategy.rules, plan)
     if plan.small_strata == "suppress":
         gone = _small_keys(keys, tally, plan, strategy, stratum)
         if len(gone) == len(keys):
-            raise DataError(
-                f"Every part that the rules {named} make has fewer than k = {plan.k} {tally.counts}s. "
-                f"{sentence(ways_out(parting, strategy, plan))}"
-            )
-        left = counted(sum(tally.keys[key][0] for key in gone), "record")
-        notes.append(f"{left} in parts of fewer than k = {plan.k} that rules make left out")
+            if by_medoids:
+                raise DataError("all-parts-small-or-medoid", rules=rules, k=plan.k, counted=all_of(tally.counts))
+            raise DataError("all-parts-small", rules=rules, k=plan.k, counted=all_of(tally.counts))
+        left = sum(tally.keys[key][0] for key in gone)
+        notes.append(Message("small-parts-left-out", records=left, k=plan.k))
         return None
     if plan.small_strata == "merge":
         merged = [_merged(homes, keys, tally, plan.k) for homes, _ in blocks]
@@ -335,15 +332,14 @@ def _by_rules(
             for j, split in enumerate(strategy.splits)
             if _is_mixed([key.outcomes[j] for key in keys], merged[split.block])
         ]
-        notes.append(
-            f"{counted(sum(small), tally.counts)} in parts of fewer than k = {plan.k} that rules make joined "
-            "another part. There the rules are verified, not kept by construction"
-        )
+        notes.append(Message("small-parts-joined", amount=amount_of(tally.counts, sum(small)), k=plan.k))
         return merged, frozenset(given_up)
-    raise DataError(
-        f"{small_parts(parting, small, plan.k, tally.counts)}. Use --small-strata suppress to leave these records "
-        f"out, --small-strata merge to join them with others, or {ways_out(parting, strategy, plan)}."
-    )
+    amount = amount_of(tally.counts, sum(small))
+    if by_medoids:
+        raise DataError(
+            "small-parts-or-medoid", several=len(names), rules=rules, amount=amount, parts=len(small), k=plan.k
+        )
+    raise DataError("small-parts", several=len(names), rules=rules, amount=amount, parts=len(small), k=plan.k)
 
 
 def _small_keys(

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from shoal.errors import CheckFailed, PlanError
 from shoal.masking.insensitive import BITS, noise_scale, private_means, sensitivity
+from shoal.messages import warning
 from shoal.pipeline.classes import classes
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import Attribute, Codes
-from shoal.text import counted, warning
+from shoal.text import counted
 
 Labels = NDArray[np.int64]
 

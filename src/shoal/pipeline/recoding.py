@@ -8,12 +8,13 @@ import pyarrow as pa
 from shoal.edits.expressions import Rule
 from shoal.edits.passes import columns_of
 from shoal.errors import PlanError
+from shoal.messages import warning
 from shoal.pipeline.records import Records
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import pc
 from shoal.tables.attributes import plain_values
-from shoal.text import counted, listed, warning
+from shoal.text import counted, listed
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
         refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
     problems = [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]
-    if problems := [*problems, *misplaced_domains(resolved)]:
+    if problems := [*problems, *((str(each.field), each) for each in misplaced_domains(resolved))]:
         raise PlanError(problems)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)

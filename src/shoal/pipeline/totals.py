@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from shoal.aggregation.totals import PRECISION, STEPS, Domains, DomainSums
 from shoal.errors import DataError, PlanError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.partitioning.dominance import Cells
 from shoal.pipeline.counting import Database
 from shoal.pipeline.dominance import dominance_rules, magnitudes_of
 from shoal.pipeline.parts import Key, keys_of
 from shoal.pipeline.records import Records, Seen
+from shoal.pipeline.units import all_of
 from shoal.plan.resolved import ResolvedPlan
-from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.pipeline.masker import BlockMasker
@@ -31,18 +32,19 @@ MOST_DOMAINS = 1000  # combinations: their number squared times that of the attr
 # Which domains
 
 
-def misplaced_domains(plan: ResolvedPlan) -> list[tuple[str, str]]:
+def misplaced_domains(plan: ResolvedPlan) -> list[Message]:
     """List what is wrong with the attributes whose totals are kept, now that roles and types are known."""
     names = plan.keep_totals or []
     found = []
     for name in names:
         if names.count(name) > 1:
-            found.append(("keep_totals", f"names '{name}' more than once."))
-        elif name in (*plan.masked, *plan.dropped, *plan.roles["unit"]):
-            what = "masked" if name in plan.masked else "dropped"
-            found.append(("keep_totals", f"names '{name}', which is {what}. Add it to --strata or --publish."))
+            found.append(Message("names-twice", field="keep_totals", column=name))
+        elif name in plan.masked:
+            found.append(Message("domain-masked", field="keep_totals", column=name))
+        elif name in (*plan.dropped, *plan.roles["unit"]):
+            found.append(Message("domain-dropped", field="keep_totals", column=name))
     if names and not numbers_of(plan):
-        found.append(("keep_totals", "does not apply: no quasi-identifier is continuous and has totals."))
+        found.append(Message("no-continuous-attribute", field="keep_totals"))
     return list(dict.fromkeys(found))
 
 
@@ -68,8 +70,7 @@ def combinations_of(plan: ResolvedPlan, records: Records) -> dict[Key, int] | No
         return None
     found = records.fold(partial(_combinations, names=plan.keep_totals), plan.keep_totals, "scan")
     if len(found.keys) > MOST_DOMAINS:
-        what = f"has more than {MOST_DOMAINS:,} combinations of {listed(plan.keep_totals)}"
-        raise PlanError([("keep_totals", f"{what}. Name fewer attributes, or attributes with fewer values.")])
+        raise PlanError("too-many-combinations", field="keep_totals", most=MOST_DOMAINS, columns=plan.keep_totals)
     return {key: place for place, key in enumerate(sorted(found.keys, key=lambda key: key.order))}
 
 
@@ -120,19 +121,13 @@ def refuse_small_domains(masker: "BlockMasker", records: Records) -> None:
     found = records.fold_rows(masker, look, "measure")
     sizes = found.records if plan.unit is None else np.bincount(found.units[:, 0], minlength=count)
     there, few = int((sizes > 0).sum()), int(((sizes > 0) & (sizes < plan.k)).sum())
-    what = listed(plan.keep_totals or [])
+    domains = plan.keep_totals or []
     if few:
-        raise DataError(
-            f"{few:,} of {counted(there, 'combination')} of {what} {'has' if few == 1 else 'have'} fewer than k = "
-            f"{plan.k} {plan.counts}s, whose exact totals would disclose them. Name fewer or coarser attributes in "
-            "--keep-totals."
-        )
+        counted = all_of(plan.counts)
+        raise DataError("small-domains", few=few, combinations=there, domains=domains, k=plan.k, counted=counted)
     for name, cells in zip(names, found.cells, strict=True):
         if rules is not None and (failing := int((cells.margins(rules) < -PRECISION).sum())):
-            raise DataError(
-                f"a contributor dominates the total of '{name}' in {failing:,} of {counted(there, 'combination')} of "
-                f"{what}, which --keep-totals would publish exactly. Name fewer or coarser attributes."
-            )
+            raise DataError("dominated-total", column=name, failing=failing, combinations=there, domains=domains)
 
 
 # Masking
@@ -288,11 +283,14 @@ def _refuse_few_across(change: Adjustment, fold: Fold) -> None:
     plan = change.masker.plan
     for border in fold(change.across).borders:
         if few := border.few(plan.k):
-            what = f"{counted(few, 'domain')} of {listed(border.names)} fewer than k = {plan.k} {plan.counts}s are in"
             raise DataError(
-                f"keep_totals: in {what} groups that cross {'its' if few == 1 else 'their'} border, so that their "
-                f"values follow from the totals. Use --strata {','.join(border.names)}, a larger -k, or leave out "
-                "--keep-totals."
+                "few-across-border",
+                field="keep_totals",
+                number=few,
+                domains=border.names,
+                k=plan.k,
+                counted=all_of(plan.counts),
+                strata=",".join(border.names),
             )
 
 
@@ -328,17 +326,13 @@ def adjustment(masker: "BlockMasker", lows: Mapping[str, float], fold: Fold) -> 
             break
         found = Adjustment(masker, least, {name: found.multipliers[name] + each.step() for name, each in sums.items()})
     if wrong := [name for name in names if missed[name] > PRECISION]:
-        raise DataError(_infeasible(masker.plan, wrong, count, sums[wrong[0]].groups, least))
+        groups, domains = sums[wrong[0]].groups, masker.plan.keep_totals
+        if any(least[name] == 0 for name in wrong):
+            raise DataError(
+                "totals-infeasible-above-zero", columns=wrong, combinations=count, domains=domains, groups=groups
+            )
+        raise DataError("totals-infeasible", columns=wrong, combinations=count, domains=domains, groups=groups)
     return best
-
-
-def _infeasible(plan: ResolvedPlan, names: Sequence[str], domains: int, groups: int, least: Mapping[str, float]) -> str:
-    what = f"the totals of {listed(names)} in {counted(domains, 'combination')} of {listed(plan.keep_totals or [])}"
-    bound = " without values below zero" if any(least[name] == 0 for name in names) else ""
-    return (
-        f"{what} cannot be kept by the values of {counted(groups, 'group')}{bound}. Use a smaller -k, name fewer or "
-        "coarser attributes in --keep-totals, or make them --strata."
-    )
 
 
 @dataclass(frozen=True)
@@ -369,15 +363,19 @@ class KeptTotals:
         spreads = {name: float(np.ldexp(scale.spread, scale.exponent)) for name, scale in scales.items()}
         return cls(plan.keep_totals or [], len(masker.domains or {}), changes, spreads)
 
-    def note(self) -> str:
+    def note(self) -> Message:
         """Describe by how much values changed so that totals are kept."""
-        kept = f"totals kept in {counted(self.combinations, 'combination')} of {listed(self.domains)}"
+        combinations, domains = self.combinations, self.domains
         if not any(self.changes.values()):
-            return f"{kept}, by groups that publish their means"
+            return Message("totals-kept", combinations=combinations, domains=domains)
         shares = {name: self.changes[name] / spread for name, spread in self.spreads.items() if spread > 0}
         name = max(shares or self.changes, key=lambda name: (shares or self.changes)[name])
-        size = f"{shares[name]:.2g} standard deviations" if shares else f"{self.changes[name]:.2g}"
-        return f"{kept}, so that groups do not publish their means: values changed by up to {size} ({name})"
+        size = float(f"{(shares or self.changes)[name]:.2g}")
+        if shares:
+            return Message(
+                "totals-kept-in-deviations", combinations=combinations, domains=domains, deviations=size, column=name
+            )
+        return Message("totals-kept-in-values", combinations=combinations, domains=domains, change=size, column=name)
 
     def summary(self) -> dict[str, Any]:
         """Return it ready for JSON; changes to two digits, since more of them may give a value away."""
@@ -388,7 +386,9 @@ class KeptTotals:
 # Verification
 
 
-def wrong_totals(database: Database, promise: "Promise", scaled: Callable[[str], tuple[str, float]]) -> Iterator[str]:
+def wrong_totals(
+    database: Database, promise: "Promise", scaled: Callable[[str], tuple[str, float]]
+) -> Iterator[Message]:
     """Yield the attributes whose totals are not kept in some domain: a value of an attribute, or a combination.
 
     `scaled` returns a factor for a number, which lets no sum of it overflow, and how exactly one can be kept.
@@ -402,7 +402,7 @@ def wrong_totals(database: Database, promise: "Promise", scaled: Callable[[str],
         counts = _wrong(database, [promise.key(name) for name in names], columns, plan.weights is not None)
         for name, count in zip(numbers_of(plan), counts, strict=True):
             if count:
-                yield f"column '{name}' does not keep its total in {counted(count, 'domain')} of {listed(names)}"
+                yield Message("total-not-kept", column=name, number=count, domains=names)
 
 
 def _wrong(

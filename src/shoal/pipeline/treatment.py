@@ -162,7 +162,7 @@ def refuse_quoted_names(plan: Plan, table: Table) -> None:
     """Refuse apostrophes before formulas where the name of a column is one, which would become another name."""
     published = [name for name in table.names if name not in plan.dropped]
     if plan.quote_formulas and (found := formula_names(published)):
-        what = f"does not apply to names of columns, which spreadsheets may run as formulas: {listed(found)}."
+        what = f"cannot quote column names, and a spreadsheet may run these as formulas: {listed(found)}."
         raise PlanError([("quote_formulas", f"{what} Rename them.")])
 
 

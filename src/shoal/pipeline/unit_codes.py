@@ -13,12 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.pipeline.summary import Flaw, flaw
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import plain_values, without_declared
 from shoal.tables.dtypes import inner, is_text
-from shoal.text import counted, warning
 
 Integers = NDArray[np.int64]
 
@@ -51,7 +51,7 @@ def _values(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     kind = inner(column.type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError(f"column '{name}' is of type {kind}. A unit must be text, a number or a date.")
+        raise DataError("unit-type", column=name, type=str(kind))
     values = plain_values(column)
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
@@ -59,6 +59,13 @@ def _values(table: Table, name: str) -> Array:
         blank = pc.equal(pc.utf8_trim_whitespace(values), pa.scalar("", values.type))
         values = pc.if_else(blank, pa.scalar(None, values.type), values)
     return values
+
+
+def located(found: Flaw) -> Message:
+    """Return how many records have a flaw, and the first of them if records have numbers."""
+    if found.first is None:
+        return Message("number-of-records", number=found.count)
+    return Message("records-from", number=found.count, first=found.first)
 
 
 @dataclass(frozen=True)
@@ -89,30 +96,16 @@ class UnitSummary:
         lowest = np.union1d(self.lowest, other.lowest)[: self.most]
         return UnitSummary(self.most, self.missing + other.missing, self.blanks + other.blanks, lowest)
 
-    def problem(self, name: str, k: int) -> str | None:
+    def problem(self, name: str, k: int) -> Message | None:
         """Explain why units cannot be protected."""
         if self.missing.count:
-            where = "" if self.missing.first is None else f" (first: record {self.missing.first})"
-            return (
-                f"the unit in column '{name}' is missing in {counted(self.missing.count, 'record')}{where}. Fill it, "
-                "or leave these records out."
-            )
+            return Message("missing-unit", column=name, where=located(self.missing))
         if len(self.lowest) < k:
-            return (
-                f"column '{name}' has {counted(len(self.lowest), 'different unit')}, fewer than k = {k}. Use a "
-                "smaller -k, or name another --unit."
-            )
+            return Message("too-few-units", column=name, units=len(self.lowest), k=k)
         return None
 
-    def notes(self, name: str) -> list[str]:
+    def notes(self, name: str) -> list[Message]:
         """Warn of spellings that make two units of one."""
         if not self.blanks.count:
             return []
-        where = "" if self.blanks.first is None else f" (first: record {self.blanks.first})"
-        return [
-            warning(
-                f"The unit in '{name}' begins or ends with blanks in {counted(self.blanks.count, 'record')}{where}, "
-                "and counts as another unit than the same value without blanks. Remove the blanks, or k may count a "
-                "unit twice."
-            )
-        ]
+        return [Message("blanks-in-units", column=name, where=located(self.blanks))]

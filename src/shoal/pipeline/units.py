@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.pipeline.counting import Database
 from shoal.pipeline.role_words import meanings
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.dtypes import inner, is_number, is_text
-from shoal.text import counted, listed
 
 _HANDFUL = 5  # different values: no more, and the column is a category
 _MANY = 200  # records of one value on average: more, and the column is a category
@@ -25,6 +25,26 @@ _UNITS, _LEAST, _MOST, _CONSTANT = 20, 1.2, 50, 0.95
 _CODES = ("code", "codigo", "codice", "codi", "cod")
 
 Finding = dict[str, Any]
+
+
+def all_of(counts: str) -> Message:
+    """Name what k counts: records, units or households."""
+    match counts:
+        case "unit":
+            return Message("counted-units")
+        case "household":
+            return Message("counted-households")
+    return Message("counted-records")
+
+
+def amount_of(counts: str, number: int) -> Message:
+    """Return a number of what k counts."""
+    match counts:
+        case "unit":
+            return Message("number-of-units", number=number)
+        case "household":
+            return Message("number-of-households", number=number)
+    return Message("number-of-records", number=number)
 
 
 @dataclass(frozen=True)
@@ -143,22 +163,26 @@ def _counted(database: Database, column: str, groups: Groups, k: int) -> Finding
     }
 
 
-def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[str]:
-    """Yield a sentence for each attribute block in which some combination has records of fewer than k units."""
+def too_few_units(found: Sequence[Finding], plan: Plan) -> Iterator[Message]:
+    """Yield a message for each attribute block in which some combination has records of fewer than k units."""
     for each in found:
         if each["column"] == plan.unit and each["below_k"]:
-            yield (
-                f"{each['below_k']:,} of the {each['groups']:,} combinations of {listed(each['attributes'])} have "
-                f"records of fewer than {plan.k} units; the smallest has {counted(each['least'], 'unit')}"
+            yield Message(
+                "units-below-k",
+                below=each["below_k"],
+                combinations=each["groups"],
+                columns=each["attributes"],
+                k=plan.k,
+                smallest=each["least"],
             )
 
 
-def not_one_to_one(database: Database, original: str, name: str) -> Iterator[str]:
-    """Yield a sentence if pseudonyms, the column p of `pairs`, are not one for each unit or household."""
+def not_one_to_one(database: Database, original: str, name: str) -> Iterator[Message]:
+    """Yield a message if pseudonyms, the column p of `pairs`, are not one for each unit or household."""
     by = (original, "p", f"{original}, p")
     counts = {database.rows(f"SELECT count(*) FROM (SELECT 1 FROM pairs GROUP BY {each}) AS g")[0][0] for each in by}  # noqa: S608
     if len(counts) > 1:
-        yield f"the pseudonyms in column '{name}' are not one for each original number. Run it again"
+        yield Message("pseudonyms-not-one-to-one", column=name)
 
 
 def trails_of(database: Database, unit: str, keys: Sequence[str], k: int, of: str = "unit") -> Finding:
@@ -176,20 +200,19 @@ def trails_of(database: Database, unit: str, keys: Sequence[str], k: int, of: st
     return {"of": of, "units": units, "below_k": below, "longest": longest}
 
 
-def links(trails: Finding) -> str:
-    """Describe what pseudonyms show."""
-    return f"Pseudonyms {'link the records of a unit' if trails['of'] == 'unit' else 'show who lives with whom'}"
+def finding(records: int, columns: Sequence[str], message: Message) -> Finding:
+    """Return a message of the whole file's risk with the number of records and the columns that it is about."""
+    return {"records": records, "columns": [*columns], "code": message.code, "text": message}
 
 
 def on_trails(trails: Finding | None, k: int) -> Iterator[Finding]:
     """Yield what the whole file's risk says of pseudonyms."""
     if trails is not None and trails["below_k"]:
-        of = trails["of"]
-        text = (
-            f"{links(trails)}: {trails['below_k']:,} of {counted(trails['units'], of)} have records in groups, and as "
-            f"many in each, as fewer than {k} {of}s have. Use --{of}-as drop unless users need the links."
-        )
-        yield {"records": trails["below_k"], "columns": [], "text": text}
+        below, number = trails["below_k"], trails["units"]
+        said = Message("unit-links-single-out", below=below, number=number, k=k)
+        if trails["of"] == "household":
+            said = Message("household-links-single-out", below=below, number=number, k=k)
+        yield finding(below, [], said)
 
 
 def on_units(units: Sequence[Finding], k: int, *, households: bool) -> Iterator[Finding]:
@@ -197,17 +220,12 @@ def on_units(units: Sequence[Finding], k: int, *, households: bool) -> Iterator[
     several = len({tuple(each["attributes"]) for each in units}) > 1
     for each in units:
         if each["below_k"]:
-            where = f" by {listed(each['attributes'])}" if several else ""
-            dropped = (
-                f", which was dropped. k counts records, and one person or firm may have several: use --unit "
-                f"{each['column']}."
-            )
-            counts = (
-                ". k counts records there, and one household may have several: use a larger -k, or drop an attribute "
-                "of persons."
-            )
-            text = (
-                f"{each['below_k']:,} of {each['groups']:,} groups{where} hold fewer than {k} different values of "
-                f"'{each['column']}'{counts if households else dropped}"
-            )
-            yield {"records": each["records"], "columns": [each["column"]], "text": text}
+            groups = Message("groups-in-all", groups=each["groups"])
+            if several:
+                groups = Message("groups-by", groups=each["groups"], columns=each["attributes"])
+            said = Message("few-units-in-groups", below=each["below_k"], groups=groups, k=k, column=each["column"])
+            if households:
+                said = Message(
+                    "few-households-in-groups", below=each["below_k"], groups=groups, k=k, column=each["column"]
+                )
+            yield finding(each["records"], [each["column"]], said)

@@ -19,12 +19,22 @@ from shoal.edits.passes import Broken, Edits
 from shoal.errors import CheckFailed
 from shoal.kernels.l_diversity import FORMS, SLACK, C
 from shoal.measures import closeness_to, l_diversity
+from shoal.messages import Message
 from shoal.pipeline.counting import Database, Sizes, countable, countable_column, sizes_of
 from shoal.pipeline.dominance import dominance_failures, dominance_in
 from shoal.pipeline.households import numbers_in
 from shoal.pipeline.sensitive import Sensitive
 from shoal.pipeline.totals import wrong_totals
-from shoal.pipeline.units import Groups, Unit, not_one_to_one, too_few_units, trails_of, units_in_groups
+from shoal.pipeline.units import (
+    Groups,
+    Unit,
+    all_of,
+    amount_of,
+    not_one_to_one,
+    too_few_units,
+    trails_of,
+    units_in_groups,
+)
 from shoal.pipeline.verify_at_risk import masked_records, wrongly_changed
 from shoal.pipeline.verify_households import inconstant, one_each
 from shoal.pipeline.whole_file import Columns, Unchanged, as_number, file_risk, refuse_given_away
@@ -34,7 +44,6 @@ from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import CATEGORIES, Attribute, Codes, without_declared
-from shoal.text import counted, listed
 
 _ROUNDING = 1e-9  # of the sum of absolute values, by which a sum that is kept may be off
 # How exactly a sum can be kept in columns of less than 64 bits.
@@ -261,7 +270,6 @@ def verify(
     promise: Promise,
     broken: Callable[[], Broken],
     changed: Callable[[], list[str]] = list,
-    failures: Sequence[str] = (),
     determined: Sequence[dict[str, Any]] | None = None,
 ) -> Verified:
     """Verify a release whose records stand beside their originals.
@@ -274,8 +282,6 @@ def verify(
         What the release claims.
     broken, changed
         Tell which rules were found broken, and what has changed that should not, once all pairs were read.
-    failures
-        What does not hold already.
     determined
         The masked attributes that follow from unchanged columns, where these are known; see `file_risk`.
 
@@ -284,9 +290,9 @@ def verify(
     CheckFailed
         Naming everything that does not hold.
     """
-    if failures:
-        raise CheckFailed(list(failures))
-    failures, blocks, households = [], [], None
+    failures: list[str] = []
+    blocks: list[Sizes] = []
+    households = None
     for block in promise.blocks:
         if promise.plan.household is not None and block == promise.plan.household_attributes:
             households, wrong = _households(database, promise, block)
@@ -341,7 +347,7 @@ def _only(database: Database, promise: Promise) -> dict[str, int]:
     return {**found, "joined": promise.joined}
 
 
-def _households(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[str]]:
+def _households(database: Database, promise: Promise, block: Sequence[str]) -> tuple[Sizes, list[Message]]:
     """Count the households of every combination of their attributes, in a table with one record for each."""
     keys = _keys(promise, block).split(", ")
     parts = [part for name in block for part in promise.parts(name)]
@@ -364,7 +370,7 @@ def _keys(promise: Promise, block: Sequence[str]) -> str:
 
 def _block(
     database: Database, promise: Promise, block: Sequence[str], relation: str = "pairs"
-) -> tuple[Sizes, list[str]]:
+) -> tuple[Sizes, list[Message]]:
     """Count how many combinations occur how often, and those that publish what none of their records could give.
 
     A number or a level must lie in the range of theirs, a category be one of theirs, and a value be missing only where
@@ -379,33 +385,38 @@ def _block(
     inside = f"SELECT count(*) AS n, {parts} FROM {relation} GROUP BY {_keys(promise, block)}"  # noqa: S608 - no outside text
     rows = database.rows(f"SELECT n, count(*), {odd} FROM ({inside}) AS g GROUP BY n")  # noqa: S608
     counts = [int(sum(row[2 + i] for row in rows)) for i in range(len(checks))]
-    wrong = [check.sentence(count) for check, count in zip(checks, counts, strict=True) if count]
+    wrong = [check.message(count) for check, count in zip(checks, counts, strict=True) if count]
     return {int(row[0]): int(row[1]) for row in rows}, wrong
 
 
 @dataclass(frozen=True)
 class _Check:
-    """What is computed in every group, when it is wrong, and the sentence for it."""
+    """What is computed in every group, when it is wrong, and the message for it."""
 
     parts: list[str]
     wrong: str
-    sentence: Callable[[int], str]
+    message: Callable[[int], Message]
 
 
 def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     j = promise.place(name)
     attribute, plan = promise.attributes[j], promise.plan
+
+    def wrong(count: int) -> Message:
+        if attribute.type in CATEGORIES:
+            return Message("category-of-none", column=name, values=count)
+        return Message("outside-the-range", column=name, values=count)
+
     slack = _slack(promise, attribute)
     y = f"y{j} < low{j} - {slack:.17e} OR y{j} > high{j} + {slack:.17e}"  # with an exponent: else it is a decimal
     # What is published may be the key of the group itself.
     own, one = (f"k{j}", f"k{j}") if promise.is_key(attribute) else (f"y{j}", f"any_value(y{j})")
     parts = [f"min(x{j}) AS low{j}, max(x{j}) AS high{j}, {one} AS y{j}"]
-    where = "outside the range of the records that share it"
     if slack == np.inf:
         y = "1 = 0"  # it was computed from others, and may be anywhere
     if attribute.type in CATEGORIES:
         parts.append(f"sum(CASE WHEN x{j} = {own} THEN 1 ELSE 0 END) AS same{j}")
-        y, where = f"same{j} = 0", "that no record which shares it has"
+        y = f"same{j} = 0"
     gone = "1 = 1"
     if plan.missing in ("group", "suppress"):
         parts.append(f"count(x{j}) AS there{j}")
@@ -413,7 +424,7 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
     yield _Check(
         parts,
         f"CASE WHEN y{j} IS NULL THEN {gone} ELSE low{j} IS NULL OR {y} END",
-        lambda count: f"column '{name}' publishes {counted(count, 'value')} {where}",
+        wrong,
     )
     if plan.missing == "group" and slack != np.inf:
         known, of = f"there{j}", []
@@ -422,9 +433,7 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         yield _Check(
             of,
             f"y{j} IS NOT NULL AND {known} < {plan.k}",
-            lambda count: (
-                f"column '{name}' publishes {counted(count, 'value')} computed from fewer than {plan.k} {plan.counts}s"
-            ),
+            lambda count: Message("few-known-values", column=name, values=count, k=plan.k, counted=all_of(plan.counts)),
         )
     tolerance = _PRECISION.get(str(attribute.stored), _ROUNDING)
     unit, least = _near_one(promise, name)
@@ -442,14 +451,14 @@ def _checks(promise: Promise, name: str) -> Iterator[_Check]:
         yield _Check(
             parts,
             f"abs(kept{j} - had{j}) > {tolerance:.17e} * size{j} + {half} * weight{j}",
-            lambda count: f"column '{name}' does not keep the weighted total in {counted(count, 'group')}",
+            lambda count: Message("weighted-total-not-kept", column=name, groups=count),
         )
     elif keeps:
         size = f"n * (greatest(abs(low{j}), abs(high{j})) * {unit} + {least})"
         yield _Check(
             [f"sum(x{j} * {unit}) AS total{j}"],
             f"abs(n * (y{j} * {unit}) - total{j}) > {tolerance:.17e} * {size} + {half} * n",
-            lambda count: f"column '{name}' does not keep the sum in {counted(count, 'group')}",
+            lambda count: Message("sum-not-kept", column=name, groups=count),
         )
 
 
@@ -488,13 +497,17 @@ def _slack(promise: Promise, attribute: Attribute) -> float:
     return slack
 
 
-def too_small(sizes: Sizes, names: Sequence[str], k: int, noun: str = "record") -> Iterator[str]:
-    """Yield a sentence if some combination of the attributes occurs fewer than k times."""
+def too_small(sizes: Sizes, names: Sequence[str], k: int, counts: str = "record") -> Iterator[Message]:
+    """Yield a message if some combination of the attributes occurs fewer than k times."""
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
-        yield (
-            f"{sum(below.values()):,} of the {sum(sizes.values()):,} combinations of {listed(names)} occur fewer than "
-            f"{k:,} times; the smallest has {counted(min(below), noun)}"
+        yield Message(
+            "group-below-k",
+            below=sum(below.values()),
+            combinations=sum(sizes.values()),
+            columns=names,
+            k=k,
+            smallest=amount_of(counts, min(below)),
         )
 
 
@@ -551,9 +564,7 @@ def _diversity(
         diversity[each.name], closeness[each.name] = least, worst
         failures += undiverse(each.name, least, plan.l, plan.l_form)
         if plan.t is not None and worst > plan.t:
-            failures.append(
-                f"'{each.name}' is {worst:.4f} from its distribution in some group, where t = {plan.t} was promised"
-            )
+            failures.append(Message("t-not-kept", column=each.name, distance=worst, t=plan.t))
     return diversity, closeness
 
 
@@ -563,11 +574,14 @@ def _scaled(promise: Promise, name: str) -> tuple[str, float]:
     return _near_one(promise, name)[0], _PRECISION.get(str(stored), _ROUNDING)
 
 
-def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[str]:  # noqa: E741
-    """Yield a sentence if an attribute is less diverse in the worst group than promised."""
+def undiverse(name: str, least: Mapping[str, float], l: float | None, form: str) -> Iterator[Message]:  # noqa: E741
+    """Yield a message if an attribute is less diverse in the worst group than promised."""
     if l is not None and least[form] < l - SLACK:
-        kind = "" if form == "distinct" else f"{form} "
-        yield f"'{name}' has {kind}l = {least[form]:.6g} in some group, where l = {l:g} was promised"
+        yield (
+            Message("l-not-kept", column=name, least=least[form], l=l)
+            if form == "distinct"
+            else Message("l-form-not-kept", column=name, form=form, least=least[form], l=l)
+        )
 
 
 def _unexcused(database: Database, promise: Promise) -> Iterator[str]:

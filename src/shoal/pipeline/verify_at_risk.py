@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from shoal.messages import Message
 from shoal.pipeline.counting import Database
-from shoal.text import counted
 
 
 def masked_records(
@@ -46,7 +46,7 @@ def masked_records(
     return dict(zip(("records", "at_risk", "changed", "wrongly"), map(int, row), strict=True))
 
 
-def wrongly_changed(found: dict[str, int]) -> Iterator[str]:
-    """Yield a sentence if a record has changed that is not at risk."""
+def wrongly_changed(found: dict[str, int]) -> Iterator[Message]:
+    """Yield a message if a record has changed that is not at risk."""
     if found["wrongly"]:
-        yield f"{counted(found['wrongly'], 'record')} not at risk must be unchanged, and have changed"
+        yield Message("safe-records-changed", records=found["wrongly"])

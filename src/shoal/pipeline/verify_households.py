@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from shoal.messages import Message
 from shoal.pipeline.counting import Database
-from shoal.text import counted
 
 
 def one_each(keys: Sequence[str]) -> str:
@@ -12,7 +12,7 @@ def one_each(keys: Sequence[str]) -> str:
     return f"(SELECT h, {columns} FROM pairs GROUP BY h) AS one"  # noqa: S608 - no outside text
 
 
-def inconstant(database: Database, keys: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+def inconstant(database: Database, keys: Sequence[str], names: Sequence[str]) -> Iterator[Message]:
     """Yield the attributes of households that are not published alike by all their members."""
     differ = [f"min({key}) <> max({key}) OR count({key}) NOT IN (0, count(*))" for key in keys]
     flags = ", ".join(f"CASE WHEN {each} THEN 1 ELSE 0 END AS f{i}" for i, each in enumerate(differ))
@@ -20,4 +20,4 @@ def inconstant(database: Database, keys: Sequence[str], names: Sequence[str]) ->
     [row] = database.rows(f"SELECT {sums} FROM (SELECT {flags} FROM pairs GROUP BY h) AS v")  # noqa: S608
     for name, count in zip(names, row, strict=True):
         if count:
-            yield f"column '{name}' is not constant within {counted(int(count), 'household')}"
+            yield Message("not-constant-in-household", column=name, households=int(count))

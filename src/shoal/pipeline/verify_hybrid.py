@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from shoal.errors import CheckFailed
 from shoal.measures.hybrid import SAME, Grouped
 from shoal.measures.loss import near_one
+from shoal.messages import Message
 from shoal.plan import AttributeType, Constraint
 from shoal.tables import Table
 from shoal.tables.attributes import Codes, Level, encode
-from shoal.text import counted
 
 Labels = NDArray[np.int64]
 
@@ -50,16 +50,19 @@ def verify_hybrid(published: Table, original: Table, claim: Claim) -> None:
         Naming everything that does not hold.
     """
     pairs = {name: _both(published, original, name, claim) for name in claim.names}
-    failures = [*failures_in(pairs, claim), *_moments(pairs, claim, np.zeros_like(claim.labels), "in the file")]
+    failures = [
+        *failures_in(pairs, claim),
+        *_moments(pairs, claim, np.zeros_like(claim.labels), Message("in-the-file")),
+    ]
     if failures:
         raise CheckFailed(failures)
 
 
-def failures_in(pairs: Pairs, claim: Claim) -> Iterator[str]:
+def failures_in(pairs: Pairs, claim: Claim) -> Iterator[Message]:
     """Yield everything that does not hold of the records of some groups, all of whose members are there."""
     yield from _rules(pairs, claim)
     yield from _marginals(pairs, claim)
-    yield from _moments(pairs, claim, claim.labels, "in some group")
+    yield from _moments(pairs, claim, claim.labels, Message("in-some-group"))
     yield from _own_values(pairs, claim)
 
 
@@ -69,11 +72,11 @@ def _both(published: Table, original: Table, name: str, claim: Claim) -> tuple[C
     return attribute.codes, attribute.read(published.column(name))
 
 
-def _rules(pairs: Pairs, claim: Claim) -> Iterator[str]:
+def _rules(pairs: Pairs, claim: Claim) -> Iterator[Message]:
     for name, rules in claim.rules.items():
         for rule in rules:
             if count := breaking(rule, pairs[name][1]):
-                yield f"column '{name}' is not {rule} in {counted(count, 'record')}"
+                yield Message("constraint-broken", column=name, rule=rule, records=count)
 
 
 def breaking(rule: Constraint, values: Codes) -> int:
@@ -81,14 +84,14 @@ def breaking(rule: Constraint, values: Codes) -> int:
     return int((values < 0 if rule == "non-negative" else values != np.rint(values)).sum())
 
 
-def _marginals(pairs: Pairs, claim: Claim) -> Iterator[str]:
+def _marginals(pairs: Pairs, claim: Claim) -> Iterator[Message]:
     for name in claim.dealt:
         before, after = (codes[np.lexsort((codes, claim.labels))] for codes in pairs[name])
         if (before != after).any():
-            yield f"column '{name}' does not keep its marginals in some group"
+            yield Message("marginals-not-kept", column=name)
 
 
-def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: str) -> Iterator[str]:
+def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: Message) -> Iterator[Message]:
     """Yield the attributes whose mean, or covariance with another, has moved."""
     if not claim.kept:
         return
@@ -98,7 +101,7 @@ def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: str) -> Iterator
     for j, name in enumerate(claim.kept):
         slack = EXACT * np.maximum(np.abs(before.means[:, j]), before.deviations[:, j])
         if not (np.abs(after.means[:, j] - before.means[:, j]) <= slack).all():
-            yield f"column '{name}' does not keep its mean {where}"
+            yield Message("mean-not-kept", column=name, where=where)
         for i, other in enumerate((*claim.kept, *claim.others)):
             moved = np.abs(after.covariances(j, i) - before.covariances(j, i))
             size = before.deviations[:, j] * before.deviations[:, i]
@@ -106,16 +109,16 @@ def _moments(pairs: Pairs, claim: Claim, labels: Labels, where: str) -> Iterator
             coarse = before.largest[:, j] * before.deviations[:, i] + before.largest[:, i] * before.deviations[:, j]
             coarse += ROUNDING * before.largest[:, j] * before.largest[:, i]
             if not (moved <= EXACT * size + ROUNDING * coarse).all():
-                yield f"column '{name}' does not keep its covariance with '{other}' {where}"
+                yield Message("covariance-not-kept", column=name, other=other, where=where)
 
 
-def _own_values(pairs: Pairs, claim: Claim) -> Iterator[str]:
+def _own_values(pairs: Pairs, claim: Claim) -> Iterator[Message]:
     """Yield the attributes of which someone publishes their own value, where the group has others to choose from."""
     for name in claim.kept:
         before, after = pairs[name]
         own = same(before, after) & ~all_equal(before, claim.labels)
         if own.any():
-            yield f"column '{name}' publishes {counted(int(own.sum()), 'value')} unchanged"
+            yield Message("own-values-published", column=name, values=int(own.sum()))
 
 
 def same(before: Codes, after: Codes) -> NDArray[np.bool_]:

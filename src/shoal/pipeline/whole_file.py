@@ -13,17 +13,17 @@ import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.kernels.l_diversity import DOMINANT
+from shoal.messages import Message, warning
 from shoal.pipeline.counting import Database, Sizes, Spread, exposure_of, spreads_of_each
 from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
-from shoal.pipeline.units import links, on_trails, on_units
+from shoal.pipeline.units import all_of, finding, on_trails, on_units
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.dtypes import inner, is_number
 from shoal.tables.profile import ColumnProfile
 from shoal.tables.text_values import decoded
-from shoal.text import counted, listed
 
 _NAMED = 3  # columns that a headline names
 _FEW = 10  # records singled out by sensitive values; more of them are a warning
@@ -74,7 +74,7 @@ class Columns:
     originals: dict[str, str]
     unchanged: Sequence[Unchanged]
     nominal: frozenset[str] = frozenset()
-    described: str = "columns released unchanged"  # where the original is not known, they may not be
+    described: str = Message("columns-released")  # where the original is not known, they may not be
     unit: str | None = None  # the expression of the unit that k counts; None if it counts records
     households: bool = False  # whether what members of a household share was masked once
     refuses_l: str = ""  # the option that l-diversity does not go with
@@ -88,6 +88,17 @@ class Columns:
     def alone(self) -> str:
         """The measure that counts the records which nobody else's equal."""
         return "uniques" if self.unit is None else "alone"
+
+    @property
+    def without_l(self) -> Message | None:
+        """What to do where l-diversity may not be added."""
+        return Message("use-larger-k-or-leave-out", option=self.refuses_l) if self.refuses_l else None
+
+    def others(self, number: int) -> Message:
+        """Return a number of other records or units."""
+        if self.unit is None:
+            return Message("number-of-others", number=number)
+        return Message("number-of-other-units", number=number)
 
 
 def unchanged_columns(
@@ -223,8 +234,12 @@ def refuse_given_away(found: Finding, plan: Plan) -> None:
     given_away = [each for each in found["determined"] if each["column"] in plan.confidential and plan.draws]
     records = found["everything"]["real_k"] * found["everything"]["groups"] if given_away else 0
     problems = [
-        f"the original '{each['column']}' follows from {each['formula'] or listed(each['by'])}, released unchanged, in "
-        f"{counted(each['exact'], 'record')}. Drop one with --identifiers, or add it to --confidential."
+        Message(
+            "original-computable",
+            column=each["column"],
+            by=each["formula"] or Message("named-columns", columns=each["by"]),
+            records=each["exact"],
+        )
         for each in given_away
         if 4 * each["exact"] > records
     ]
@@ -271,28 +286,34 @@ def _shared(database: Database, keys: Sequence[str], value: str, unit: str | Non
 
 def _on_shared(found: Finding, columns: Columns, which: str) -> Iterator[Finding]:
     """Yield the sensitive columns that can be read off a group because all, or at best most, of its records agree."""
-    by_units = found.get("counts") == "units"
-    instead = f"Use a larger -k, or leave out {columns.refuses_l} and use -l 2." if columns.refuses_l else ""
+    on = _on_all if which == "all" else _on_most
     for name, row in found["shared"].items():
         if row["most"] and (row["all"] > 0) == (which == "all"):
-            of = f"{found['groups']:,} groups"
-            nearly = f", and more than 80 % in {row['most'] - row['all']:,} more" if row["most"] > row["all"] else ""
-            text, how = f"All known values of '{name}' are the same in", instead or "Use -l 2 or more."
-            if by_units:
-                text, how = (
-                    f"One value of '{name}' is that of every unit, beside others or not, in",
-                    instead or "Use a larger -l or -k.",
-                )
-            if cuts := row.get("divided_by"):
-                many = len(cuts) > 1
-                how = f"{listed(cuts)}, released unchanged, {'divide' if many else 'divides'} the groups. "
-                how += f"Mask or drop {'them' if many else 'it'}."
-            text = f"{text} {row['all']:,} of {of}{nearly}{':' if cuts else '.'} {how}"
-            if which == "most":
-                share = "more than 80 % of the units" if by_units else "more than 80 %"
-                text = f"One value of '{name}' has {share} in {row['most']:,} of {of}. "
-                text += instead or "Use -l with --l-form entropy or recursive."
-            yield {"records": row["records"], "columns": [name], "text": text}
+            yield finding(row["records"], [name], on(name, row, found["groups"], columns))
+
+
+def _on_all(name: str, row: Finding, groups: int, columns: Columns) -> Message:
+    """Tell that groups have one known value of a sensitive column."""
+    where = Message("in-groups", same=row["all"], groups=groups)
+    if more := row["most"] - row["all"]:
+        where = Message("in-groups-and-nearly", same=row["all"], groups=groups, more=more)
+    cuts: list[str] = row.get("divided_by", [])
+    if columns.unit is not None and cuts:
+        return Message("same-value-of-units-divided", column=name, where=where, columns=cuts, number=len(cuts))
+    if columns.unit is not None:
+        remedy = columns.without_l or Message("use-larger-k-or-l")
+        return Message("same-value-of-units", column=name, where=where, remedy=remedy)
+    if cuts:
+        return Message("same-sensitive-value-divided", column=name, where=where, columns=cuts, number=len(cuts))
+    return Message("same-sensitive-value", column=name, where=where, remedy=columns.without_l or Message("use-l"))
+
+
+def _on_most(name: str, row: Finding, groups: int, columns: Columns) -> Message:
+    """Tell that a value of a sensitive column is the likely one in groups."""
+    remedy = columns.without_l or Message("use-l-form")
+    if columns.unit is not None:
+        return Message("common-value-of-units", column=name, most=row["most"], groups=groups, remedy=remedy)
+    return Message("common-sensitive-value", column=name, most=row["most"], groups=groups, remedy=remedy)
 
 
 def _headline(found: Finding, columns: Columns) -> Finding:
@@ -303,30 +324,31 @@ def _headline(found: Finding, columns: Columns) -> Finding:
     if whole is None or whole["uniques"]:
         return {"safe": False, **_on_sensitive(found, columns)}
     if "trails" in found:
-        text = (
-            f"{links(found['trails'])}. All {found['trails']['of']}s share their groups, and the number of records in "
-            f"each, with at least {counted(columns.k - 1, 'other')}."
-        )
-        return {"severity": "warning", "safe": False, "records": 0, "columns": [], "text": text}
-    others = counted(whole["smallest"] - 1, "other" if columns.unit is None else "other unit")
-    text = f"No record is unique over all published columns: every record shares its values with at least {others}."
-    return {"severity": "note", "safe": True, "records": 0, "columns": [], "text": text}
+        said = Message("unit-links-shared", others=columns.k - 1)
+        if found["trails"]["of"] == "household":
+            said = Message("household-links-shared", others=columns.k - 1)
+        return {"severity": said.severity, "safe": False, **finding(0, [], said)}
+    said = Message("no-unique-record", others=columns.others(whole["smallest"] - 1))
+    return {"severity": said.severity, "safe": True, **finding(0, [], said)}
 
 
 def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Finding]:
     """Yield what gives records away to a stranger."""
     if named := [each for each in columns.unchanged if each.identifying]:
         names = [each.name for each in named]
-        some = ", ".join(f"'{each.name}' ({each.identifying})" for each in named)
-        what = f"Sensitive, but of a kind that identifies people, and released unchanged: {some}."
-        number = max(found["unchanged"][name]["below_k"] for name in names)
-        text = f"{what} Drop {'it' if len(names) == 1 else 'them'} with --identifiers {','.join(names)}."
-        yield {"records": number, "columns": names, "text": text}
+        said = Message(
+            "identifying-sensitive",
+            described=[Message("column-and-reason", column=each.name, reason=each.identifying) for each in named],
+            number=len(names),
+            columns=",".join(names),
+        )
+        yield finding(max(found["unchanged"][name]["below_k"] for name in names), names, said)
     yield from on_units(found["units"], columns.k, households=columns.households)
     yield from on_trails(found.get("trails"), columns.k)
     for each in found["determined"]:
         if each["records"]:
-            yield {"records": each["records"], "columns": each["by"], "text": on_determined(each, records)}
+            text = on_determined(each, records)
+            yield finding(each["records"], each["by"], text if isinstance(text, Message) else warning(text))  # LEGACY
     yield from _on_shared(found, columns, "all")
 
 
@@ -337,13 +359,19 @@ def _on_small_classes(found: Finding, columns: Columns, records: int) -> Iterato
         return
     alone = columns.alone
     number = worst[alone] or worst["below_k"]
-    what = f"in equivalence classes of fewer than k = {columns.k} {columns.counts}s by"
-    if worst[alone]:
-        what = "unique in" if columns.unit is None else "those of one unit alone by"
     names, where = _blamed(found, columns, alone if worst[alone] else "below_k", number)
-    advice = " Leave out --household to have k over all of them." if columns.households else ""
-    text = f"{number:,} of {records:,} records are {what} {where}.{advice}"
-    yield {"records": number, "columns": names, "text": text}
+    k, counted = columns.k, all_of(columns.counts)
+    if worst[alone] and columns.unit is not None:
+        said = Message("singled-out-unit", number=number, records=records, where=where)
+    elif worst[alone] and columns.households:
+        said = Message("singled-out-household", number=number, records=records, where=where)
+    elif worst[alone]:
+        said = Message("singled-out", number=number, records=records, where=where)
+    elif columns.households:
+        said = Message("classes-below-k-household", number=number, records=records, k=k, counted=counted, where=where)
+    else:
+        said = Message("classes-below-k", number=number, records=records, k=k, counted=counted, where=where)
+    yield finding(number, names, said)
 
 
 def worst_first(rows: Mapping[str, Finding]) -> list[str]:
@@ -355,53 +383,60 @@ def _worst(row: Finding) -> tuple[int, int]:
     return -(row["alone"] if "alone" in row else row["uniques"]), -row["below_k"]
 
 
-def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tuple[list[str], str]:
+def _blamed(found: Finding, columns: Columns, measure: str, number: int) -> tuple[list[str], Message]:
     """Name the columns that single records out, the worst first."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] != "confidential"}
     if not rows:
         names = list(columns.masked)
-        again = f", with the original {listed(found['recovered'])} in place of the masked" if found["recovered"] else ""
-        return names, f"the masked columns {listed(names)}{again}"
-    masked = ", together with the masked ones" if found["together"][measure] < number else ""
-    alone = worst_first(rows)
-    if alone:
-        word = f"below k = {columns.k}" if measure == "below_k" else "unique"
-        named = [
-            f"'{name}' ({rows[name][measure]:,} {word} by itself)" if rows[name][measure] else f"'{name}'"
-            for name in alone[:_NAMED]
-        ]
-        more = f" and {counted(len(rows) - len(named), 'other')}" if len(rows) > len(named) else ""
-        return alone[:_NAMED], f"{columns.described}{masked}: {', '.join(named)}{more}"
-    return list(rows), f"the combination of {columns.described}{masked}: {listed(list(rows))}"
+        if recovered := found["recovered"]:
+            return names, Message("columns-masked-and-recovered", columns=names, recovered=recovered)
+        return names, Message("columns-masked", columns=names)
+    which = columns.described
+    if found["together"][measure] < number:
+        which = Message("all-columns-known", columns=which)
+    alone = worst_first(rows)[:_NAMED]
+    if not alone:
+        return list(rows), Message("columns-combined", which=which, columns=list(rows))
+    named = [_by_itself(name, rows[name][measure], columns.k if measure == "below_k" else None) for name in alone]
+    if more := len(rows) - len(named):
+        return alone, Message("columns-and-others", which=which, columns=named, others=more)
+    return alone, Message("columns-by-themselves", which=which, columns=named)
+
+
+def _by_itself(name: str, number: int, k: int | None) -> Message:
+    """Name a column, with the number of records that it alone puts in classes below k, or makes unique."""
+    if not number:
+        return Message("one-column", column=name)
+    if k is None:
+        return Message("unique-by-itself", column=name, number=number)
+    return Message("below-k-by-itself", column=name, number=number, k=k)
 
 
 def _on_sensitive(found: Finding, columns: Columns) -> Finding:
     """Explain that only sensitive columns, which a stranger is presumed not to know, single records out."""
     rows = {name: row for name, row in found["unchanged"].items() if row["role"] == "confidential"}
     names = worst_first(rows)
-    others = counted(columns.k - 1, "other") if columns.unit is None else counted(columns.k - 1, "other unit")
-    promised = f"Every record has at least {others} like it in the columns that a stranger may know."
+    promised = Message("others-alike", others=columns.others(columns.k - 1))
     if "with_masked" not in found:
-        promised = "No column that a stranger may know is released."
+        promised = Message("no-known-column")
     if not rows:
-        text = f"{promised} All other published values are synthetic."
-        return {"severity": "note", "records": 0, "columns": [], "text": text}
-    who = f"knows {listed(names[:_NAMED])}" if names else f"also knows {_some(list(rows))}"
+        said = Message("others-synthetic", promised=promised)
+        return {"severity": said.severity, **finding(0, [], said)}
+    who = Message("knows-columns", columns=names[:_NAMED]) if names else _also_knows(list(rows))
     alone = columns.alone
     number = max((rows[name][alone] or rows[name]["below_k"] for name in names), default=0)
     number = number or found["everything"][alone]
-    many = counted(number, "record")
-    named = {"records": number, "columns": names[:_NAMED]}
+    said = Message("singled-out-by-sensitive", who=who, records=number, promised=promised)
     if number <= _FEW:
-        text = f"{promised} An intruder who {who} of a person may still single out {many}."
-        return {"severity": "note", **named, "text": text}
-    return {
-        "severity": "warning",
-        **named,
-        "text": f"An intruder who {who} of a person may single out {many}. {promised}",
-    }
+        said = Message("few-singled-out-by-sensitive", who=who, records=number, promised=promised)
+    return {"severity": said.severity, **finding(number, names[:_NAMED], said)}
 
 
-def _some(names: list[str]) -> str:
-    """Name a column or two, or count them."""
-    return " and ".join(f"'{name}'" for name in names) if len(names) <= 2 else "several sensitive columns"
+def _also_knows(names: list[str]) -> Message:
+    """Name a column or two, or tell that there are several."""
+    match names:
+        case [name]:
+            return Message("also-knows", column=name)
+        case [name, other]:
+            return Message("also-knows-both", column=name, other=other)
+    return Message("also-knows-several")

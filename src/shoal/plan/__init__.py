@@ -3,6 +3,7 @@
 from shoal.plan.model import Aggregate, AttributeType, Constraint, Method, Plan, Standardize, Tour
 from shoal.plan.parts import Csv, Effort, Scale
 from shoal.plan.signature import plan_doc, plan_signature
+from shoal.plan.spelling import in_python
 
 __all__ = [
     "Aggregate",
@@ -15,6 +16,7 @@ __all__ = [
     "Scale",
     "Standardize",
     "Tour",
+    "in_python",
 ]
 
 # `help(shoal.Plan)` and a notebook's tooltip show every field with its type, default and description.

@@ -150,7 +150,7 @@ def read(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
         first[option.path] = option
         table = found.setdefault(option.path[0], {}) if option.path[1:] else found
         try:
-            table[option.path[-1]] = _value(option, text)
+            table[option.path[-1]] = value_of(option, text)
         except ValueError as error:
             problems.append((field, str(error)))
     if problems:
@@ -259,7 +259,8 @@ def _help(field: FieldInfo, spelled: Mapping[str, str]) -> str:
     return f"{text} Example: {mark(field, 'example')}." if mark(field, "example") else text
 
 
-def _value(option: Option, given: Any) -> Any:
+def value_of(option: Option, given: Any) -> Any:
+    """Return the value of a field from the words of its option."""
     match option.form:
         case "names":
             return names(given)

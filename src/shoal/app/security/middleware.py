@@ -117,7 +117,9 @@ class Guard:
                 431, f"The headers are larger than {counted(HEADERS, 'byte')}, which is all that is allowed."
             )
         if "content-length" in request.headers and "transfer-encoding" in request.headers:
-            answer = sentence(400, "The request says twice how long it is, which may hide another behind it.")
+            answer = sentence(
+                400, "The request states its length twice. Send Content-Length or Transfer-Encoding, not both."
+            )
             answer.headers["Connection"] = "close"
             return answer
         if request.scope["path"] in ("/health", f"{self.address.root}/health"):

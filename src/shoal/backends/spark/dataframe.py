@@ -36,7 +36,7 @@ from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
 from shoal.blocking.blocks import PartBlocks
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.passes import Broken
-from shoal.errors import DataError, PlanError
+from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.kernels.standardize import Matrix
 from shoal.parallel import Progress
 from shoal.pipeline.certify import Certificate, Gathered, certified_together
@@ -396,7 +396,9 @@ class SparkPublished:
         """Verify the release by Spark SQL."""
         self.backend.progress("verify", 0, 1)
         with in_plain_words():
-            return verify(SparkPairs(self), self.promise, lambda: self.broken, self._changed, self._shape())
+            if failures := self._shape():
+                raise CheckFailed(failures)
+            return verify(SparkPairs(self), self.promise, lambda: self.broken, self._changed)
 
     def _shape(self) -> list[str]:
         fields = published_fields(self.backend.table, self.masker)

@@ -99,7 +99,7 @@ class Disk:
             self._files.delete(there, True)
 
     def publish(self, folder: str, plan: str, manifest: str, overwrite: bool) -> None:
-        """Give what was written its final name: plan and manifest first, so that no release is without them.
+        """Move what was written to its final place: plan and manifest first, so that no release is without them.
 
         What is replaced lies in the private folder meanwhile, and gets its name back if anything goes wrong.
         """

@@ -37,18 +37,18 @@ _folders: list[Path] = []  # where the Java of this process puts its files
 # What Spark says of files that it cannot read.
 _UNREADABLE = "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS|not a Parquet file"
 _ENDED = (
-    "Java, in which Spark runs, has ended or cannot be reached. If its memory ran out, give it more "
-    "(spark.driver.memory), and run again."
+    "Spark's Java process has stopped or cannot be reached. If it ran out of memory, raise spark.driver.memory and run "
+    "again."
 )
 # What else it says that users can do something about; the last after all others, which it may go with.
 _MEANINGS = {
     r"No space left on device|Disk quota exceeded": (
-        "Spark cannot write: No space left on device. Free some where the output is written, and where Spark has its "
+        "Spark cannot write: No space left on device. Free space where the output is written and where Spark keeps its "
         "temporary files (SPARK_LOCAL_DIRS)."
     ),
     r"Python worker exited|Python worker failed to connect|ExecutorLostFailure": (
-        "A process in which Spark works was ended, more often than Spark tries again. If memory ran out, lower "
-        "--block-records, or give it more."
+        "Spark lost a worker process more often than it retries. If memory ran out, lower --block-records or give "
+        "Spark more memory."
     ),
     r"SparkContext was (shut|stopped)|stopped SparkContext|SparkContext is stopped|cancelled because": _ENDED,
 }

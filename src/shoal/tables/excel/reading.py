@@ -349,7 +349,7 @@ def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[str], path: Pa
         if row and (number - 1) * len(names) > max(_CELLS, _EMPTY * filled):
             raise DataError(
                 f"'{path}' has {counted(filled, 'cell')} with a value in {number - 1:,} rows and {len(names):,} "
-                "columns. Delete the empty rows, and what stands far below the table."
+                "columns. Delete the empty rows and any values far below the table."
             )
         for cell in row:
             if cell.column >= len(names):

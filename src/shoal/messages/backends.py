@@ -1,0 +1,1 @@
+"""Messages on engines: memory, file and Spark."""

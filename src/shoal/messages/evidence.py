@@ -1,0 +1,1 @@
+"""Messages on assess, check, risk, sweep and verdicts."""

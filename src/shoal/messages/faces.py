@@ -1,0 +1,1 @@
+"""Messages on the command line, the page, the report and the estimator."""

@@ -1,0 +1,1 @@
+"""Messages on partitioning, aggregation, masking, blocking and measures."""

@@ -1,0 +1,1 @@
+"""Messages on columns, roles, types, missing values, record blocks and saved releases."""

@@ -1,0 +1,24 @@
+"""Options of the command line as Python takes them, for the messages that advise one."""
+
+import re
+
+from shoal.messages import spell_options
+from shoal.plan.model import Plan
+from shoal.plan.options import options_of, value_of
+
+
+def in_python(option: str, value: str | None) -> str:
+    """Return the keyword of an option, with its value as Python writes it: ``missing='group'``."""
+    found = next((each for each in options_of(Plan) if option in each.spellings), None)
+    if found is None:  # of another command
+        name = option.lstrip("-").replace("-", "_")
+        return name if value is None else f"{name}={value!r}"
+    if value is None and found.form not in ("rest", "off"):
+        return ".".join(found.path)
+    given = value_of(found, [value] if found.repeated else value)
+    if isinstance(given, str) and re.fullmatch(r"-?\d+(\.\d+)?", given):
+        return f"{'.'.join(found.path)}={given}"
+    return f"{found.path[0]}={ ({found.path[1]: given} if found.path[1:] else given)!r}"
+
+
+spell_options("python", in_python)
