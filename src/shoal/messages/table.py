@@ -4,9 +4,21 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Literal
 
-from shoal.messages import backends, edits, evidence, faces, general, groups, methods, pipeline, plan, tables
+from shoal.messages import backends, edits, evidence, faces, files, general, groups, methods, pipeline, plan, tables
 
-ROOMS: tuple[ModuleType, ...] = (general, plan, tables, pipeline, groups, edits, methods, backends, evidence, faces)
+ROOMS: tuple[ModuleType, ...] = (
+    general,
+    plan,
+    files,
+    tables,
+    pipeline,
+    groups,
+    edits,
+    methods,
+    backends,
+    evidence,
+    faces,
+)
 Severity = Literal["error", "warning", "note"]
 TABLES: dict[str, Severity] = {"ERRORS": "error", "WARNINGS": "warning", "NOTES": "note", "PHRASES": "note"}
 

@@ -1,0 +1,1 @@
+"""Messages on files: reading, writing and their formats."""
