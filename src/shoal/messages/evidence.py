@@ -149,7 +149,7 @@ ERRORS = {
         "The population table has {records:record}, fewer than the sample with {sample:,}. Give the whole population "
         "with --population."
     ),
-    "smaller-k-possible": "Smaller k are possible: use k from {first} to {last}.",
+    "smaller-k-possible": "Smaller k are possible: use k = {first}[ to {last}].",
     "weight-not-positive": (
         "The weight in column '{column}' is missing, or not above zero, in {where}. Correct it, or leave these records "
         "out."
