@@ -211,7 +211,7 @@ def _refuse_contradictions(
         needed = {"needed": "earlier releases", "option": "--against"}
         problems.append(Message("does-not-apply-without", field="key", **needed))
     if isinstance(against, list | tuple) and not against:
-        problems.append(Message("names-none", field="against", kind="earlier release"))
+        problems.append(Message("names-none", field="against", what="earlier release"))
     if problems:
         raise PlanError(*problems)
 

@@ -51,7 +51,7 @@ class KeyColumn:
             common = pa.float64() if self.is_number else ours.type
             try:
                 ours, theirs = ours.cast(common, safe=False), theirs.cast(common, safe=False)
-            except pa.ArrowInvalid:
+            except pa.ArrowException:
                 raise DataError("types-not-comparable", column=self.name, table=what, type=str(common)) from None
         places = pc.index_in(theirs, value_set=ours).fill_null(len(ours)).to_numpy(zero_copy_only=False)
         missing = theirs.is_null().to_numpy(zero_copy_only=False)

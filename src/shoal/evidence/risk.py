@@ -304,7 +304,7 @@ def _asked(
     try:
         plan = Plan(k=2, quasi=keys, weights=weights, household=household, **reading)
         if not plan.masked:
-            problems.append(Message("names-none", field="keys", kind="key variable"))
+            problems.append(Message("names-none", field="keys", what="key variable"))
         left_over = [name for name in plan.recode if name not in plan.masked]
         problems += [Message("recode-not-a-key", field="recode", column=name) for name in left_over]
         if suda and len(plan.masked) > MOST_KEYS:

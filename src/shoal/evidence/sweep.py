@@ -495,9 +495,9 @@ def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[lis
         if name not in _NOT_SWEPT:
             Plan(k=2, method=name)  # says what is wrong with it
     if not sizes:
-        raise PlanError("names-none", field="k", kind="group size")
+        raise PlanError("names-none", field="k", what="group size")
     if not methods:
-        raise PlanError("names-none", field="method", kind="method")
+        raise PlanError("names-none", field="method", what="method")
     if others := [name for name in methods if name in _NOT_SWEPT]:
         not_swept = partial(Message, "not-in-a-sweep", field="method")
         raise PlanError(*(not_swept(value=name, why=Message(_NOT_SWEPT[name])) for name in others))

@@ -20,7 +20,7 @@ ERRORS = {
     "methods-not-names": "must be the name of a method, or several.",
     "min-k-above-all": "is above every k that is compared. Compare k from {first} to {least:,} or more.",
     "min-k-not-a-size": "must be a whole number of at least 2.",
-    "names-none": "names no {kind}. Name at least one.",
+    "names-none": "names no {what}. Name at least one.",
     "needs-a-k": "needs a k, which this manifest does not have. Use -k and --quasi instead.",
     "needs-groups": "needs groups of k records, which '{method}' does not promise. Leave it out.",
     "needs-units": (
