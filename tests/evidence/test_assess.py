@@ -101,7 +101,7 @@ def test_an_intruder_who_knows_less_gains_less(tables):
     assert scenario["DLD"]["expected"] <= 100 / 4
     with refused(shoal.PlanError, "column-not-compared", "intruder", column="cost", numbers=False):
         shoal.assess(original, masked, ["a", "b"], intruder=["cost"])
-    with pytest.raises(shoal.PlanError, match="^intruder: "):
+    with pytest.raises(shoal.PlanError, match=r"^intruder: "):
         shoal.assess(original, masked, ["a", "b"], intruder=[])
 
 
@@ -143,7 +143,7 @@ def test_one_attribute_and_constant_ones_give_no_nan():
 def test_attributes_that_the_masked_table_lacks_are_left_out_unless_asked_for(tables):
     original, masked = tables
     assert shoal.assess(original, masked.drop_columns(["id", "cost"]))["quasi"] == ["a", "b"]
-    with pytest.raises(shoal.PlanError, match="^quasi: .*'a'"):
+    with pytest.raises(shoal.PlanError, match=r"^quasi: .*'a'"):
         shoal.assess(original, masked.drop_columns(["a"]), ["a", "b"])
 
 
@@ -247,7 +247,12 @@ def test_scenarios_of_attribute_blocks_are_the_mean_over_their_sets(tables):
             "scenario",
             {"scenario": "1G"},
         ),
-        ({"p_percent": 5, "magnitudes": ["ill"]}, "column-not-compared", "magnitudes", {"column": "ill", "numbers": True}),
+        (
+            {"p_percent": 5, "magnitudes": ["ill"]},
+            "column-not-compared",
+            "magnitudes",
+            {"column": "ill", "numbers": True},
+        ),
     ],
 )
 def test_requests_that_make_no_sense_are_refused(tables, options, code, field, data):

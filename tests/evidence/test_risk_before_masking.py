@@ -168,7 +168,12 @@ REFUSED = {
         "fraction-without-suda",
         {"field": "fraction"},
     ),
-    "recoded column": (PEOPLE, {"recode": {"income": [9]}}, "recode-not-a-key", {"field": "recode", "column": "income"}),
+    "recoded column": (
+        PEOPLE,
+        {"recode": {"income": [9]}},
+        "recode-not-a-key",
+        {"field": "recode", "column": "income"},
+    ),
     "small population": (
         PEOPLE,
         {"population": PEOPLE.slice(0, 20)},

@@ -15,7 +15,6 @@ from shoal.kernels.encoded import MEAN, MODE, EncodedMatrix
 from shoal.measures import linkage
 from shoal.messages import Message
 
-
 OPTIONS = {"quasi": ["age", "income"], "publish": ["town"]}
 
 
@@ -169,9 +168,7 @@ def test_requests_that_no_sweep_can_meet_are_refused(people, options, code, fiel
         shoal.sweep(people, **{**OPTIONS, **options})
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("k", [0, 3]), ("method", "nonsense"), ("method", ["tour", "nonsense"])]
-)
+@pytest.mark.parametrize(("field", "value"), [("k", [0, 3]), ("method", "nonsense"), ("method", ["tour", "nonsense"])])
 def test_a_sweep_takes_methods_and_sizes_that_a_plan_takes(people, field, value):
     with pytest.raises(shoal.PlanError, match=f"^{field}: must be"):
         shoal.sweep(people, **{**OPTIONS, field: value})
@@ -399,4 +396,3 @@ def test_a_tour_is_for_the_tour_alone(people):
     assert rows[0]["IL"] == pytest.approx(
         shoal.protect(people, k=3, method="tour", tour="savings", **OPTIONS).loss()["IL"]
     )
-

@@ -302,7 +302,8 @@ def _asked(
     problems: list[Message] = []
     plan = None
     try:
-        plan = Plan(k=2, quasi=keys, weights=weights, household=household, **reading)
+        own = household if isinstance(household, str) else None
+        plan = Plan(k=2, quasi=keys, weights=weights, household=own, **reading)
         if not plan.masked:
             problems.append(Message("names-none", field="keys", what="key variable"))
         left_over = [name for name in plan.recode if name not in plan.masked]
@@ -311,6 +312,8 @@ def _asked(
             problems.append(Message("too-many-keys", field="keys", most=MOST_KEYS))
     except PlanError as error:
         problems += map(_on_keys, error.messages)
+    if household is not None and not isinstance(household, str):
+        problems.append(Message("household-not-a-name", field="household"))
     if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction <= 1):
         problems.append(Message("fraction-out-of-range", field="fraction"))
     if fraction is not None and not suda:

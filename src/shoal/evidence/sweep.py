@@ -458,7 +458,8 @@ def _runs(records: MemoryRecords, plans: dict[str, Plan], sizes: Sequence[int], 
             fine = [run.k for run in runs if run.method == name and run.k > 1]
             if not fine or k == fine[-1]:
                 raise
-            raise DataError(*error.messages, Message("smaller-k-possible", first=fine[0], last=fine[1:] and fine[-1])) from None
+            smaller = Message("smaller-k-possible", first=fine[0], last=fine[-1] if fine[1:] else None)
+            raise DataError(*error.messages, smaller) from None
     return runs
 
 

@@ -10,6 +10,7 @@ ERRORS = {
     ),
     "fraction-without-suda": "does not apply without SUDA2. Leave it out.",
     "fraction-out-of-range": "must be above 0 and at most 1, for example --fraction=0.01.",
+    "household-not-a-name": "must be the name of a column.",
     "in-manifest": "comes from the manifest. Leave it out.",
     "k-not-sizes": "must be a group size, or several.",
     "known-out-of-range": "must be from 1 to {most}, the number of attributes in --block.",
