@@ -9,9 +9,12 @@ from tests.expect import codes, prints, refused, reports
 
 import shoal
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
+from shoal.evidence.estimates import estimates
 from shoal.evidence.formula import Factor, parse_formula
+from shoal.evidence.sides import Side
 from shoal.measures.regression import records_behind
 from shoal.messages import Message
+from shoal.tables import open_table
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +255,14 @@ def test_estimates_and_tables_of_the_survey_have_intervals():
     )
 
 
+def test_tables_that_are_left_out_are_named():
+    table = open_table(pd.DataFrame({f"c{j}": np.arange(60) % 2 for j in range(11)} | {"many": np.arange(60)}))
+    side = Side(table)
+    reasons = [Message("of-many-categories", columns=["many"], most=50), Message("further-pairs", number=10)]
+    found = estimates(dict.fromkeys(table.names, "nominal"), [], side, side)
+    assert reports([found["left_out"]], "several-reasons", reasons=reasons)
+
+
 def published(tmp_path, *rows, header="statistic,attribute,where,value,tolerance"):
     path = tmp_path / "figures.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
@@ -291,13 +302,19 @@ def test_missing_values_are_in_no_published_count(people, tmp_path):
         ("mean,age,,three,", "value-not-a-number", {}),
         ("mean,age,,1e3,", "figure-without-tolerance", {}),
         ("mean,age,,3,-1", "tolerance-not-a-number", {}),
-        ("mean,age,age >,3,", "figure-condition", {}),
     ],
 )
 def test_published_figures_that_cannot_be_read_are_named_by_line(people, tmp_path, row, code, data):
     path = published(tmp_path, "mean,age,,40,1", row)
     with refused(shoal.PlanError, code, "published", line=3, file=str(path), **data):
         assess(people, people, published=path)
+
+
+def test_a_condition_of_a_published_figure_that_cannot_be_read_is_named_by_its_line(people, tmp_path):
+    path = published(tmp_path, "mean,age,,40,1", "mean,age,age >,3,")
+    with refused(shoal.PlanError, "figure-condition", "published", file=str(path)) as error:
+        assess(people, people, published=path)
+    assert "line 3" in str(error.value.messages[0].data["problem"])
 
 
 def test_published_figures_need_columns_of_the_original(people, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from tests.expect import prints, refused
 
 import shoal
 from shoal import cli
+from shoal.evidence.check import compared
 from shoal.evidence.composition import Earlier, intersected
 from shoal.messages import Message
 from shoal.tables import open_table
@@ -163,6 +165,16 @@ def test_quasi_identifiers_and_blocks_come_from_the_manifest(tmp_path):
         shoal.check(tmp_path / "new.csv", manifest=manifest, against=tmp_path / "old.csv")
     assert [each["attributes"] for each in caught.value.found["against"]] == [["x"], ["y"]]
     shoal.check(tmp_path / "new.csv", manifest=manifest, against=tmp_path / "new.csv")
+
+
+def test_what_a_release_cannot_be_compared_by_is_refused():
+    data = pa.table({"x": NEW, "who": [*range(4)] * 2})
+    release = shoal.protect(data, k=2, quasi=["x"], unit="who")
+    with refused(shoal.PlanError, "needs-units", "against", manifest=False):
+        compared(release, data)
+    on_spark = SimpleNamespace(plan=release.plan, published=SimpleNamespace(engine="spark"))
+    with refused(shoal.PlanError, "no-order-on-spark", "against"):
+        compared(on_spark, data)
 
 
 def test_a_manifest_without_k_has_nothing_to_compare(tmp_path):

@@ -149,6 +149,23 @@ def test_figures_of_other_measures_are_read_by_their_names():
     }
 
 
+@pytest.mark.parametrize(
+    ("policy", "evidence", "needs"),
+    [
+        (Policy(analyses=0.5), {}, "add-formulas"),
+        (Policy(published=90), {}, "add-published"),
+        (Policy(l=2), {}, "name-sensitive"),
+        (Policy(l=2), {"confidential": ["ill"]}, "measured-by-assess"),
+        (Policy(linkage=5), {"left_out": {}}, "no-such-figure"),
+        (Policy(loss=5), {"private": True}, "private-figure"),
+        (Policy(linkage=5), {"private": True}, "private-figure"),
+    ],
+)
+def test_a_limit_that_was_not_measured_has_a_reason(policy, evidence, needs):
+    [judgement] = judged(policy, evidence).limits
+    assert (judgement.result, judgement.needs) == ("not measured", Message(needs))
+
+
 def test_linkage_is_by_attributes_of_every_type(people):
     mixed = people.assign(town=np.where(np.arange(120) % 3, "a", "b"))
     options = {"quasi": ["age", "town"], "confidential": ["income", "ill"], "types": {"town": "nominal"}}

@@ -30,7 +30,8 @@ Vector = NDArray[np.float64]
 
 def parse_formulas(texts: Sequence[str]) -> list[Formula]:
     """Read formulas; all mistakes are reported together."""
-    found, problems = [], []
+    found: list[Formula] = []
+    problems: list[Message] = []
     for text in texts:
         try:
             found.append(parse_formula(text))

@@ -229,7 +229,7 @@ def overlap(attributes: Sequence[Attribute], control: dict[str, Codes]) -> dict[
     for alike, twins in ((met > 0, own > 1), (met == 1, own == 2)):
         count, chance = int(alike.sum()), float(twins.mean())
         if count > chance * m + 3 * np.sqrt(chance * (1 - chance) * m) + (3 if chance else 0):
-            found = {"alike": count, "records": m, "chance": round(chance * m)}
+            found: dict[str, Any] = {"alike": count, "records": m, "chance": round(chance * m)}
             raise DataError("control-of-same-people", **found, columns=compared)
     return {"compared": compared, "records": m, "alike": int((met > 0).sum()), "by_chance": float((own > 1).mean() * m)}
 

@@ -286,7 +286,7 @@ def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan:
         refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, Message("the-masked-table"))
     broken = _broken(seen.table, rules, original, rule_levels(seen.table, rules, original, plan))
     if said is not None and said.excused:
-        seen.found["unverified"] += (Message("again-excused", broken=each) for each in broken)
+        seen.found["unverified"] += (Message("again-excused", **each.data) for each in broken)
     else:
         yield from broken
 
@@ -322,7 +322,7 @@ def _broken(
     domains = None if original is None else domains_of(original, rules)
     for rule, broken in broken_in_sql(rules, records_of(table, rules, domains, levels)):
         if broken.any():
-            found = {"records": int(broken.sum()), "first": int(np.argmax(broken)) + 1}
+            found: dict[str, Any] = {"records": int(broken.sum()), "first": int(np.argmax(broken)) + 1}
             yield Message("rule-not-obeyed", rule=rule.name, **found)
 
 

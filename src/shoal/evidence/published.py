@@ -106,7 +106,8 @@ def read_published(path: str | os.PathLike[str]) -> list[Figure]:
         except _Unreadable as error:
             problems.append(error.why)
         except PlanError as error:
-            problems += [wrong("figure-condition", problem=each.about(None)) for each in error.messages]
+            unread = partial(Message, "figure-condition", field="published", file=file)
+            problems += [unread(problem=each.about(None)) for each in error.messages]
     if problems:
         raise PlanError(*problems)
     if not found:

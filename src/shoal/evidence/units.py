@@ -1,6 +1,7 @@
 """Units in the groups of a masked file, where a column of it tells them apart."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,5 +43,5 @@ def too_few(table: Table, names: Sequence[str], unit: str, k: int) -> Iterator[M
     sizes = sizes_in_units(table, names, unit)
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
-        of = {"below": sum(below.values()), "combinations": sum(sizes.values())}
+        of: dict[str, Any] = {"below": sum(below.values()), "combinations": sum(sizes.values())}
         yield Message("units-below-k", **of, columns=list(names), k=k, smallest=min(below))

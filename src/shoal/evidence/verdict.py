@@ -268,10 +268,15 @@ class Judged:
 
     @property
     def message(self) -> Message:
-        """What to know of a limit that is not met, or was not measured."""
+        """Message that the limit is not met, or was not measured."""
         about = LIMITS[self.limit]
         least, unit = "at least" if about.least else "at most", about.unit
-        of = {"limit": self.limit, "meaning": about.meaning, "least": least, "bound": _rounded(self.bound)}
+        of: dict[str, Any] = {
+            "limit": self.limit,
+            "meaning": about.meaning,
+            "least": least,
+            "bound": _rounded(self.bound),
+        }
         if self.figure is None:
             return Message("limit-not-measured", **of, unit=unit, needs=self.needs)
         return Message("limit-not-met", **of, unit=unit, figure=_rounded(self.figure))

@@ -6,10 +6,10 @@ ERRORS = {
         "'{column}' is not among the [{numbers:?}numbers][{numbers:!}attributes] that are compared. Name one that is."
     ),
     "external-of-categories": (
-        "does not apply to a sweep of levels or categories, whose loss tells how few records changed. Leave it out."
+        "does not apply to a sweep of levels or categories, whose loss shows how few records changed. Leave it out."
     ),
     "fraction-without-suda": "does not apply without SUDA2. Leave it out.",
-    "fraction-out-of-range": "must be above 0 and at most 1, for example --fraction=0.01.",
+    "fraction-out-of-range": "must be above 0 and at most 1, for example 0.01.",
     "household-not-a-name": "must be the name of a column.",
     "in-manifest": "comes from the manifest. Leave it out.",
     "k-not-sizes": "must be a group size, or several.",
@@ -37,14 +37,14 @@ ERRORS = {
     "not-for-any-method": "does not apply to {methods:names}. Compare {method} too.",
     "not-in-a-sweep": "['{value}' ]does not apply to a sweep[: {why}]. Use it with shoal protect.",
     "output-without-placeholder": (
-        "must contain {name}, so that each {what} has files of its own, for example -o={example}."
+        "must contain {name}, so that each {what} has other files, for example -o={example}."
     ),
     "recode-not-a-key": "names '{column}', which is not a key. Add it to --keys, or leave it out.",
     "scenario-named-twice": "'{scenario}' is the name of a scenario of --block too. Use another name.",
     "scenario-without-sets": "'{scenario}' has no set of attributes. Name at least one.",
     "tolerance-not-a-share": "must be at least 0 and below 1, a share of the true value.",
     "too-many-keys": "names more than {most} attributes, too many for SUDA2. Name fewer, or add --no-suda.",
-    "unknown-placeholder": "has {name}, which stands for nothing. Use {known:and}.",
+    "unknown-placeholder": "has {name}, which has no meaning. Use {known:and}.",
     # Regressions
     "collinear-terms": (
         "'{formula}' has collinear terms: {terms:names} {number:~follows/follow} from those before. Leave "
@@ -70,7 +70,7 @@ ERRORS = {
         "categories."
     ),
     # Published figures
-    "figure-condition": "line {line} of '{file}': {problem}",
+    "figure-condition": "'{file}' has a condition that cannot be read: {problem}",
     "figure-not-a-number": "asks for a {statistic} of '{column}', which is not a number. Leave the figure out.",
     "figure-of-no-attribute": "line {line} of '{file}' needs an attribute for a {statistic}.",
     "figure-of-no-condition": "line {line} of '{file}' needs a condition in where for a share.",
@@ -103,7 +103,7 @@ ERRORS = {
     ),
     "key-type": "The key '{column}' of {table} must be texts, numbers or dates.",
     "not-an-earlier-release": (
-        "None of the quasi-identifiers {columns:names} is in {table}, so that it is not an earlier release."
+        "None of the quasi-identifiers {columns:names} is in {table}, so it is not a release of the same data."
     ),
     "nothing-to-compare": (
         "The masked table has no numeric column, and none that differs. Name attributes with --quasi."
@@ -127,8 +127,8 @@ ERRORS = {
         "earlier releases, or leave out --unit to count records."
     ),
     "value-not-comparable": (
-        "Column '{column}' has a value in record {record} that cannot be compared with the original. Use --levels or "
-        "another --type."
+        "Column '{column}' has a value in record {record} that cannot be compared with the original. Use --levels, "
+        "or another value of --type."
     ),
     # One table
     "file-is-masked": (
@@ -219,15 +219,15 @@ WARNINGS = {
     ),
     "publish-one-only": (
         "Publish one of these files, not several: records that share a group in all of them may be fewer than k. "
-        "shoal check counts them with --against."
+        "shoal check counts them if the others are named by --against."
     ),
     "two-presumptions": (
         "Without weights, DIS takes the file for 1 % of the population and individual risk takes it for all of it, so "
         "the two cannot be compared. Name the --weights, or set the sampling fraction of DIS with --fraction."
     ),
     "weights-below-one": (
-        "The weight in '{column}' is below one in {records:record}, which {records:~stands/stand} for less than "
-        "{records:~itself/themselves}. Where a key has fewer people than records, its risk is 1 / frequency."
+        "The weight in '{column}' is below one in {records:record}. The risk of a key with fewer people than records "
+        "is 1 / frequency."
     ),
 }
 
@@ -273,7 +273,7 @@ PHRASES = {
     "forms-no-groups-of-records": "it forms no groups of records",
     "uses-an-epsilon-each": "every release that is compared would use an epsilon",
     "works-in-memory": "a sweep works in memory",
-    # What a formula must not have
+    # Mistakes in a formula
     "another-function": "uses a function other than C()",
     "categorical-response": "has categories as its response",
     "ends-too-early": "ends too early",
@@ -285,7 +285,7 @@ PHRASES = {
     "response-among-terms": "has its response among its terms",
     "several-in-c": "needs one column in C()",
     "unknown-sign": "has '{sign}', which is not supported here",
-    # What is not estimated, or left out
+    # Reasons why something is not estimated, or left out
     "further-pairs": "{number:pair} of attributes",
     "masked-lacks-categories": "no category of {columns:names} is left in the masked file",
     "masked-lacks-columns": "the masked file has no column {columns:names}",
@@ -297,15 +297,18 @@ PHRASES = {
     "term-and-reason": "'{term}' {reason}",
     "terms-of-lost-categories": "{terms:term} with categories that the masked file does not have",
     "terms-that-follow": "{terms:names} {number:~follows/follow} from other terms in the masked file",
-    # What cannot be verified again
+    # Promises that cannot be verified again
     "again-distances": "t-closeness in '{column}': a manifest does not hold its levels",
     "again-domain-totals": "that domains keep their totals",
     "again-dominance": "that no contributor dominates a group",
     "again-epsilon": "differential privacy: it is a promise on how the file was made and does not show in it",
-    "again-excused": "rules that original records broke, which were kept: {broken}",
+    "again-excused": (
+        "rule '{rule}', which original records broke too: {records:record} {records:~breaks/break} it (first: record "
+        "{first})"
+    ),
     "again-no-groups": "what the method promises: it forms no groups that the file would show",
     "again-original": "that the masked values were computed from the original, and the other columns are unchanged",
-    "again-rules": "that {rules:rule} {rules:~holds/hold}: add {rules:~it/them} with --edits or --edit",
+    "again-rules": "that {rules:rule} {rules:~holds/hold}: add {rules:~it/them} with --edits",
     "again-units": (
         "that every group has records of k units, and l and t if they were promised: the unit is not in the file"
     ),
