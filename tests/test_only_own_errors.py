@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.expect import refused
 
 import shoal
 
@@ -10,18 +11,22 @@ TABLE = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": [1, 1, 2, 2]})
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "words"),
+    ("option", "value", "code"),
     [
-        ("fraction", "half", "must be above 0 and at most 1"),
-        ("fraction", np.array([0.1, 0.2]), "must be above 0 and at most 1"),
-        ("household", 3, "must be the name of a column"),
-        ("household", {"a": 1}, "must be the name of a column"),
-        ("household", "", "'' is not a column"),
+        ("fraction", "half", "fraction-out-of-range"),
+        ("fraction", np.array([0.1, 0.2]), "fraction-out-of-range"),
+        ("household", 3, "household-not-a-name"),
+        ("household", {"a": 1}, "household-not-a-name"),
     ],
 )
-def test_options_of_risk(option, value, words):
-    with pytest.raises(shoal.PlanError, match=words):
+def test_options_of_risk(option, value, code):
+    with refused(shoal.PlanError, code, option):
         shoal.risk(TABLE, keys=["a"], **{option: value})
+
+
+def test_a_household_without_a_name():
+    with pytest.raises(shoal.PlanError, match=r"^household: .*''"):
+        shoal.risk(TABLE, keys=["a"], household="")
 
 
 @pytest.mark.parametrize("value", [np.array([2, 3]), 3j, [2]])

@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from tests.expect import prints
 
 import shoal
+from shoal.messages import Message
 
 
 @pytest.fixture
@@ -145,10 +147,10 @@ def test_a_sweep_writes_a_file_for_every_k_and_tells_the_risk_of_each(run, peopl
     assert not (tmp_path / "masked-1.csv").exists()
     code, _, err = run("sweep", people, "-k", "3-4", *SWEEP, "-o", "masked-{k}.csv")
     assert code == 2
-    assert "'masked-3.csv' and 5 more files already exist, so nothing was written" in err
+    assert prints(err, "outputs-exist", file="masked-3.csv", more=5, number=6)
     code, out, _ = run("sweep", people, "-k", "3-4", *SWEEP, "-o", "masked-{k}.csv", "--overwrite")
     assert code == 0
-    assert "Publish one of these files, not several" in " ".join(out.split())
+    assert prints(out, "publish-one-only")
     assert all(f"masked-{k}.csv" in out for k in (3, 4))
 
 
@@ -201,21 +203,28 @@ def test_a_column_w_of_fractions_above_one_is_proposed_as_survey_weights(run, tm
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
+    ("more", "problem", "data"),
     [
-        (("--tour", "savings"), "--tour: does not apply to 'auto'. Add tour to --methods."),
+        (("--tour", "savings"), "not-for-any-method", {"methods": ["auto"], "method": "tour"}),
         (
             ("--methods", "mdav,tour", "--budget", 5),
-            "--budget: does not apply to 'mdav', 'tour'. Add best to --methods.",
+            "not-for-any-method",
+            {"methods": ["mdav", "tour"], "method": "best"},
         ),
-        (("--methods", "hybrid"), "--methods: 'hybrid' does not apply to a sweep: it publishes new sensitive values"),
-        (("--overwrite",), "--overwrite: does not apply without a file to write. Add -o or --report."),
+        (("--methods", "hybrid"), "not-in-a-sweep", {"value": "hybrid", "why": Message("draws-new-values")}),
     ],
 )
-def test_a_sweep_names_the_options_that_it_has(run, people, more, sentence):
+def test_a_sweep_names_the_options_that_it_has(run, people, more, problem, data):
     code, _, err = run("sweep", people, "-k", 3, *ROLES, *more)
     assert code == 2
-    assert sentence in " ".join(err.split())
+    assert prints(err, problem, **data)
+    assert f"{more[-2]}: " in err
+
+
+def test_a_sweep_that_writes_nothing_overwrites_nothing(run, people):
+    code, _, err = run("sweep", people, "-k", 3, *ROLES, "--overwrite")
+    assert code == 2
+    assert "--overwrite: " in err
 
 
 def test_help_does_not_take_a_word_to_choose_for_an_option(run):

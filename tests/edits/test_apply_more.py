@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.expect import prints, refused
 
 import shoal
 from shoal import cli
@@ -177,7 +178,7 @@ def test_gaps_that_are_filled_part_no_records():
 
 def test_an_original_is_of_no_use_without_rules():
     table = pa.table({"a": [1, 1, 2, 2]})
-    with pytest.raises(shoal.PlanError, match="original: does not apply without rules"):
+    with refused(shoal.PlanError, "does-not-apply-without", "original", option="--edits"):
         shoal.check(table, k=2, original=table)
 
 
@@ -205,4 +206,6 @@ def test_check_counts_rules_in_words_and_refuses_an_original_without_them(capsys
 
     assert "; so does 1 rule." in said("--edit", "a <= b")
     assert "; so do 2 rules." in said("--edit", "a <= b", "--edit", "a >= 1")
-    assert "original: does not apply without rules" in said("--original", str(tmp_path / "out.csv"))
+    found = said("--original", str(tmp_path / "out.csv"))
+    assert prints(found, "does-not-apply-without", needed="rules", option="--edits")
+    assert "--original: " in found

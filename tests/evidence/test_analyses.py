@@ -5,11 +5,16 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from tests.expect import codes, prints, refused, reports
 
 import shoal
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
+from shoal.evidence.estimates import estimates
 from shoal.evidence.formula import Factor, parse_formula
+from shoal.evidence.sides import Side
 from shoal.measures.regression import records_behind
+from shoal.messages import Message
+from shoal.tables import open_table
 
 
 @pytest.fixture(scope="module")
@@ -51,23 +56,24 @@ def test_a_formula_is_read_with_categories_products_and_odd_names():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "why", "data"),
     [
-        ("income", "has no ~"),
-        ("income ~", "ends too early"),
-        ("income ~ log(age)", r"uses a function other than C\(\)"),
-        ("income ~ age - 1", "has '-', which is not supported"),
-        ("income ~ 0 + age", "has '0' where a column is expected"),
-        ("income ~ a:b:c", "more than two factors"),
-        ("income ~ age:C(educ)", r"without both of its factors: write age\*C\(educ\)"),
-        ("income ~ income + age", "has its response among its terms"),
-        ("C(educ) ~ age", "has categories as its response"),
-        ("income ~ C(age", r"needs one column in C\(\)"),
-        ("", "ends too early"),
+        ("income", "no-tilde", {}),
+        ("income ~", "ends-too-early", {}),
+        ("income ~ log(age)", "another-function", {}),
+        ("income ~ age - 1", "unknown-sign", {"sign": "-"}),
+        ("income ~ 0 + age", "no-column-here", {"sign": "0"}),
+        ("income ~ a:b:c", "product-of-many", {}),
+        ("income ~ age:age", "product-of-itself", {}),
+        ("income ~ age:C(educ)", "product-without-factors", {"term": "age:C(educ)", "both": "age*C(educ)"}),
+        ("income ~ income + age", "response-among-terms", {}),
+        ("C(educ) ~ age", "categorical-response", {}),
+        ("income ~ C(age", "several-in-c", {}),
+        ("", "ends-too-early", {}),
     ],
 )
-def test_what_a_formula_does_not_support_is_said(text, why):
-    with pytest.raises(shoal.PlanError, match=why):
+def test_what_a_formula_does_not_support_is_refused(text, why, data):
+    with refused(shoal.PlanError, "formula-not-supported", "analysis", formula=text, why=Message(why, **data)):
         parse_formula(text)
 
 
@@ -84,7 +90,7 @@ def test_an_unchanged_file_keeps_every_coefficient(people):
         assert all(each["moved"] == 0 for each in found["coefficients"])
 
 
-@pytest.mark.parametrize("formula", ["affairs ~ age + yrs_married + C(educ)", "rate_marriage ~ children*C(religious)"])
+@pytest.mark.parametrize("formula", ["affairs~age+yrs_married+C(educ)", "rate_marriage~children*C(religious)"])
 def test_coefficients_of_the_survey_are_those_of_statsmodels(formula):
     smf = pytest.importorskip("statsmodels.formula.api")
     table = survey()
@@ -117,21 +123,21 @@ def test_weights_count_in_both_files(people):
 
 
 @pytest.mark.parametrize(
-    ("formula", "why"),
+    ("formula", "code", "data"),
     [
-        ("income ~ agee", r"'agee' is not a column of the original\. Did you mean 'age'"),
-        ("income ~ educ", r"takes 'educ' as a number, which it is not: write C\(educ\)"),
-        ("educ ~ age", "neither a number nor boolean"),
-        ("income ~ age + twice", "collinear terms: 'twice' follows from those before it"),
-        ("income ~ C(educ) + C(school)", r"collinear terms: 'C\(school\)'"),
-        ("same ~ age", "the response is constant"),
-        ("old ~ age", "'age' separates records in which the response is 0"),
-        ("income ~ C(number)", "has 300 categories of 'number', more than 100"),
-        ("empty ~ age", "has no complete record"),
-        ("few ~ age + sex + w", "has only 4 complete records for 4 coefficients"),
+        ("income ~ educ", "term-not-a-number", {"column": "educ"}),
+        ("educ ~ age", "response-not-a-number", {"column": "educ"}),
+        ("income~age+twice", "collinear-terms", {"terms": ["twice"]}),
+        ("income~C(educ)+C(school)", "collinear-terms", {"terms": ["C(school)"]}),
+        ("same ~ age", "not-estimable", {"term": None}),
+        ("old ~ age", "not-estimable", {"term": "age"}),
+        ("income ~ C(number)", "too-many-categories", {"categories": 300, "column": "number", "most": 100}),
+        ("empty ~ age", "no-complete-record", {}),
+        ("few~age+sex+w", "too-few-complete-records", {"records": 4, "coefficients": 4}),
+        ("income ~ C(nested)", "no-categories", {"column": "nested"}),
     ],
 )
-def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, why):
+def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, code, data):
     odd = people.assign(
         twice=2 * people["age"],
         school=people["educ"].str.upper(),
@@ -140,16 +146,22 @@ def test_a_formula_that_the_original_cannot_answer_is_refused(people, formula, w
         number=np.arange(300) / 7,
         empty=np.nan,
         few=np.where(np.arange(300) < 4, np.arange(300), np.nan),
+        nested=[[1]] * 300,
     )
-    with pytest.raises(shoal.PlanError, match=why) as error:
+    of_formula = {} if code == "no-categories" else {"field": "analysis", "formula": formula}
+    with refused(shoal.ShoalError, code, **of_formula, **data):
         one(odd, odd, formula)
-    assert "analysis: " in str(error.value)
+
+
+def test_a_formula_that_names_an_unknown_column_is_refused(people):
+    with pytest.raises(shoal.PlanError, match=r"^analysis: .*'agee'.*'age'"):
+        one(people, people, "income ~ agee")
 
 
 def test_all_wrong_formulas_are_named_at_once(people):
     with pytest.raises(shoal.PlanError) as error:
         assess(people, people, "income", "age ~ log(income)")
-    assert len(error.value.problems) == 2
+    assert codes(error.value.messages) == ["formula-not-supported"] * 2
 
 
 def test_categories_that_vanished_have_no_coefficient_and_no_name(people):
@@ -159,7 +171,7 @@ def test_categories_that_vanished_have_no_coefficient_and_no_name(people):
     assert len(gone) == 1
     assert (gone[0]["overlap"], gone[0]["sign"]) == (0, False)
     assert "middle" not in json.dumps(found)
-    assert found["not_estimated"] == "1 term with categories that the masked file does not have"
+    assert reports([found["not_estimated"]], "terms-of-lost-categories", terms=1)
     # the first category in order goes: the others are compared to the first that both have
     masked = people.assign(educ=people["educ"].replace("basic", "middle"))
     found = one(people, masked, "income ~ age + C(educ)")
@@ -168,26 +180,40 @@ def test_categories_that_vanished_have_no_coefficient_and_no_name(people):
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "code", "data"),
     [
-        ({"age": 40}, "'age' follows from other terms in the masked file"),
-        ({"income": 1.0}, "the response is constant"),
-        ({"educ": "other"}, "no category of 'educ' is left in the masked file"),
-        ({"age": "young"}, "'age' is not a number in the masked file"),
-        ({"age": np.nan}, "the masked file has no complete record"),
+        ({"age": 40}, "terms-that-follow", {"terms": ["age"]}),
+        ({"educ": "other"}, "masked-lacks-categories", {"columns": ["educ"]}),
+        (
+            {"educ": ["basic"] * 100 + [f"e{i}" for i in range(200)]},
+            "masked-too-many-categories",
+            {"categories": 201, "column": "educ", "most": 100},
+        ),
+        ({"age": "young"}, "masked-not-a-number", {"column": "age"}),
+        ({"age": np.nan}, "masked-lacks-records", {}),
+        (
+            {"age": 40, "educ": "basic"},
+            "several-reasons",
+            {
+                "reasons": [
+                    Message("terms-of-lost-categories", terms=2),
+                    Message("terms-that-follow", terms=["age"], number=1),
+                ]
+            },
+        ),
     ],
 )
-def test_what_the_masked_file_cannot_answer_is_a_loss_with_its_reason(people, change, why):
+def test_what_the_masked_file_cannot_answer_is_a_loss_with_its_reason(people, change, code, data):
     found = shoal.assess(people, people.assign(**change), ["sex"], analyses=["income ~ age + C(educ)"])["analyses"][0]
-    assert why in found["not_estimated"]
+    assert reports([found["not_estimated"]], code, **data)
     assert found["overlap"] < 1
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
 def test_a_masked_file_that_separates_its_response_has_no_coefficients(people):
-    for job, why in ((people["age"] > 40, "'age' separates"), (people["age"] / 9, "is not between 0 and 1")):
+    for job, term in ((people["age"] > 40, "age"), (people["age"] / 9, None)):
         found = one(people, people.assign(job=job), "job ~ age")
-        assert why in found["not_estimated"]
+        assert term is None or reports([found["not_estimated"]], "term-and-reason", term=term)
         assert (found["kind"], found["overlap"]) == ("logistic", 0)
         assert [each["term"] for each in found["coefficients"]] == ["Intercept", "age"]
 
@@ -195,7 +221,7 @@ def test_a_masked_file_that_separates_its_response_has_no_coefficients(people):
 def test_a_masked_file_without_a_column_cannot_answer(people):
     found = one(people, people.drop(columns="educ"), "income ~ age + C(educ)")
     assert (found["overlap"], found["signs"]) == (0, 0)
-    assert found["not_estimated"] == "the masked file has no column 'educ'"
+    assert reports([found["not_estimated"]], "masked-lacks-columns", columns=["educ"])
     assert "basic" not in json.dumps(found)
 
 
@@ -229,6 +255,14 @@ def test_estimates_and_tables_of_the_survey_have_intervals():
     )
 
 
+def test_tables_that_are_left_out_are_named():
+    table = open_table(pd.DataFrame({f"c{j}": np.arange(60) % 2 for j in range(11)} | {"many": np.arange(60)}))
+    side = Side(table)
+    reasons = [Message("of-many-categories", columns=["many"], most=50), Message("further-pairs", number=10)]
+    found = estimates(dict.fromkeys(table.names, "nominal"), [], side, side)
+    assert reports([found["left_out"]], "several-reasons", reasons=reasons)
+
+
 def published(tmp_path, *rows, header="statistic,attribute,where,value,tolerance"):
     path = tmp_path / "figures.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
@@ -259,30 +293,56 @@ def test_missing_values_are_in_no_published_count(people, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "why"),
+    ("row", "code", "data"),
     [
-        ("variance,age,,3,", "line 2 .* has a statistic that is not one of count, share, mean, total, median"),
-        ("mean,,,3,", "needs an attribute for a mean"),
-        ("count,age,,3,", "needs no attribute for a count"),
-        ("share,,,3,", "needs a condition in where"),
-        ("mean,age,,three,", "has a value that is not a number"),
-        ("mean,age,,1e3,", "needs a tolerance"),
-        ("mean,age,,3,-1", "has a tolerance that is neither"),
-        ("mean,age,age >,3,", "line 2 of"),
-        ("mean,agee,,3,", r"'agee' is not a column of the original\. Did you mean 'age'"),
-        ("mean,educ,,3,", "asks for a mean of 'educ', which is not a number"),
+        ("variance,age,,3,", "unknown-statistic", {"known": ["count", "share", "mean", "total", "median"]}),
+        ("mean,,,3,", "figure-of-no-attribute", {"statistic": "mean"}),
+        ("count,age,,3,", "figure-of-records", {"statistic": "count"}),
+        ("share,,,3,", "figure-of-no-condition", {}),
+        ("mean,age,,three,", "value-not-a-number", {}),
+        ("mean,age,,1e3,", "figure-without-tolerance", {}),
+        ("mean,age,,3,-1", "tolerance-not-a-number", {}),
     ],
 )
-def test_published_figures_that_cannot_be_read_are_named_by_line(people, tmp_path, row, why):
-    with pytest.raises(shoal.PlanError, match=why):
-        assess(people, people, published=published(tmp_path, row))
+def test_published_figures_that_cannot_be_read_are_named_by_line(people, tmp_path, row, code, data):
+    path = published(tmp_path, "mean,age,,40,1", row)
+    with refused(shoal.PlanError, code, "published", line=3, file=str(path), **data):
+        assess(people, people, published=path)
 
 
-def test_a_file_of_published_figures_has_known_columns(people, tmp_path):
-    with pytest.raises(shoal.PlanError, match="has no column 'value'"):
-        assess(people, people, published=published(tmp_path, "mean,3", header="statistic,number"))
-    with pytest.raises(shoal.PlanError, match="has no figures"):
-        assess(people, people, published=published(tmp_path))
+def test_a_condition_of_a_published_figure_that_cannot_be_read_is_named_by_its_line(people, tmp_path):
+    path = published(tmp_path, "mean,age,,40,1", "mean,age,age >,3,")
+    with refused(shoal.PlanError, "figure-condition", "published", file=str(path)) as error:
+        assess(people, people, published=path)
+    assert "line 3" in str(error.value.messages[0].data["problem"])
+
+
+def test_published_figures_need_columns_of_the_original(people, tmp_path):
+    with refused(shoal.PlanError, "figure-not-a-number", "published", statistic="mean", column="educ"):
+        assess(people, people, published=published(tmp_path, "mean,educ,,3,"))
+    with pytest.raises(shoal.PlanError, match=r"^published: .*'agee'.*'age'"):
+        assess(people, people, published=published(tmp_path, "mean,agee,,3,"))
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "code", "data"),
+    [
+        ("statistic,number", ["mean,3"], "figures-without-column", {"column": "value"}),
+        ("statistic,number", ["mean,3"], "figures-unknown-column", {"column": "number"}),
+        ("statistic;value", ["mean;3"], "figures-with-semicolons", {}),
+        ("statistic,value", [], "no-figures", {}),
+    ],
+)
+def test_a_file_of_published_figures_has_known_columns(people, tmp_path, header, rows, code, data):
+    path = published(tmp_path, *rows, header=header)
+    with refused(shoal.PlanError, code, "published", file=str(path), **data):
+        assess(people, people, published=path)
+
+
+def test_a_file_of_published_figures_is_text(people, tmp_path):
+    (tmp_path / "figures.csv").write_bytes(b"statistic,value\nmean,\xff\n")
+    with refused(shoal.FileError, "figures-not-text", file=str(tmp_path / "figures.csv")):
+        assess(people, people, published=tmp_path / "figures.csv")
     with pytest.raises(shoal.FileError, match=r"missing\.csv"):
         assess(people, people, published=tmp_path / "missing.csv")
 
@@ -292,17 +352,18 @@ def test_the_command_shows_regressions_and_published_figures(people, tmp_path, r
     people.assign(age=people["age"] + 1, educ="basic").to_csv(tmp_path / "masked.csv", index=False)
     published(tmp_path, f"mean,age,,{people['age'].mean():.2f},")
     command = ["assess", "original.csv", "masked.csv", "--quasi", "age,educ", "--type", "educ=nominal"]
-    command += ["--analysis", "income ~ age + C(educ)", "--analysis", "job ~ age", "--published", "figures.csv"]
+    formulas = {"income ~ age + C(educ)": "linear, 300 records", "job ~ age": "logistic"}
+    command += [*(word for each in formulas for word in ("--analysis", each)), "--published", "figures.csv"]
     code, out, _ = run(*command)
     assert code == 0
-    assert "income ~ age + C(educ)   linear, 300 records" in out
-    assert "job ~ age   logistic" in out
-    assert "Warning: not estimated from the masked file: 2 terms with categories that the masked file does not" in out
-    assert "Published figures that still come out of the masked file: 0 of 1." in out
+    assert all(f"{formula}   {kind}" in out for formula, kind in formulas.items())
+    assert prints(out, "terms-of-lost-categories", terms=2)
+    assert "0 of 1" in out
     assert json.loads(run(*command, "--json")[1])["analyses"][1]["kind"] == "logistic"
     code, out, error = run(*command[:5], "--analysis", "income ~ size")
     assert (code, out) == (2, "")
-    assert "Error: --analysis: 'size' is not a column of the original" in error
+    assert "Error: --analysis: " in error
+    assert "'size'" in error
 
 
 def test_coefficients_that_rest_on_few_records_are_not_shown():
@@ -401,4 +462,4 @@ def test_published_figures_of_few_records_cannot_be_guessed(people, tmp_path, ru
     assert (found["in_original"], found["kept"], found["percent"]) == (1, 1, 100)
     people.to_csv(tmp_path / "people.csv", index=False)
     _, out, _ = run("assess", "people.csv", "people.csv", "--quasi", "age,income", "--published", "figures.csv")
-    assert "4 figures not counted: the original does not give them either, or only from a few records" in out
+    assert "4 figures not" in out

@@ -6,6 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from tests.expect import prints
+
+from shoal.messages import Message
 
 SECRET = "917236453"
 ROLES = ["--quasi", "age,income", "--confidential", "ill"]
@@ -44,50 +47,50 @@ def files(tmp_path):
 
 
 WRONG = {
-    "a formula with an unknown column": (
-        "masked",
-        ["--analysis", "income ~ agee"],
-        "'agee' is not a column of the orig",
-    ),
-    "an unknown response": ("masked", ["--analysis", "pay ~ age"], "'pay' is not a column of the original"),
-    "collinear terms": ("masked", ["--analysis", "income ~ age + twice"], "collinear terms: 'twice'"),
-    "a constant response": ("masked", ["--analysis", "same ~ age"], "the response is constant. Use another response."),
-    "perfect separation": ("masked", ["--analysis", "old ~ age"], "'age' separates records"),
-    "a response of text": ("masked", ["--analysis", "ill ~ age"], "neither a number nor boolean. Code it as 0 and 1."),
+    "a formula with an unknown column": ("masked", ["--analysis", "income ~ agee"], "--analysis: ", "'agee'"),
+    "an unknown response": ("masked", ["--analysis", "pay ~ age"], "--analysis: ", "'pay'"),
+    "a policy with an unknown limit": ("masked", ["--policy", "unknown.toml"], "unknown.toml: ", "'linkages'"),
+    "a policy with an unknown column": ("masked", ["--policy", "formula.toml"], "policy.formulas: ", "'agee'"),
+    "a masked file with fewer columns": ("fewer", [], "--quasi: ", "'income'"),
+    "collinear terms": ("masked", ["--analysis", "income ~ age + twice"], "collinear-terms", {"terms": ["twice"]}),
+    "a constant response": ("masked", ["--analysis", "same ~ age"], "not-estimable", {"term": None}),
+    "perfect separation": ("masked", ["--analysis", "old ~ age"], "not-estimable", {"term": "age"}),
+    "a response of text": ("masked", ["--analysis", "ill ~ age"], "response-not-a-number", {"column": "ill"}),
     "a control set of people in the file": (
         "masked",
         ["--control", "known.csv"],
-        "The control set has 40 records of 40",
+        "control-of-same-people",
+        {"alike": 40, "records": 40},
     ),
     "a control set with keys of the file": (
         "masked",
         ["--control", "known.csv", "--key", "id"],
-        "The control set has 40 values of 'id'",
+        "control-of-same-identifiers",
+        {"values": 40, "column": "id"},
     ),
-    "a policy with an unknown limit": (
-        "masked",
-        ["--policy", "unknown.toml"],
-        "unknown.toml: 'linkages' is not a limit.",
+    "files that share no record": ("strangers", ["--key", "id"], "records-not-found", {"records": 60, "column": "id"}),
+    "a masked file with fewer records": (
+        "short",
+        [],
+        "numbers-of-records-differ",
+        {"table": Message("the-original"), "records": 60, "other": Message("the-masked-table"), "others": 9},
     ),
-    "a policy with an unknown column": ("masked", ["--policy", "formula.toml"], "policy.formulas: 'agee' is not a"),
-    "files that share no record": ("strangers", ["--key", "id"], "60 records of the masked table cannot be found"),
-    "a masked file with fewer columns": ("fewer", [], "--quasi: 'income' is not a column of the masked table"),
-    "a masked file with fewer records": ("short", [], "The original has 60 records and the masked table 9"),
 }
 
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_bad_input_is_refused_in_two_sentences_with_exit_code_2(kind, files, run):
-    masked, options, message = WRONG[kind]
+    masked, options, said, data = WRONG[kind]
     code, out, err = run("assess", "original.csv", f"{masked}.csv", *ROLES, *options)
     assert code == 2
-    assert err.startswith(f"Error: {message}") or f" {message}" in err
+    assert err.startswith("Error: ")
+    assert said in err and data in err if isinstance(data, str) else prints(err, said, **data)
     assert len(re.findall(r"[.?](?:\s|$)", err)) <= 2
     assert out == ""
     assert SECRET not in err
 
 
-def test_one_group_is_measured_and_its_regression_is_said_to_be_lost(files, run):
+def test_one_group_is_measured_and_its_regression_is_lost(files, run):
     code, out, err = run("assess", "original.csv", "one.csv", *ROLES, "--analysis", "income ~ age")
     assert (code, err) == (0, "")
-    assert "not estimated from the masked file: the response is constant" in out
+    assert "response is constant" in out

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +10,13 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import prints, refused
 
 import shoal
 from shoal import cli
+from shoal.evidence.check import compared
 from shoal.evidence.composition import Earlier, intersected
+from shoal.messages import Message
 from shoal.tables import open_table
 
 OLD, NEW = [1, 1, 2, 2, 3, 3, 3, 3], [1, 1, 1, 1, 2, 2, 2, 2]
@@ -81,12 +85,10 @@ def test_two_releases_that_are_safe_alone_single_records_out_together():
     new, old = pa.table({"x": [1, 1, 2, 2]}), pa.table({"x": [1, 2, 1, 2]})
     shoal.check(new, 2)
     shoal.check(old, 2)
-    with pytest.raises(shoal.CheckFailed) as caught:
+    of = {"releases": [Message("earlier-release", number=1)], "columns": ["x"], "counted": "record"}
+    with refused(shoal.CheckFailed, "intersections-below-k", **of, k=2, below=4, smallest=1, alone=4) as caught:
         shoal.check(new, 2, against=old)
-    assert caught.value.failures == [
-        "together with earlier release 1, groups of 'x' leave 4 records among fewer than 2; the smallest intersection "
-        "has 1 record, and 4 records can be singled out"
-    ]
+    assert len(caught.value.failures) == 1
     assert caught.value.found["against"][0]["uniques"] == 4
 
 
@@ -99,7 +101,7 @@ def test_the_same_release_twice_and_coarser_groups_reveal_nothing():
 
 def test_who_joined_since_stands_alone():
     old = dict.fromkeys(range(4), 1)
-    with pytest.raises(shoal.CheckFailed, match="1 record can be singled out"):
+    with refused(shoal.CheckFailed, "intersections-below-k", alone=1):
         shoal.check(table({**old, 4: 1}), 2, ["x"], against=table(old), key="person")
 
 
@@ -117,25 +119,40 @@ def test_several_earlier_releases_reveal_more_than_each():
 def test_an_attribute_that_was_published_as_it_is_counts_in_the_earlier_release():
     new = pa.table({"x": NEW, "y": [5] * 8})
     old = pa.table({"x": NEW, "y": range(8)})
-    with pytest.raises(shoal.CheckFailed, match="8 records can be singled out"):
+    with refused(shoal.CheckFailed, "intersections-below-k", alone=8):
         shoal.check(new, 4, ["x", "y"], against=old)
     assert shoal.check(new, 4, ["x"], against=old)["differing"] == ["y"]
 
 
 def test_what_cannot_be_paired_is_refused_with_the_way_out():
     new, old = pa.table({"x": NEW}), pa.table({"x": OLD[:-1]})
-    with pytest.raises(shoal.DataError, match=r"has 8 records and earlier release 1 7, .* with --key"):
+    masked, first = Message("the-masked-table"), Message("earlier-release", number=1)
+    of = {"table": masked, "records": 8, "other": first, "others": 7}
+    with refused(shoal.DataError, "numbers-of-records-differ", **of):
         shoal.check(new, 2, against=old)
-    with pytest.raises(shoal.DataError, match="'x' does not identify the records of the masked table"):
+    with refused(shoal.DataError, "key-not-unique", column="x", table=masked):
         shoal.check(new, 2, against=old, key="x")
-    with pytest.raises(shoal.PlanError, match="'who' is not a column of the masked table"):
+    with pytest.raises(shoal.PlanError, match=r"^key: .*'who'"):
         shoal.check(new, 2, against=old, key="who")
-    with pytest.raises(shoal.DataError, match="has none of the quasi-identifiers 'x'"):
+    with refused(shoal.DataError, "not-an-earlier-release", columns=["x"], table=first):
         shoal.check(new, 2, against=pa.table({"z": NEW}))
-    with pytest.raises(shoal.PlanError, match="key: does not apply without"):
-        shoal.check(new, 2, key="x")
-    with pytest.raises(shoal.PlanError, match="against: names no"):
-        shoal.check(new, 2, against=[])
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "field", "data"),
+    [
+        ({"key": "x"}, "does-not-apply-without", "key", {"option": "--against"}),
+        ({"against": []}, "names-none", "against", {"what": "earlier release"}),
+        ({"original": pa.table({"x": OLD})}, "does-not-apply-without", "original", {"option": "--edits"}),
+        ({"levels": {"x": [1, 2]}}, "does-not-apply-without", "levels", {"option": "--edits"}),
+        ({"levels": {"y": [1, 2]}, "edits": ["x > 0"]}, "level-not-compared", "levels", {"column": "y"}),
+        ({"manifest": "masked.json"}, "in-manifest", "k", {}),
+        ({"manifest": "masked.json"}, "manifest-needs-file", "manifest", {}),
+    ],
+)
+def test_requests_that_contradict_themselves_are_refused(options, code, field, data):
+    with refused(shoal.PlanError, code, field, **data):
+        shoal.check(pa.table({"x": NEW}), 2, **options)
 
 
 def test_quasi_identifiers_and_blocks_come_from_the_manifest(tmp_path):
@@ -150,10 +167,20 @@ def test_quasi_identifiers_and_blocks_come_from_the_manifest(tmp_path):
     shoal.check(tmp_path / "new.csv", manifest=manifest, against=tmp_path / "new.csv")
 
 
+def test_what_a_release_cannot_be_compared_by_is_refused():
+    data = pa.table({"x": NEW, "who": [*range(4)] * 2})
+    release = shoal.protect(data, k=2, quasi=["x"], unit="who")
+    with refused(shoal.PlanError, "needs-units", "against", manifest=False):
+        compared(release, data)
+    on_spark = SimpleNamespace(plan=release.plan, published=SimpleNamespace(engine="spark"))
+    with refused(shoal.PlanError, "no-order-on-spark", "against"):
+        compared(on_spark, data)
+
+
 def test_a_manifest_without_k_has_nothing_to_compare(tmp_path):
     data = pa.table({"x": np.arange(40.0), "y": np.arange(40.0) ** 2})
     shoal.protect(data, k=8, quasi=["x", "y"], method="mic1d").save(tmp_path / "masked.csv")
-    with pytest.raises(shoal.PlanError, match="against: needs a k"):
+    with refused(shoal.PlanError, "needs-a-k", "against"):
         shoal.check(
             tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json", against=tmp_path / "masked.csv"
         )
@@ -174,11 +201,11 @@ def test_the_command_warns_with_counts_and_no_values(tmp_path, capsys, monkeypat
     code, out, err = run("--against", "new.csv", "--against", "old.csv", "--json")
     assert code == 1
     assert [each["below"] for each in json.loads(out)["against"]] == [0, 4, 4]
-    assert "Together with 'old.csv', groups of 'x' leave 4 records among fewer than 2" in " ".join(err.split())
+    assert prints(err, "intersections-below-k", releases=["'old.csv'"], columns=["x"], below=4, k=2, counted="record")
     assert "70001" not in out + err
     code, out, _ = run("--against", "new.csv")
     assert not code
-    assert "Together with 'new.csv': 2 intersections" in " ".join(out.split())
+    assert "'new.csv': 2 intersections" in " ".join(out.split())
 
 
 @settings(max_examples=30, deadline=None)
@@ -197,19 +224,19 @@ def test_check_with_a_unit_fails_where_an_intersection_is_one_unit():
     who = [1, 1, 2, 2, 1, 2, 3, 4]
     new, old = pa.table({"x": NEW, "who": who}), pa.table({"x": OLD, "who": [9 - each for each in who]})
     assert shoal.check(new, k=2, quasi=["x"], against=old)["against"][0]["smallest"] == 2
-    with pytest.raises(shoal.CheckFailed, match="leave 4 records among fewer than 2 units") as failed:
+    of = {"k": 2, "counted": "unit", "below": 4, "smallest": 1, "alone": 4}
+    with refused(shoal.CheckFailed, "intersections-below-k", **of) as failed:
         shoal.check(new, k=2, quasi=["x"], unit="who", against=old)
-    assert "the smallest intersection has 1 unit, and 4 records can be singled out" in str(failed.value)
     assert failed.value.found["differing"] == []
 
 
 def test_units_that_are_not_known_are_refused(tmp_path):
     new = pa.table({"x": [1, 1], "who": [1, 2], "person": [1, 2]})
     old = pa.table({"x": [1, 1, 1], "person": [1, 2, 3]})
-    with pytest.raises(shoal.DataError, match="lacks 1 record of earlier releases, whose units are not known"):
+    with refused(shoal.DataError, "units-not-known", records=1):
         shoal.check(new, k=2, quasi=["x"], unit="who", against=old, key="person")
     release = shoal.protect(pa.table({"x": NEW, "who": [*range(4)] * 2}), k=2, quasi=["x"], unit="who")
     release.save(tmp_path / "masked.csv")
     manifest = tmp_path / "masked.csv.manifest.json"
-    with pytest.raises(shoal.PlanError, match=r"which were dropped from the release. Use -k and --quasi"):
+    with refused(shoal.PlanError, "needs-units", "against", manifest=True):
         shoal.check(tmp_path / "masked.csv", manifest=manifest, against=pa.table({"x": OLD}))

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests.expect import codes, pattern, prints, refused, reports
 
 import shoal
+from shoal.messages import Message
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 PEOPLE = pa.table(
@@ -93,7 +95,7 @@ def test_a_missing_key_matches_every_value():
     table = pa.table({"a": [1.0, float("nan"), 2.0, 1.0], "b": ["x", "x", "x", "y"]})
     found = shoal.risk(table, ["a", "b"])
     assert found.sample_frequency.tolist() == [2, 3, 2, 1]
-    assert any("matches every value" in note for note in found.notes)
+    assert reports(found.notes, "missing-keys-match", records=1, columns=["a"])
 
 
 def test_the_riskiest_records_are_named_by_position_only_when_asked():
@@ -133,7 +135,7 @@ def test_a_population_of_other_people_is_a_warning():
     found = shoal.risk(PEOPLE, ["sex", "town"], population=others)
     assert found.kmap["k"] == 0
     assert found.kmap["absent"] == PEOPLE["sex"].to_pylist().count("m")
-    assert "Check that both are coded alike" in found.notes[0]
+    assert reports(found.notes[:1], "keys-coded-otherwise", absent=found.kmap["absent"], fewer=found.kmap["fewer"])
     assert found.notes[0].severity == "warning"
 
 
@@ -150,77 +152,128 @@ def with_weights(*changed: tuple[int, float | None]) -> pa.Table:
     return PEOPLE.set_column(3, "w", [pa.array(weights, pa.float64())])
 
 
-NOT_POSITIVE = "the weight in column 'w' is missing or not above zero in 1 record (first: record 5)"
+NOT_POSITIVE = {"column": "w", "where": Message("records-from", number=1, first=5)}
+POPULATION = Message("the-population-table")
 REFUSED = {
-    "unknown key": (PEOPLE, {"keys": ["age", "sax"]}, "keys: 'sax' is not a column of the table. Did you mean 'sex'?"),
-    "no keys": (PEOPLE, {"keys": []}, "keys: names no attribute"),
-    "keys left out": (PEOPLE, {"keys": None}, "keys: names no attribute. Name the key variables"),
-    "a key twice": (PEOPLE, {"keys": ["age", "age"]}, "keys: names 'age' more than once."),
-    "unknown weights": (PEOPLE, {"weights": "ww"}, "weights: 'ww' is not a column"),
-    "weights as key": (PEOPLE, {"weights": "age"}, "weights: names 'age', which is in keys too."),
-    "unknown household": (PEOPLE, {"household": "hhh"}, "household: 'hhh' is not a column"),
-    "household as key": (PEOPLE, {"household": "sex"}, "household: names 'sex', which has another role."),
-    "weight zero": (with_weights((4, 0.0)), {"weights": "w"}, NOT_POSITIVE),
-    "weight negative": (with_weights((4, -3.0)), {"weights": "w"}, NOT_POSITIVE),
-    "weight NaN": (with_weights((4, float("nan"))), {"weights": "w"}, NOT_POSITIVE),
-    "weight missing": (with_weights((4, None)), {"weights": "w"}, NOT_POSITIVE),
-    "weight infinite": (with_weights((4, float("inf"))), {"weights": "w"}, "'w' is infinite in record 5"),
-    "weight text": (PEOPLE, {"weights": "id"}, "column 'id' holds text and no numbers"),
-    "fraction zero": (PEOPLE, {"fraction": 0.0}, "fraction: must be above 0 and at most 1"),
-    "fraction NaN": (PEOPLE, {"fraction": float("nan")}, "fraction: must be above 0 and at most 1"),
-    "fraction without SUDA2": (PEOPLE, {"fraction": 0.1, "suda": False}, "fraction: does not apply without SUDA2"),
-    "small population": (PEOPLE, {"population": PEOPLE.slice(0, 20)}, "the population table has 20 records, fewer"),
-    "population without a key": (PEOPLE, {"population": PEOPLE.select(["age"])}, "'sex' is not a column of the pop"),
+    "keys left out": (PEOPLE, {"keys": None}, "names-none", {"field": "keys"}),
+    "weight zero": (with_weights((4, 0.0)), {"weights": "w"}, "weight-not-positive", NOT_POSITIVE),
+    "weight negative": (with_weights((4, -3.0)), {"weights": "w"}, "weight-not-positive", NOT_POSITIVE),
+    "weight NaN": (with_weights((4, float("nan"))), {"weights": "w"}, "weight-not-positive", NOT_POSITIVE),
+    "weight missing": (with_weights((4, None)), {"weights": "w"}, "weight-not-positive", NOT_POSITIVE),
+    "fraction zero": (PEOPLE, {"fraction": 0.0}, "fraction-out-of-range", {"field": "fraction"}),
+    "fraction NaN": (PEOPLE, {"fraction": float("nan")}, "fraction-out-of-range", {"field": "fraction"}),
+    "fraction without SUDA2": (
+        PEOPLE,
+        {"fraction": 0.1, "suda": False},
+        "fraction-without-suda",
+        {"field": "fraction"},
+    ),
+    "recoded column": (
+        PEOPLE,
+        {"recode": {"income": [9]}},
+        "recode-not-a-key",
+        {"field": "recode", "column": "income"},
+    ),
+    "small population": (
+        PEOPLE,
+        {"population": PEOPLE.slice(0, 20)},
+        "population-too-small",
+        {"records": 20, "sample": 120},
+    ),
     "population of other types": (
         PEOPLE,
         {"population": PEOPLE.set_column(1, "sex", [list(range(120))])},
-        "column 'sex' holds text in the data and numbers in the population table",
+        "types-differ",
+        {"column": "sex", "own": "text", "other": "numbers", "table": POPULATION},
+    ),
+    "population of other times": (
+        PEOPLE.append_column("t", pa.array(range(120), pa.date32())),
+        {"keys": ["t"], "population": PEOPLE.append_column("t", pa.array(range(120), pa.time32("s")))},
+        "types-not-comparable",
+        {"column": "t", "table": POPULATION},
     ),
     "household missing": (
         PEOPLE.set_column(4, "hh", [[None if i in (6, 9) else i // 3 for i in range(120)]]),
         {"household": "hh"},
-        "column 'hh' has no household in 2 records (first: record 7)",
+        "missing-household",
+        {"column": "hh", "where": Message("records-from", number=2, first=7)},
     ),
-    "nested key": (PEOPLE.append_column("x", [[[1]] * 120]), {"keys": ["x"]}, "whose values cannot be counted"),
+    "nested key": (
+        PEOPLE.append_column("x", [[[1]] * 120]),
+        {"keys": ["x"]},
+        "no-categories",
+        {"column": "x", "table": Message("the-data")},
+    ),
     "too many keys": (
         pa.table({f"k{j}": [1, 2] for j in range(17)}),
         {"keys": [f"k{j}" for j in range(17)]},
-        "names more than 16 attributes, too many for SUDA2",
+        "too-many-keys",
+        {"field": "keys", "most": 16},
     ),
-    "no records": (PEOPLE.slice(0, 0), {}, "The table has no records."),
 }
+REFUSED_BY_A_PLAN = {  # or by the table, with the field and the names that the message has
+    "unknown key": (PEOPLE, {"keys": ["age", "sax"]}, "^keys: .*'sax'.*'sex'"),
+    "no keys": (PEOPLE, {"keys": []}, "^keys: "),
+    "a key twice": (PEOPLE, {"keys": ["age", "age"]}, "^keys: .*'age'"),
+    "unknown weights": (PEOPLE, {"weights": "ww"}, "^weights: .*'ww'"),
+    "weights as key": (PEOPLE, {"weights": "age"}, "^weights: .*'age'"),
+    "unknown household": (PEOPLE, {"household": "hhh"}, "^household: .*'hhh'"),
+    "household as key": (PEOPLE, {"household": "sex"}, "^household: .*'sex'"),
+    "weight infinite": (with_weights((4, float("inf"))), {"weights": "w"}, "'w' .* record 5"),
+    "weight text": (PEOPLE, {"weights": "id"}, "'id'"),
+    "population without a key": (PEOPLE, {"population": PEOPLE.select(["age"])}, "'sex'"),
+    "no records": (PEOPLE.slice(0, 0), {}, "no records"),
+}
+
+
+def refuses(table, options, expected):
+    with expected as error:
+        shoal.risk(table, **{"keys": ["age", "sex"], **options})
+    assert str(error.value).count(". ") <= 1
+    assert not re.search(r"person \d|20-29|north", str(error.value))
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_measured_is_refused_without_a_value(case):
-    table, options, expected = REFUSED[case]
-    with pytest.raises(shoal.ShoalError) as refused:
-        shoal.risk(table, **{"keys": ["age", "sex"], **options})
-    assert expected in str(refused.value)
-    assert str(refused.value).count(". ") <= 1
-    assert not re.search(r"person|20-29|north", str(refused.value))
+    table, options, code, data = REFUSED[case]
+    refuses(table, options, refused(shoal.ShoalError, code, **data))
+
+
+@pytest.mark.parametrize("case", REFUSED_BY_A_PLAN)
+def test_what_no_plan_and_no_table_may_have_is_refused_without_a_value(case):
+    table, options, names = REFUSED_BY_A_PLAN[case]
+    refuses(table, options, pytest.raises(shoal.ShoalError, match=names))
 
 
 WARNED = {
-    "a key that is unique": ({"keys": ["id", "sex"]}, "'id' has a different value in every record"),
-    "a number that is unique": ({"keys": ["income", "sex"]}, "'income' has a different value in every record"),
-    "weights below one": ({"table": with_weights((4, 0.5), (7, 0.25))}, "'w' is below one in 2 records"),
-    "households of one": ({"household": "id"}, "Every household in 'id' has one member"),
+    "a key that is unique": ({"keys": ["id", "sex"]}, "keys-unique", {"columns": ["id"]}),
+    "a number that is unique": ({"keys": ["income", "sex"]}, "keys-unique", {"columns": ["income"]}),
+    "weights below one": (
+        {"table": with_weights((4, 0.5), (7, 0.25))},
+        "weights-below-one",
+        {"column": "w", "records": 2},
+    ),
+    "households of one": ({"household": "id"}, "households-of-one", {"column": "id"}),
 }
 
 
 @pytest.mark.parametrize("case", WARNED)
 def test_what_is_probably_a_mistake_is_a_warning(case):
-    options, expected = WARNED[case]
+    options, code, data = WARNED[case]
     found = shoal.risk(**{"table": PEOPLE, "keys": ["age", "sex"], "weights": "w", **options})
-    assert expected in found.notes[0]
+    assert reports(found.notes[:1], code, **data)
     assert found.notes[0].severity == "warning"
+
+
+def test_without_weights_two_presumptions_are_noted():
+    found = shoal.risk(PEOPLE.select(["age", "sex"]).drop_null(), ["age", "sex"])
+    assert codes(found.notes) == ["two-presumptions", "sample-as-population", "before-masking-only"]
 
 
 def test_a_number_with_many_values_should_be_recoded():
     table = pa.table({"age": [i % 110 for i in range(400)], "sex": ["f", "m"] * 200})
     found = shoal.risk(table, ["age", "sex"])
-    assert "'age' has more than 100 different numbers" in found.notes[0]
+    assert reports(found.notes[:1], "keys-of-many-numbers", columns=["age"], most=100)
 
 
 def test_a_million_combinations_are_counted():
@@ -239,7 +292,7 @@ def test_one_record_and_a_key_without_values_are_measured():
 def test_a_masked_file_is_refused(tmp_path):
     release = shoal.protect(PEOPLE, k=5, quasi=["income"], identifiers=["id"], publish="rest")
     release.save(tmp_path / "masked.csv")
-    with pytest.raises(shoal.DataError, match=r"is masked: its manifest is beside it.*shoal assess"):
+    with refused(shoal.DataError, "file-is-masked", file=str(tmp_path / "masked.csv")):
         shoal.risk(tmp_path / "masked.csv", ["age", "sex"])
 
 
@@ -251,7 +304,7 @@ def test_the_screen_shows_figures_and_json_has_them_all(run, tmp_path):
     assert code == 0
     for words in ("120 records, 3 keys", "individual", "household", "SUDA2", "contribution", "k-map: k = 1", "Record"):
         assert words in out
-    assert "shoal assess" in out
+    assert prints(out, "before-masking-only")
     assert "north" not in out
     assert "north" in run(*command, "--by-level")[1]
     code, out, _ = run(*command, "--json")
@@ -263,16 +316,16 @@ def test_the_screen_shows_figures_and_json_has_them_all(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--keys", "agee"], "Error: --keys: 'agee' is not a column of the table. Did you mean 'age'?"),
-        ([], "Error: Missing option '--keys'"),
-        (["--keys", "age", "--no-suda", "--by-level"], "does not apply without SUDA2"),
-        (["--keys", "age", "--fraction", "2"], "--fraction: must be above 0 and at most 1"),
-        (["--keys", "age", "--population", "none.csv"], "There is no file 'none.csv'"),
-        (["--keys", "age", "--household", "age"], "--household: names 'age', which has another role."),
+        (["--keys", "agee"], "^Error: --keys: .*'agee'.*'age'"),
+        ([], "^Error: .*'--keys'"),
+        (["--keys", "age", "--no-suda", "--by-level"], "without SUDA2"),
+        (["--keys", "age", "--fraction", "2"], "^Error: --fraction: " + pattern("fraction-out-of-range")),
+        (["--keys", "age", "--population", "none.csv"], "^Error: .*'none.csv'"),
+        (["--keys", "age", "--household", "age"], "^Error: --household: .*'age'"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_a_sentence_and_exit_code_2(run, tmp_path, options, expected):
     pa.csv.write_csv(PEOPLE, tmp_path / "people.csv")
     code, out, err = run("risk", "people.csv", *options)
     assert (code, out) == (2, "")
-    assert expected in err
+    assert re.search(expected, " ".join(err.split()))

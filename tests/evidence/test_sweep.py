@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.expect import codes, refused, reports
 
 import shoal
 from shoal.cli.sweep import sizes_of
@@ -12,6 +13,9 @@ from shoal.evidence.limits import Limits
 from shoal.evidence.sweep import Sweep
 from shoal.kernels.encoded import MEAN, MODE, EncodedMatrix
 from shoal.measures import linkage
+from shoal.messages import Message
+
+OPTIONS = {"quasi": ["age", "income"], "publish": ["town"]}
 
 
 @pytest.fixture
@@ -106,25 +110,27 @@ ROWS = [row(3, 2.0, 30.0), row(5, 4.0, 18.0), row(8, 9.0, 9.0), row(10, 12.0, 8.
 def test_the_k_that_meets_the_limits_with_the_least_loss_is_named(limits, k):
     found = Sweep(shoal.Plan(k=3), ROWS, Limits(**limits))
     assert (found.chosen["k"], found.nearest) == (k, None)
-    assert found.verdict.startswith(f"k = {k} with mdav meets the limits")
+    assert reports([found.verdict], "limits-met", k=k, method="mdav", limits=found.limits.phrases)
 
 
 def test_if_no_k_meets_the_limits_the_nearest_is_named_with_what_it_misses():
     found = Sweep(shoal.Plan(k=3), ROWS, Limits(max_risk=10, max_loss=5))
     assert (found.chosen, found.nearest["k"]) == (None, 8)
-    assert found.verdict == (
-        "No k meets the limits (risk at most 10 %, loss at most 5 %). Nearest is k = 8 with mdav (loss 9.00 %, risk "
-        "9.0 %): its loss is 4.0 points too high."
-    )
+    limits = [Message("risk-at-most", limit=10), Message("loss-at-most", limit=5)]
+    missed = [Message("loss-too-high", points=4.0)]
+    figures = {"k": 8, "method": "mdav", "loss": 9.0, "risk": 9.0, "unique": None}
+    assert reports([found.verdict], "limits-missed", limits=limits, missed=missed, **figures)
     assert found.to_dict()["missed"] == {"loss": 4.0}
-    unique = Sweep(shoal.Plan(k=3), [row(3, 2.0, 30.0, unique=97.0)], Limits(max_risk=10))
-    assert "released unchanged make 97.0 % of the records unique" in unique.verdict
+    unique = Sweep(shoal.Plan(k=3), [row(3, 2.0, 30.0, unique=97.0)], Limits(max_risk=10, min_k=2))
+    limits = [Message("risk-at-most", limit=10), Message("k-at-least", limit=2)]
+    missed = [Message("risk-too-high", points=87.0)]
+    assert reports([unique.verdict], "limits-missed", limits=limits, missed=missed, unique=97.0)
 
 
 def test_without_limits_no_k_is_named():
     found = Sweep(shoal.Plan(k=3), ROWS)
     assert (found.chosen, found.nearest) == (None, None)
-    assert found.verdict.startswith("Set --max-risk")
+    assert codes([found.verdict]) == ["no-limits"]
 
 
 def test_csv_and_json_hold_the_rows(people):
@@ -134,37 +140,43 @@ def test_csv_and_json_hold_the_rows(people):
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "code", "field", "data"),
     [
-        ({"k": []}, "k: names no group size"),
-        ({"k": [0, 3]}, "k: must be at least 2"),
-        ({"method": []}, "method: names no method"),
-        ({"method": "mic1d"}, "method: 'mic1d' does not apply to a sweep: it forms no groups"),
-        ({"method": "nonsense"}, "method: must be"),
-        ({"method": ["tour", "nonsense"]}, "method: must be"),
-        ({"method": None}, "method: must be the name of a method"),
-        ({"k": None}, "k: must be a group size"),
-        ({"k": "35"}, "k: must be a group size"),
-        ({"bound": True}, "bound: does not apply to a sweep"),
-        ({"max_risk": -1}, "max_risk: must be a percentage from 0 to 100"),
-        ({"max_risk": 101}, "max_risk: must be a percentage"),
-        ({"max_risk": float("nan")}, "max_risk: must be a percentage"),
-        ({"max_loss": "5"}, "max_loss: must be a percentage"),
-        ({"max_loss": True}, "max_loss: must be a percentage"),
-        ({"min_k": 1}, "min_k: must be a whole number of at least 2"),
-        ({"min_k": 2.5}, "min_k: must be a whole number"),
-        ({"min_k": 50}, "min_k: is above every k that is compared. Use -k 3-50"),
+        ({"k": []}, "names-none", "k", {"what": "group size"}),
+        ({"method": []}, "names-none", "method", {"what": "method"}),
+        ({"method": "mic1d"}, "not-in-a-sweep", "method", {"value": "mic1d"}),
+        ({"method": ["ms"]}, "not-in-a-sweep", "method", {"value": "ms"}),
+        ({"method": ["tour", "hybrid"]}, "not-in-a-sweep", "method", {"value": "hybrid"}),
+        ({"method": "insensitive"}, "not-in-a-sweep", "method", {"value": "insensitive"}),
+        ({"method": None}, "methods-not-names", "method", {}),
+        ({"k": None}, "k-not-sizes", "k", {}),
+        ({"k": "35"}, "k-not-sizes", "k", {}),
+        ({"bound": True}, "not-in-a-sweep", "bound", {}),
+        ({"max_risk": -1}, "limit-not-a-percentage", "max_risk", {}),
+        ({"max_risk": 101}, "limit-not-a-percentage", "max_risk", {}),
+        ({"max_risk": float("nan")}, "limit-not-a-percentage", "max_risk", {}),
+        ({"max_loss": "5"}, "limit-not-a-percentage", "max_loss", {}),
+        ({"max_loss": True}, "limit-not-a-percentage", "max_loss", {}),
+        ({"min_k": 1}, "min-k-not-a-size", "min_k", {}),
+        ({"min_k": 2.5}, "min-k-not-a-size", "min_k", {}),
+        ({"min_k": 50}, "min-k-above-all", "min_k", {"first": 3, "least": 50}),
+        ({"method": "mdav", "tour": "savings"}, "not-for-any-method", "tour", {"methods": ["mdav"], "method": "tour"}),
     ],
 )
-def test_what_cannot_be_is_said(people, options, sentence):
-    with pytest.raises(shoal.PlanError) as error:
-        shoal.sweep(people, **{"quasi": ["age", "income"], "publish": ["town"], **options})
-    assert sentence in str(error.value)
+def test_requests_that_no_sweep_can_meet_are_refused(people, options, code, field, data):
+    with refused(shoal.PlanError, code, field, **data):
+        shoal.sweep(people, **{**OPTIONS, **options})
 
 
-def test_a_k_beyond_the_table_is_said(people):
-    with pytest.raises(shoal.DataError, match="k = 91 is more than the table has"):
-        shoal.sweep(people, k=[3, 91], quasi=["age", "income"], publish=["town"])
+@pytest.mark.parametrize(("field", "value"), [("k", [0, 3]), ("method", "nonsense"), ("method", ["tour", "nonsense"])])
+def test_a_sweep_takes_methods_and_sizes_that_a_plan_takes(people, field, value):
+    with pytest.raises(shoal.PlanError, match=f"^{field}: must be"):
+        shoal.sweep(people, **{**OPTIONS, field: value})
+
+
+def test_a_k_beyond_the_table_is_refused_with_the_largest_that_can_be(people):
+    with refused(shoal.DataError, "largest-k-too-large", k=91, records=90, first=3):
+        shoal.sweep(people, k=[3, 91], **OPTIONS)
 
 
 def test_sizes_are_read():
@@ -196,9 +208,6 @@ def test_missing_values_and_a_budget_for_those_that_search(people):
         people, k=[3], method=["tour", "best"], budget=1000, quasi=["age", "income"], publish=["town"]
     ).rows
     assert rows[1]["IL"] <= rows[0]["IL"] * 1.2
-
-
-OPTIONS = {"quasi": ["age", "income"], "publish": ["town"]}
 
 
 def names_in(folder):
@@ -269,7 +278,7 @@ def test_from_no_change_to_one_group(people):
     assert found.chosen["k"] == 2
     assert found.labels[1].tolist() == list(range(90))
     assert set(found.labels[90]) == {0}
-    with pytest.raises(shoal.PlanError, match="1 protects nothing, and has no release"):
+    with refused(shoal.PlanError, "no-release-of-1", "k"):
         found.release(1)
 
 
@@ -277,28 +286,29 @@ def test_k_1_is_shown_and_never_written(people, tmp_path):
     found = shoal.sweep(people, k=[1, 3], method="tour", **OPTIONS)
     found.save(tmp_path / "masked-{k}.csv")
     assert names_in(tmp_path) == ["masked-3.csv", "masked-3.csv.manifest.json", "masked-3.csv.plan.toml"]
-    with pytest.raises(shoal.PlanError, match="k: 1 protects nothing, and is never written"):
+    with refused(shoal.PlanError, "no-release-of-1", "k"):
         shoal.sweep(people, k=1, method="tour", **OPTIONS).save(tmp_path / "masked-{k}.csv", overwrite=True)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "sentence"),
+    ("pattern", "code", "data"),
     [
-        ("masked.csv", "output: must contain {k}"),
-        ("masked-{k}.csv", "output: must contain {method}"),
-        ("{method}-{k}-{seed}.csv", "output: has {seed}, which stands for nothing"),
-        ("{method}-{k}-{}.csv", "output: has {}, which stands for nothing"),
-        ("{method}-{k:03}.csv", "output: has {k:03}, which stands for nothing"),
-        ("{method}-{k}-{.csv", "output: has a brace without its other half"),
-        ("{method}-{k}.doc", ".doc"),
-        ("nowhere/{method}-{k}.csv", "does not exist"),
+        ("masked.csv", "output-without-placeholder", {"name": "{k}"}),
+        ("masked-{k}.csv", "output-without-placeholder", {"name": "{method}"}),
+        ("{method}-{k}-{seed}.csv", "unknown-placeholder", {"name": "{seed}"}),
+        ("{method}-{k}-{}.csv", "unknown-placeholder", {"name": "{}"}),
+        ("{method}-{k:03}.csv", "unknown-placeholder", {"name": "{k:03}"}),
+        ("{method}-{k}-{.csv", "lone-brace", {}),
+        ("{method}-{k}.doc", None, ".doc"),
+        ("nowhere/{method}-{k}.csv", None, "nowhere"),
+        (None, "no-output", {}),
     ],
 )
-def test_a_pattern_that_cannot_be_leaves_nothing(people, tmp_path, pattern, sentence):
+def test_a_pattern_that_cannot_be_leaves_nothing(people, tmp_path, pattern, code, data):
     found = shoal.sweep(people, k=[3, 4], method=["tour", "mdav"], **OPTIONS)
-    with pytest.raises(shoal.ShoalError) as error:
-        found.save(tmp_path / pattern)
-    assert sentence in str(error.value)
+    expected = refused(shoal.PlanError, code, "output", **data) if code else pytest.raises(shoal.ShoalError, match=data)
+    with expected:
+        found.save(None if pattern is None else tmp_path / pattern)
     assert names_in(tmp_path) == []
 
 
@@ -306,7 +316,7 @@ def test_all_names_are_looked_at_before_the_first_file_is_written(people, tmp_pa
     found = shoal.sweep(people, k=[3, 4, 5], method="tour", **OPTIONS)
     taken = tmp_path / "masked-5.csv.plan.toml"
     taken.write_text("mine")
-    with pytest.raises(shoal.FileError, match=r"plan\.toml' already exists, so nothing was written"):
+    with refused(shoal.FileError, "outputs-exist", file=str(taken), more=0, number=1):
         found.save(tmp_path / "masked-{k}.csv")
     assert names_in(tmp_path) == [taken.name]
     found.save(tmp_path / "masked-{k}.csv", overwrite=True)
@@ -330,13 +340,9 @@ def test_what_stops_in_between_leaves_complete_files(people, tmp_path):
 
 
 def test_a_k_that_strata_do_not_allow_is_refused_with_those_that_they_do(people):
-    with pytest.raises(shoal.DataError, match="Smaller k are possible: use -k 28-30"):
+    with refused(shoal.DataError, "smaller-k-possible", first=28, last=30) as error:
         shoal.sweep(people, k=range(28, 33), method="tour", quasi=["age", "income"], strata=["town"])
-
-
-def test_a_k_beyond_the_table_is_refused_with_the_largest_that_can_be(people):
-    with pytest.raises(shoal.DataError, match="Use -k 3-90 at most"):
-        shoal.sweep(people, k=[3, 91], **OPTIONS)
+    assert error.value.code == "small-strata"
 
 
 def test_the_best_method_of_each_k_is_known(people):
@@ -346,24 +352,27 @@ def test_the_best_method_of_each_k_is_known(people):
     assert found.release(3).plan.method == "tour"
     assert found.release(3, "zscores").plan.method == "zscores"
     assert found.notes == []
-    with pytest.raises(shoal.PlanError, match="method: 'pca' was not compared"):
+    with refused(shoal.PlanError, "not-compared", "method", value="pca", known=["zscores", "tour"]):
         found.release(3, "pca")
-    with pytest.raises(shoal.PlanError, match="k: 4 was not compared"):
+    with refused(shoal.PlanError, "not-compared", "k", value=4, known=[3, 9]):
         found.release(4)
 
 
 def test_with_the_tour_alone_the_k_at_which_mdav_loses_less_are_named(people, reference):
     census = pa.table({f"x{j}": column for j, column in enumerate(reference("census").T)})
     [note] = shoal.sweep(census, k=[7, 10], method="tour").notes
-    assert note.startswith("MDAV loses less than the tour at k = 10 (14.156 against 14.")
-    [note] = shoal.sweep(people, k=[3], method="tour", **OPTIONS).notes
-    assert note == "MDAV loses no less than the tour at any k that was compared."
+    assert codes([note]) == ["mdav-loses-less"]
+    [size] = note.data["sizes"]
+    assert (size.data["k"], size.data["loss"]) == (10, pytest.approx(14.156, abs=1e-3))
+    assert size.data["loss"] < size.data["tour"] < 15
+    assert codes(shoal.sweep(people, k=[3], method="tour", **OPTIONS).notes) == ["mdav-loses-no-less"]
 
 
 def test_a_warning_says_to_publish_one_file_only(people, tmp_path):
     found = shoal.sweep(people, k=[3, 4], method="mdav", **OPTIONS)
     found.save(tmp_path / "masked-{k}.csv")
-    assert [(note.severity, note[:27]) for note in found.notes] == [("warning", "Publish one of these files,")]
+    assert codes(found.notes) == ["publish-one-only"]
+    assert found.notes[0].severity == "warning"
 
 
 @pytest.mark.parametrize("engine", ["file", "spark"])
@@ -371,13 +380,13 @@ def test_an_engine_that_a_sweep_does_not_have_is_refused(people, tmp_path, engin
     import pyarrow.csv
 
     pyarrow.csv.write_csv(people, tmp_path / "people.csv")
-    with pytest.raises(shoal.PlanError, match=f"engine: '{engine}' does not apply to a sweep, which works in memory"):
+    with refused(shoal.PlanError, "not-in-a-sweep", "engine", value=engine, why=Message("works-in-memory")):
         shoal.sweep(tmp_path / "people.csv", k=[3], engine=engine, **OPTIONS)
 
 
 def test_a_link_that_leads_nowhere_is_found_before_the_first_file_is_written(people, tmp_path):
     (tmp_path / "masked-4.csv.plan.toml").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(shoal.FileError, match="already exists, so nothing was written"):
+    with refused(shoal.FileError, "outputs-exist", file=str(tmp_path / "masked-4.csv.plan.toml"), more=0):
         shoal.sweep(people, k=[3, 4], method="mdav", **OPTIONS).save(tmp_path / "masked-{k}.csv")
     assert not (tmp_path / "masked-3.csv").exists()
 
@@ -387,5 +396,3 @@ def test_a_tour_is_for_the_tour_alone(people):
     assert rows[0]["IL"] == pytest.approx(
         shoal.protect(people, k=3, method="tour", tour="savings", **OPTIONS).loss()["IL"]
     )
-    with pytest.raises(shoal.PlanError, match=r"tour: does not apply to 'mdav'\. Add tour to --methods"):
-        shoal.sweep(people, k=[3], method="mdav", tour="savings", **OPTIONS)

@@ -12,12 +12,14 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 from typer.testing import CliRunner
 
 import shoal
 from shoal.backends import choose
 from shoal.backends.capabilities import refuse_limits
 from shoal.cli import app
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.plan.commands import protect_command
 from shoal.tables import Table
@@ -129,9 +131,9 @@ def test_engines_that_divide_records_and_sweeps_refuse_epsilon(tmp_path, monkeyp
     large = plan.updated(input=str(tmp_path / "people.csv"))
     assert choose.engine_for(large)[0] == "memory"
     assert choose.engine_for(large.updated(epsilon=None, bounds={}))[0] == "file"
-    with pytest.raises(shoal.PlanError, match="epsilon: does not apply to a sweep"):
+    with refused(shoal.PlanError, "not-in-a-sweep", "epsilon", why=Message("uses-an-epsilon-each")):
         shoal.sweep(people(), [20], "auto", identifiers=["name"], epsilon=1, bounds=BOUNDS)
-    with pytest.raises(shoal.PlanError, match="method: 'insensitive' does not apply to a sweep"):
+    with refused(shoal.PlanError, "not-in-a-sweep", "method", value="insensitive"):
         shoal.sweep(people(), [20], "insensitive", epsilon=1, bounds=BOUNDS)
 
 

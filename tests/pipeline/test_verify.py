@@ -131,9 +131,9 @@ def test_assess_measures_any_masked_table():
     assessed = shoal.assess(original, release.table, k=4)
     assert release.loss().items() <= assessed["loss"].items()
     assert release.risk().items() <= assessed["risk"].items()
-    with pytest.raises(shoal.DataError, match="20 records and the masked table 19"):
+    with refused(shoal.DataError, "numbers-of-records-differ", records=20, others=19):
         shoal.assess(original, release.table.slice(1))
-    with pytest.raises(shoal.PlanError, match="'b' is not a column of the masked table"):
+    with pytest.raises(shoal.PlanError, match=r"^quasi: .*'b'"):
         shoal.assess(original, release.table.select(["a"]), ["a", "b"])
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests.expect import refused
 from tests.report.report_samples import NUMBERS, PLANTED, RELEASES, assert_accessible, people, read, release_of
 
 import shoal
@@ -336,7 +337,7 @@ def test_a_sweep_for_users_has_the_loss_alone(tmp_path):
     assert (tmp_path / "other.html").read_text() == text
     assert "7.31" not in text
     roles = {"quasi": ["income", "town"], "identifiers": [*others, "debt"]}
-    with pytest.raises(shoal.PlanError, match="does not apply to a sweep of levels or categories"):
+    with refused(shoal.PlanError, "external-of-categories", "external"):
         shoal.sweep(people(), k=[3], method="mdav", **roles).report(tmp_path / "no.html", external=True)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import PlanError
 from shoal.evidence.formula import Formula, Term, parse_formula, spelled
-from shoal.evidence.sides import Categories, Label, Side, in_order, records_in, written
+from shoal.evidence.sides import Categories, Label, Side, all_of, in_order, records_in, written
 from shoal.measures.regression import (
     Fit,
     NotEstimable,
@@ -19,8 +19,8 @@ from shoal.measures.regression import (
     logistic,
     records_behind,
 )
+from shoal.messages import Message
 from shoal.pipeline.treatment import refuse_unknown
-from shoal.text import counted, listed
 
 CONFIDENCE = 0.95
 MOST_CATEGORIES = 100  # of a term: more are numbers that were taken for categories
@@ -30,14 +30,15 @@ Vector = NDArray[np.float64]
 
 def parse_formulas(texts: Sequence[str]) -> list[Formula]:
     """Read formulas; all mistakes are reported together."""
-    found, problems = [], []
+    found: list[Formula] = []
+    problems: list[Message] = []
     for text in texts:
         try:
             found.append(parse_formula(text))
         except PlanError as error:
-            problems += error.problems
+            problems += error.messages
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return found
 
 
@@ -63,7 +64,7 @@ def analyses(formulas: Sequence[Formula], before: Side, after: Side, least: int 
     first that both files have.
     """
     for formula in formulas:
-        refuse_unknown(before.table, {"analysis": formula.names}, "the original")
+        refuse_unknown(before.table, {"analysis": formula.names}, Message("the-original"))
     found: list[dict[str, Any]] = []
     shown: dict[str, list[NDArray[np.bool_]]] = {}  # the records behind what is shown of each response
     for formula in formulas:
@@ -91,7 +92,7 @@ class _Answer:
     design: _Design | None
     used: list[int]
     fit: Fit | None
-    why: str | None = None
+    why: Message | None = None
 
     @property
     def coefficients(self) -> dict[tuple[Label, ...], dict[str, Any]]:
@@ -133,29 +134,38 @@ def _masked(
     design, used = None, []
     try:
         if gone:
-            raise NotEstimable(f"the masked file has no column {listed(gone)}")
+            raise _Unanswered("masked-lacks-columns", columns=gone)
         if nothing := [name for name, label in first.items() if label is None]:
-            raise NotEstimable(f"no category of {listed(nothing)} is left in the masked file")
+            raise _Unanswered("masked-lacks-categories", columns=nothing)
         design = _design(formula, after, codes, first, masked=True)
         if not len(design.y):
-            raise NotEstimable("the masked file has no complete record")
+            raise _Unanswered("masked-lacks-records")
         used = [int(j) for j in np.flatnonzero(independent(design.X))]
         return _Answer(design, used, _fit(design, used, kind))
+    except _Unanswered as error:
+        return _Answer(design, used, None, error.why)
     except NotEstimable as error:
-        return _Answer(design, used, None, _reason(error, design, used))
+        term, why = _reason(error, design, used)
+        return _Answer(design, used, None, why if term is None else Message("term-and-reason", term=term, reason=why))
+
+
+class _Unanswered(Exception):
+    """The masked file cannot answer a formula."""
+
+    def __init__(self, code: str, /, **data: Any) -> None:
+        self.why = Message(code, **data)
+        super().__init__(self.why)
 
 
 def _response(formula: Formula, side: Side) -> Vector:
     y = side.numbers(formula.response)
     if y is None:
-        raise _wrong(
-            formula, f"has a response, '{formula.response}', that is neither a number nor boolean. Code it as 0 and 1"
-        )
+        raise _wrong(formula, "response-not-a-number", column=formula.response)
     return y
 
 
-def _wrong(formula: Formula, what: str) -> PlanError:
-    return PlanError([("analysis", f"'{formula.text}' {what}.")])
+def _wrong(formula: Formula, code: str, **data: Any) -> PlanError:
+    return PlanError(code, field="analysis", formula=formula.text, **data)
 
 
 def _reference(before: Categories, after: Categories, least: int) -> Label | None:
@@ -204,9 +214,9 @@ def _design(
 def _number(formula: Formula, name: str, side: Side, masked: bool) -> Vector:
     found = side.numbers(name)
     if found is None and masked:
-        raise NotEstimable(f"'{name}' is not a number in the masked file")
+        raise _Unanswered("masked-not-a-number", column=name)
     if found is None:
-        raise _wrong(formula, f"takes '{name}' as a number, which it is not: write C({name})")
+        raise _wrong(formula, "term-not-a-number", column=name)
     return found
 
 
@@ -241,10 +251,10 @@ def _indicators(
     """Return a column of 0 and 1 for each category in use but the first."""
     used = {categories.labels[code] for code in np.unique(categories.codes[complete])}
     if len(used) > MOST_CATEGORIES:
-        many = f"{len(used):,} categories of '{name}', more than {MOST_CATEGORIES}"
+        many = {"categories": len(used), "column": name, "most": MOST_CATEGORIES}
         if masked:
-            raise NotEstimable(f"the masked file has {many}")
-        raise _wrong(formula, f"has {many}. Use it as a number, or put its categories together")
+            raise _Unanswered("masked-too-many-categories", **many)
+        raise _wrong(formula, "too-many-categories", **many)
     order = in_order(used)
     reference = first if first in used else order[0] if order else None
     place = {label: code for code, label in enumerate(categories.labels)}
@@ -259,27 +269,26 @@ def _fit(design: _Design, used: Sequence[int], kind: str) -> Fit:
 def _fit_original(formula: Formula, design: _Design, kind: str) -> Fit:
     """Estimate from the original; what cannot be estimated there is a mistake in the formula."""
     if not len(design.y):
-        raise _wrong(formula, "has no complete record: every record misses a value of one of its columns")
+        raise _wrong(formula, "no-complete-record")
     if len(design.y) <= design.X.shape[1]:
-        many = f"{counted(len(design.y), 'complete record')} for {design.X.shape[1]:,} coefficients"
-        raise _wrong(formula, f"has only {many}. Leave terms out")
+        raise _wrong(formula, "too-few-complete-records", records=len(design.y), coefficients=design.X.shape[1])
     kept = independent(design.X)
     if not kept.all():
-        terms = dict.fromkeys(design.terms[j] for j in np.flatnonzero(~kept))
-        raise _wrong(formula, f"has collinear terms: {listed([*terms])} follows from those before it. Leave it out")
+        terms = list(dict.fromkeys(design.terms[j] for j in np.flatnonzero(~kept)))
+        raise _wrong(formula, "collinear-terms", terms=terms, number=len(terms))
     try:
         return _fit(design, range(design.X.shape[1]), kind)
     except NotEstimable as error:
-        advice = "Use another response" if error.column is None else "Leave that term out"
-        why = _reason(error, design, None)
-        raise _wrong(formula, f"cannot be estimated from the original: {why}. {advice}") from None
+        term, why = _reason(error, design, None)
+        raise _wrong(formula, "not-estimable", term=term, why=why) from None
 
 
-def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | None) -> str:
+def _reason(error: NotEstimable, design: _Design | None, used: Sequence[int] | None) -> tuple[str | None, Any]:
+    """Return why there are no coefficients, and the term that is at fault, if one is."""
+    [why] = getattr(error, "messages", error.args)
     if error.column is None or design is None:
-        return str(error)
-    column = error.column if used is None else used[error.column]
-    return f"'{design.terms[column]}' {error}"
+        return None, why
+    return design.terms[error.column if used is None else used[error.column]], why
 
 
 def _compared(
@@ -309,13 +318,13 @@ def _compared(
     }
 
 
-def _left_out(masked: _Answer, vanished: int) -> str | None:
+def _left_out(masked: _Answer, vanished: int) -> Message | None:
     """Explain which terms the masked file has no coefficient for, though it has others."""
-    reasons = [f"{counted(vanished, 'term')} with categories that the masked file does not have"] if vanished else []
+    reasons = [Message("terms-of-lost-categories", terms=vanished)] if vanished else []
     terms = [] if masked.design is None else masked.design.terms
     if dropped := dict.fromkeys(term for j, term in enumerate(terms) if j not in {*masked.used}):
-        reasons.append(f"{listed([*dropped])} follows from other terms in the masked file")
-    return "; ".join(reasons) or None
+        reasons.append(Message("terms-that-follow", terms=[*dropped], number=len(dropped)))
+    return all_of(reasons)
 
 
 def _rows(fit: Fit) -> list[dict[str, Any]]:

@@ -22,14 +22,16 @@ from shoal.evidence.analyses import analyses as run_analyses
 from shoal.evidence.analyses import parse_formulas
 from shoal.evidence.attacks import Victims, attacks, control_of, overlap, refuse_same
 from shoal.evidence.check import CsvOptions, opened, refuse_unknown_sheet, rule_levels
-from shoal.evidence.composition import record_keys
+from shoal.evidence.composition import record_keys, unpaired
 from shoal.evidence.estimates import estimates
+from shoal.evidence.key_columns import positive_weights
 from shoal.evidence.notebook import Figures
 from shoal.evidence.published import published_figures, read_published
 from shoal.evidence.sides import Side
 from shoal.evidence.units import counted_units, units_in_classes
 from shoal.evidence.verdict import judged, refuse_formulas
 from shoal.evidence.whole_file import whole_file
+from shoal.messages import Message
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.classes import classes, exposure
 from shoal.pipeline.counting import added_sizes, exposure_of
@@ -44,12 +46,9 @@ from shoal.plan.policy import Policy, as_policy
 from shoal.report.figures import least
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, Codes, Level, encode, infer_type, without_declared
-from shoal.tables.numbers import to_floats
 from shoal.tables.recoding import recoded_table
-from shoal.text import (
-    counted,
-)  # Measures of loss that other types than numbers, and missing values, have no meaning for.
 
+# Measures of loss that other types than numbers, and missing values, have no meaning for.
 _OF_NUMBERS = ("own_range_SSE", "IL_variations", "IL1s", "eigenvalue", "pMSE", "subdomains", "GCP")
 
 
@@ -181,7 +180,7 @@ def assess(
     figures = [] if published is None else read_published(published)
     progress("read", 0, 1)
     before, after = opened(original, plan), opened(masked, plan)
-    refuse_unknown(before, {"recode": list(plan.recode)}, "the original")
+    refuse_unknown(before, {"recode": list(plan.recode)}, Message("the-original"))
     before = recoded_table(before, plan)
     refuse_formulas(limits, before)
     everyone, everybody = before, len(before)
@@ -302,7 +301,7 @@ def _loss_of_numbers(pairs: list["_Pair"]) -> dict[str, Any]:
 
 def _broken(rules: Sequence[Rule], before: Table, after: Table, plan: Plan) -> list[dict[str, Any]]:
     """Count the records that break each rule in both tables."""
-    for table, what in ((before, "the original"), (after, "the masked table")):
+    for table, what in ((before, Message("the-original")), (after, Message("the-masked-table"))):
         refuse_unknown(table, {f"rule '{rule.name}'": attributes_of(rule.condition) for rule in rules}, what)
     if not rules:
         return []
@@ -326,8 +325,7 @@ def _dominance(
     """Count the cells that contributors dominate, among records published alike; name what is negative."""
     numbers = {pair.attribute.name: pair.attribute for pair in pairs if pair.attribute.type == "continuous"}
     if unknown := [name for name in plan.magnitudes or [] if name not in numbers]:
-        what = "is not among the numbers that are compared"
-        raise PlanError([("magnitudes", f"'{name}' {what}") for name in unknown])
+        raise PlanError(*(_not_compared_too(name, "magnitudes", numbers=True) for name in unknown))
     negative = {name: each.codes < 0 for name, each in numbers.items() if (each.codes < 0).any()}
     if wrong := [name for name in plan.magnitudes or [] if name in negative]:
         raise DataError(*(negative_magnitude(name, int(negative[name].argmax()) + 1) for name in wrong))
@@ -398,14 +396,7 @@ def _weights(before: Table, plan: Plan) -> Codes | None:
     """Return the survey weights of the original records."""
     if plan.weights is None:
         return None
-    found = to_floats(without_declared(before, plan.weights), plan.weights, before.decimal)
-    if not (found > 0).all():
-        record = int(np.argmin(found > 0)) + 1
-        raise DataError(
-            f"the weight in column '{plan.weights}' is not a positive number in record {record}. "
-            "Correct it, or leave these records out."
-        )
-    return found
+    return positive_weights(before, plan.weights)
 
 
 def _costs(pairs: list[_Pair], weights: Codes | None) -> dict[str, Any]:
@@ -433,17 +424,13 @@ def _matched(before: Table, after: Table, key: str | None) -> tuple[Table, NDArr
     """Return the original records that were published, and the row of the masked table for each."""
     if key is None:
         if len(before) != len(after):
-            raise DataError(
-                f"The original has {counted(len(before), 'record')} and the masked table {len(after):,}. Name the "
-                "column that identifies records with --key."
-            )
+            raise unpaired(Message("the-original"), len(before), Message("the-masked-table"), len(after))
         return before, np.arange(len(before))
-    wanted, given = record_keys(before, key, "the original"), record_keys(after, key, "the masked table")
+    wanted = record_keys(before, key, Message("the-original"))
+    given = record_keys(after, key, Message("the-masked-table"))
     if unknown := pc.index_in(given, value_set=wanted).null_count:
-        raise DataError(
-            f"{counted(unknown, 'record')} of the masked table cannot be found in the original by key '{key}' (of type "
-            f"{after.column(key).type} and {before.column(key).type}). Use a --key that masking left unchanged."
-        )
+        types = {"type": str(after.column(key).type), "original": str(before.column(key).type)}
+        raise DataError("records-not-found", records=unknown, column=key, **types)
     places = pc.index_in(wanted, value_set=given)
     kept = places.is_valid().to_numpy(zero_copy_only=False)
     if not kept.all():
@@ -461,10 +448,10 @@ def _attributes(
     """
     named = {"quasi": plan.masked, "confidential": plan.confidential, "types": list(plan.types)}
     own = {"levels": list(plan.levels), "weights": plan.roles["weights"], "unit": plan.roles["unit"]}
-    refuse_unknown(before, {**named, **own}, "the original")
+    refuse_unknown(before, {**named, **own}, Message("the-original"))
     if plan.unit is not None and (problem := UnitSummary.of(before, plan.unit, 1, 0).problem(plan.unit, 1)):
         raise DataError(problem)
-    refuse_unknown(after, named, "the masked table")
+    refuse_unknown(after, named, Message("the-masked-table"))
     gone = [name for name in before.names if name not in after.names]
     taken = {*gone, *plan.confidential, *own["weights"], *own["unit"], key or ""}
     asked = plan.masked or _that_may_differ(before, after, rows, taken)
@@ -492,7 +479,7 @@ def _that_may_differ(before: Table, after: Table, rows: NDArray[np.int64], taken
         if name not in taken and (name in numbers or not ordered.same_column(before, name))
     ]
     if not found:
-        raise DataError("The masked table has no numeric column, and none that differs. Name attributes with --quasi.")
+        raise DataError("nothing-to-compare")
     return found
 
 
@@ -504,10 +491,10 @@ def _not_compared(before: Table, after: Table, rows: NDArray[np.int64], known: s
 
 
 def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair:
-    with _said_of("original"):
+    with _said_of("The original"):
         type_ = "ordinal" if name in plan.levels else plan.types.get(name) or infer_type(before, name)
         attribute = encode(before, name, type_, plan.levels.get(name))
-    with _said_of("masked table"):
+    with _said_of("The masked table"):
         column = without_declared(after, name)
         masked = encode(after, name, type_).codes if type_ == "continuous" else attribute.read(column)
         if attribute.levels is not None and type_ in CATEGORIES:
@@ -517,10 +504,7 @@ def _paired(before: Table, after: Table, rows: NDArray[np.int64], name: str, pla
             )
         if type_ not in CATEGORIES and np.isinf(masked).any():
             record = int(np.argmax(np.isinf(masked))) + 1
-            raise DataError(
-                f"column '{name}' has a value in record {record} that cannot be compared with the "
-                "original. Use --levels or another --type."
-            )
+            raise DataError("value-not-comparable", column=name, record=record)
     return _Pair(attribute, masked[rows])
 
 
@@ -530,7 +514,7 @@ def _said_of(what: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(*(f"in the {what}, {each[:1].lower()}{each[1:]}" for each in error.sentences)) from None
+        raise DataError(*(each.about(each.field, what) for each in error.messages)) from None
 
 
 def _secret(before: Table, after: Table, rows: NDArray[np.int64], name: str, plan: Plan) -> _Pair | None:
@@ -546,7 +530,7 @@ def _victims(
     pairs: list[_Pair], sensitive: list[_Pair], control: dict[str, Codes] | None, plan: Plan, tolerance: float
 ) -> Victims:
     if not 0 <= tolerance < 1:
-        raise PlanError([("tolerance", "must be at least 0 and below 1, a share of the true value.")])
+        raise PlanError("tolerance-not-a-share", field="tolerance")
     return Victims(pairs, sensitive, control, plan, tolerance)
 
 
@@ -556,7 +540,7 @@ def _strangers(
     """Read the control set, and return what was looked for so that nobody of the file is in it."""
     if control is None:
         return None, None
-    with _said_of("control set"):
+    with _said_of("The control set"):
         table = recoded_table(opened(control, plan), plan)
         people = control_of(table, compared)
     told = [name for name in dict.fromkeys(identifiers) if name is not None and name in table.names]
@@ -570,10 +554,14 @@ def _known(intruder: Sequence[str], names: list[str], field: str = "intruder") -
     try:
         known = Plan(k=2, quasi=intruder).masked  # a list of names like any other
     except PlanError as error:
-        raise PlanError([(field, what) for _, what in error.problems]) from None
+        raise PlanError(*(each.about(field) for each in error.messages)) from None
     if unknown := [name for name in known if name not in names]:
-        raise PlanError([(field, f"'{name}' is not among the attributes that are compared") for name in unknown])
+        raise PlanError(*(_not_compared_too(name, field, numbers=False) for name in unknown))
     return known
+
+
+def _not_compared_too(name: str, field: str, *, numbers: bool) -> Message:
+    return Message("column-not-compared", field=field, column=name, numbers=numbers)
 
 
 def _sets(
@@ -586,20 +574,21 @@ def _sets(
     """Return the sets of attributes of each scenario: those of attribute blocks first, then those with a name."""
     found: dict[str, list[list[str]]] = {}
     if blocks is None and known is not None:
-        raise PlanError([("known", "does not apply without attribute blocks. Add --block once for each.")])
+        raise PlanError("does-not-apply-without", field="known", needed="attribute blocks", option="--block")
     if blocks is not None:
         given = [_known(block, names, "blocks") for block in blocks]
         every = [name for block in given for name in block]
         if twice := sorted({name for name in every if every.count(name) > 1}):
-            raise PlanError([("blocks", f"names '{name}' more than once.") for name in twice])
+            raise PlanError(*(Message("names-twice", field="blocks", column=name) for name in twice))
         count = min(3, len(every)) if known is None else known
         if not 1 <= count <= len(every):
-            raise PlanError([("known", f"must be from 1 to {len(every)}, the number of attributes in --block.")])
+            raise PlanError("known-out-of-range", field="known", most=len(every))
         found = measures.scenarios_of_blocks(given, count, seed=seed)
     for name, sets in (scenarios or {}).items():
-        if name in found or not sets:
-            why = "is the name of a scenario of --block too" if name in found else "has no set of attributes"
-            raise PlanError([("scenario", f"'{name}' {why}.")])
+        if name in found:
+            raise PlanError("scenario-named-twice", field="scenario", scenario=name)
+        if not sets:
+            raise PlanError("scenario-without-sets", field="scenario", scenario=name)
         found[name] = [_known(each, names, "scenario") for each in sets]
     return found
 

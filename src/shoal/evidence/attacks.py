@@ -29,7 +29,6 @@ from shoal.pipeline.linkage_spaces import balanced_spaces
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, Attribute, Codes, encode, without_declared
-from shoal.text import counted, listed
 
 # Attacks of a kind, and how many of these times the records whether conditions hold.
 MOST_ATTACKS = 5_000
@@ -187,7 +186,7 @@ def _drawn(people: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
 def control_of(table: Table, attributes: Sequence[Attribute]) -> dict[str, Codes]:
     """Read people who are not in the file: the columns of the original that are compared, and the sensitive ones."""
     if absent := [each.name for each in attributes if each.name not in table.names]:
-        raise PlanError([("control", f"has no column {listed(absent)}. It needs the columns of the original.")])
+        raise PlanError("control-lacks-columns", field="control", columns=absent)
     found = {}
     for each in attributes:
         if each.type == "continuous":
@@ -198,7 +197,7 @@ def control_of(table: Table, attributes: Sequence[Attribute]) -> dict[str, Codes
             codes[np.isinf(codes)] = len(each.levels) - 1  # a category that the original has not
         if np.isinf(codes).any():
             record = int(np.argmax(np.isinf(codes))) + 1
-            raise DataError(f"column '{each.name}' holds in record {record} what cannot be compared with the original")
+            raise DataError("value-not-comparable", column=each.name, record=record)
         found[each.name] = codes
     return found
 
@@ -226,22 +225,16 @@ def overlap(attributes: Sequence[Attribute], control: dict[str, Codes]) -> dict[
     n, m = len(original), len(people)
     inside = np.bincount(classes.labels[:n], minlength=len(classes.size))
     met, own = inside[classes.labels[n:]], inside[classes.labels[:n]]
+    compared = [each.name for each in attributes]
     for alike, twins in ((met > 0, own > 1), (met == 1, own == 2)):
         count, chance = int(alike.sum()), float(twins.mean())
         if count > chance * m + 3 * np.sqrt(chance * (1 - chance) * m) + (3 if chance else 0):
-            raise DataError(
-                f"The control set has {counted(count, 'record')} of {m:,} that equal a record of the original in all "
-                f"columns compared ({listed([each.name for each in attributes])}), and chance explains "
-                f"{round(chance * m):,}. Use people who are not in the file."
-            )
-    compared = [each.name for each in attributes]
+            found: dict[str, Any] = {"alike": count, "records": m, "chance": round(chance * m)}
+            raise DataError("control-of-same-people", **found, columns=compared)
     return {"compared": compared, "records": m, "alike": int((met > 0).sum()), "by_chance": float((own > 1).mean() * m)}
 
 
 def refuse_same(name: str, own: set[Any], others: set[Any]) -> None:
     """Refuse a control set with people whom a column of identifiers, which both files have, tells to be in the file."""
     if both := len((own & others) - {None}):
-        raise DataError(
-            f"The control set has {counted(both, 'value')} of '{name}' that the original has too. Use people who are "
-            "not in the file."
-        )
+        raise DataError("control-of-same-identifiers", values=both, column=name)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from shoal.evidence.composition import Earlier, differing, intersected
 from shoal.evidence.recheck import recheck
 from shoal.evidence.units import sizes_in_units, too_few
 from shoal.evidence.whole_file import whole_file
+from shoal.messages import Message
 from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.counting import added_sizes, exposure_of
 from shoal.pipeline.manifest import Manifest, load_manifest
@@ -29,7 +31,6 @@ from shoal.tables import Table, kind_of, open_table
 from shoal.tables.attributes import Level
 from shoal.tables.csv.formulas import unquoted
 from shoal.tables.files import is_workbook, sheets_of
-from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -113,14 +114,12 @@ def check(
     seen = _counted(masked, plan) if manifest is None else _again(masked, plan, load_manifest(manifest))
     rules = rules_of(plan)
     if unused := [name for name in plan.levels if name not in compared_by_order(rules)]:
-        raise PlanError(
-            [("levels", f"names '{name}', which no rule compares by order. Leave it out.") for name in unused]
-        )
+        raise PlanError(*(Message("level-not-compared", field="levels", column=name) for name in unused))
     failures = [*seen.failures, *_disobeyed(seen, rules, None if original is None else opened(original, plan), plan)]
     found = {**seen.found, "edits": len(rules), "file": _whole_file(seen, plan)}
     if against is not None:
         if seen.found["k"] is None:
-            raise PlanError([("against", "needs a k, which this manifest does not have. Use -k and --quasi instead.")])
+            raise PlanError("needs-a-k", field="against")
         earlier = _earlier(against, plan)
         its_unit = _unit(seen, plan)
         revealed = intersected(seen.table, seen.blocks, seen.found["k"], earlier, key, its_unit)
@@ -151,13 +150,12 @@ def compared(release: "Release", against: Any, key: str | None = None) -> list[d
     """
     plan = release.plan
     if release.published.engine == "spark":
-        why = "does not apply to engine 'spark', whose records have no order. Use shoal check --against."
-        raise PlanError([("against", why)])
+        raise PlanError("no-order-on-spark", field="against")
     if plan.k is None or not plan.masked or plan.epsilon is not None or plan.method == "mic1d":
-        raise PlanError([("against", f"needs groups of k records, which '{plan.method}' does not promise.")])
+        raise PlanError("needs-groups", field="against", method=plan.method)
     table = open_table(release.table)
     if plan.unit is not None and plan.unit not in table.names:
-        raise PlanError([("against", "needs the units that k counts, which were dropped. Add --unit-as pseudonym.")])
+        raise PlanError("needs-units", field="against", manifest=False)
     earlier = [each._replace(name=file_name(each.name.strip("'"))) for each in _earlier(against, plan)]
     return intersected(table, plan.in_blocks, plan.k, earlier, key, plan.unit).found
 
@@ -168,7 +166,7 @@ class _Seen(NamedTuple):
     table: Table
     blocks: list[list[str]]
     found: dict[str, Any]
-    failures: list[str]
+    failures: list[Message]
     manifest: Manifest | None = None
 
 
@@ -176,8 +174,7 @@ def _unit(seen: _Seen, plan: Plan) -> str | None:
     """Return the column of the units that k counts; None if it counts records."""
     unit = plan.unit if seen.manifest is None else seen.manifest.plan.get("unit")
     if unit is not None and unit not in seen.table.names:
-        why = "needs the units that k counts, which were dropped from the release. Use -k and --quasi instead."
-        raise PlanError([("against", why)])
+        raise PlanError("needs-units", field="against", manifest=seen.manifest is not None)
     return unit
 
 
@@ -194,7 +191,7 @@ def _refuse_contradictions(
     levels: Any,
     unit: str | None,
 ) -> None:
-    problems = []
+    problems: list[Message] = []
     if manifest is not None:
         twice = {
             "k": k,
@@ -202,19 +199,21 @@ def _refuse_contradictions(
             "confidential": confidential if _is_given(confidential) else None,
             "unit": unit,
         }
-        problems = [(name, "comes from the manifest. Leave it out.") for name in twice if twice[name] is not None]
+        problems = [Message("in-manifest", field=name) for name in twice if twice[name] is not None]
         if not isinstance(masked, str | os.PathLike):
-            problems.append(("manifest", "is that of a file. Pass the path of the masked file."))
+            problems.append(Message("manifest-needs-file", field="manifest"))
+    needs_rules = partial(Message, "does-not-apply-without", needed="rules", option="--edits")
     if original is not None and edits is None:
-        problems.append(("original", "does not apply without rules. Add them with --edits or --edit."))
+        problems.append(needs_rules(field="original"))
     if _is_given(levels) and edits is None:
-        problems.append(("levels", "do not apply without rules. Add them with --edits or --edit."))
+        problems.append(needs_rules(field="levels"))
     if key is not None and against is None:
-        problems.append(("key", "does not apply without earlier releases. Name them with --against."))
+        needed = {"needed": "earlier releases", "option": "--against"}
+        problems.append(Message("does-not-apply-without", field="key", **needed))
     if isinstance(against, list | tuple) and not against:
-        problems.append(("against", "names no earlier release. Leave it out or name at least one."))
+        problems.append(Message("names-none", field="against", what="earlier release"))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
 def _is_given(value: object) -> bool:
@@ -274,22 +273,20 @@ def _whole_file(seen: _Seen, plan: Plan) -> dict[str, Any]:
     return whole_file(seen.table, k, masked, roles, synthetic, unit=there, households=households, **verified)
 
 
-def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[str]:
+def _disobeyed(seen: _Seen, rules: Sequence[Rule], original: Table | None, plan: Plan) -> Iterator[Message]:
     """Yield the rules that are broken, and what a manifest says of rules that cannot be."""
     said = None if seen.manifest is None else seen.manifest.verified.rules
     if not rules:
         if said is not None:
-            seen.found["unverified"].append(
-                f"that {counted(said.number, 'rule')} hold: add them with --edits or --edit"
-            )
+            seen.found["unverified"].append(Message("again-rules", rules=said.number))
         return
     if seen.manifest is not None and len(rules) != (number := 0 if said is None else said.number):
-        yield f"{counted(len(rules), 'rule')} given instead of the {number:,} in the manifest"
+        yield Message("number-of-rules-differs", rules=len(rules), manifest=number)
     for rule in rules:
-        refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, "the masked table")
+        refuse_unknown(seen.table, {f"rule '{rule.name}'": attributes_of(rule.condition)}, Message("the-masked-table"))
     broken = _broken(seen.table, rules, original, rule_levels(seen.table, rules, original, plan))
     if said is not None and said.excused:
-        seen.found["unverified"] += (f"rules that original records broke, which were kept: {each}" for each in broken)
+        seen.found["unverified"] += (Message("again-excused", **each.data) for each in broken)
     else:
         yield from broken
 
@@ -310,7 +307,7 @@ def _earlier(against: Any, plan: Plan) -> list[Earlier]:
     found = []
     for number, source in enumerate(_several(against), start=1):
         is_path = isinstance(source, str | os.PathLike)
-        name = f"'{os.fspath(source)}'" if is_path else f"earlier release {number}"
+        name = Message("file-of-name", file=os.fspath(source)) if is_path else Message("earlier-release", number=number)
         found.append(Earlier(name, opened(source, plan)))
     return found
 
@@ -319,12 +316,14 @@ def _several(against: Any) -> Sequence[Any]:
     return against if isinstance(against, list | tuple) else [against]
 
 
-def _broken(table: Table, rules: Sequence[Rule], original: Table | None, levels: Mapping[str, Levels]) -> Iterator[str]:
+def _broken(
+    table: Table, rules: Sequence[Rule], original: Table | None, levels: Mapping[str, Levels]
+) -> Iterator[Message]:
     domains = None if original is None else domains_of(original, rules)
     for rule, broken in broken_in_sql(rules, records_of(table, rules, domains, levels)):
         if broken.any():
-            many = counted(int(broken.sum()), "record")
-            yield f"rule '{rule.name}' is broken by {many}, first by {int(np.argmax(broken)) + 1}"
+            found: dict[str, Any] = {"records": int(broken.sum()), "first": int(np.argmax(broken)) + 1}
+            yield Message("rule-not-obeyed", rule=rule.name, **found)
 
 
 def opened(source: Any, plan: Plan) -> Table:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.evidence.units import units_in_classes
+from shoal.messages import Message
 from shoal.pipeline.classes import classes
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.text import counted, listed
 
 _ABSENT = -1  # the group of those who are not in a release, which tells them from those who are
 
@@ -32,10 +32,10 @@ class Earlier(NamedTuple):
 
 
 class Intersected(NamedTuple):
-    """What releases reveal together, and the sentences on what is below k."""
+    """What releases reveal together, and messages on what is below k."""
 
     found: list[dict[str, Any]]
-    failures: list[str]
+    failures: list[Message]
 
 
 def intersected(
@@ -85,7 +85,7 @@ def intersected(
             figures = _figures(*_sizes([groups[0], *(groups[1 + each] for each in others)], units), k)
             figures |= {} if unit is None else {"counts": "units"}
             found.append({"against": [earlier[each].name for each in others], "attributes": list(block), **figures})
-    return Intersected(found, [_sentence(each, k) for each in found if each["below"]])
+    return Intersected(found, [_below(each, k) for each in found if each["below"]])
 
 
 def differing(table: Table, earlier: Sequence[Earlier], masked: Sequence[str]) -> list[str]:
@@ -108,27 +108,27 @@ def record_keys(table: Table, key: str, what: str) -> Array:
     try:
         keys = table.column(key).cast(pa.large_string())
     except pa.ArrowException:
-        raise DataError(f"the key '{key}' must be texts, numbers or dates") from None
+        raise DataError("key-type", column=key, table=what) from None
     if keys.null_count or len(keys.unique()) < len(keys):
-        raise DataError(
-            f"the key '{key}' does not identify the records of {what}: some values are missing or occur twice"
-        )
+        raise DataError("key-not-unique", column=key, table=what)
     return keys
+
+
+def unpaired(table: str, records: int, other: str, others: int) -> DataError:
+    """Return the error that two tables have other numbers of records."""
+    return DataError("numbers-of-records-differ", table=table, records=records, other=other, others=others)
 
 
 def _by_position(table: Table, earlier: Sequence[Earlier]) -> tuple[list[NDArray[np.int64]], int]:
     for each in earlier:
         if len(each.table) != len(table):
-            raise DataError(
-                f"the masked table has {counted(len(table), 'record')} and {each.name} {len(each.table):,}, so "
-                "rows cannot be paired by position. Name a column that identifies records in both with --key."
-            )
+            raise unpaired(Message("the-masked-table"), len(table), each.name, len(each.table))
     return [np.arange(len(table))] * (1 + len(earlier)), len(table)
 
 
 def _by_key(table: Table, earlier: Sequence[Earlier], key: str) -> tuple[list[NDArray[np.int64]], int]:
     """Assign a number to every record of all releases, and return those of each."""
-    keys = [record_keys(table, key, "the masked table")]
+    keys = [record_keys(table, key, Message("the-masked-table"))]
     keys += [record_keys(each.table, key, each.name) for each in earlier]
     everybody = pa.concat_arrays(keys).unique()
     places = [pc.index_in(each, value_set=everybody).to_numpy(zero_copy_only=False) for each in keys]
@@ -139,9 +139,7 @@ def _refuse_strangers(blocks: Sequence[Sequence[str]], earlier: Sequence[Earlier
     names = [name for block in blocks for name in block]
     for each in earlier:
         if not {*names} & {*each.table.names}:
-            raise DataError(
-                f"{each.name} has none of the quasi-identifiers {listed(names)}, so it is not an earlier release"
-            )
+            raise DataError("not-an-earlier-release", columns=names, table=each.name)
 
 
 def _groups(table: Table, names: Sequence[str], place: NDArray[np.int64], records: int) -> NDArray[np.int64]:
@@ -155,10 +153,7 @@ def _groups(table: Table, names: Sequence[str], place: NDArray[np.int64], record
 def _units(table: Table, unit: str, place: NDArray[np.int64], records: int) -> NDArray[np.int64]:
     """Return the unit of every record, all of which must be in the release to be published."""
     if records > len(table):
-        raise DataError(
-            f"the masked table lacks {counted(records - len(table), 'record')} of earlier releases, whose units are "
-            "not known. Leave them out of the earlier releases, or leave out the unit to count records."
-        )
+        raise DataError("units-not-known", records=records - len(table))
     units = np.empty(records, dtype=np.int64)
     units[place] = classes(table, [unit])
     return units
@@ -184,11 +179,14 @@ def _figures(sizes: NDArray[np.int64], records: NDArray[np.int64], k: int) -> di
     }
 
 
-def _sentence(figures: dict[str, Any], k: int) -> str:
-    together, below = " and ".join(figures["against"]), counted(figures["below"], "record")
-    alone = f", and {counted(figures['uniques'], 'record')} can be singled out" if figures["uniques"] else ""
-    among, smallest = (f"{k} units", "unit") if "counts" in figures else (f"{k}", "record")
-    return (
-        f"together with {together}, groups of {listed(figures['attributes'])} leave {below} "
-        f"among fewer than {among}; the smallest intersection has {counted(figures['smallest'], smallest)}{alone}"
+def _below(figures: dict[str, Any], k: int) -> Message:
+    return Message(
+        "intersections-below-k",
+        releases=figures["against"],
+        columns=figures["attributes"],
+        below=figures["below"],
+        k=k,
+        counted="unit" if "counts" in figures else "record",
+        smallest=figures["smallest"],
+        alone=figures["uniques"],
     )

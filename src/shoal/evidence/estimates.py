@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.evidence.sides import Categories, Label, Side, in_order, records_in, written
+from shoal.evidence.sides import Categories, Label, Side, all_of, in_order, records_in, written
 from shoal.measures.estimates import Estimate, effective_records, hellinger, mean, share, total, wasserstein
+from shoal.messages import Message
 from shoal.tables.attributes import NUMBERS
-from shoal.text import listed
 
 Vector = NDArray[np.float64]
 
@@ -63,9 +63,10 @@ def estimates(
             if len(names) == 1:
                 found["distances"][names[0]] = {"hellinger": table["hellinger"]}
     large = [name for name in categories if name not in small]
-    reasons = [f"{listed(large)} with more than {MOST_LEVELS} categories"] if large else []
-    reasons += [f"{len(pairs) - MOST_TABLES:,} pairs of attributes"] if len(pairs) > MOST_TABLES else []
-    return {**found, "left_out": "; ".join(reasons) or None}
+    reasons = [Message("of-many-categories", columns=large, most=MOST_LEVELS)] if large else []
+    if len(pairs) > MOST_TABLES:
+        reasons.append(Message("further-pairs", number=len(pairs) - MOST_TABLES))
+    return {**found, "left_out": all_of(reasons)}
 
 
 def _present(side: Side, name: str, *, moments: bool = False) -> tuple[Vector, Vector | None] | None:

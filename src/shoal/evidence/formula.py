@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shoal.errors import PlanError
+from shoal.messages import Message
 
 _WORD = re.compile(r"[^\W\d][\w.]*")
 _FACTOR = re.compile(r"\s*(?:(?P<plain>[^\W\d][\w.]*)|`(?P<quoted>[^`]+)`)\s*(?P<call>\()?")
-_SUPPORTED = "Terms are numbers, C(name), a:b and a*b, joined by +, for example 'income ~ age + C(educ)'."
 
 
 class Factor(NamedTuple):
@@ -59,11 +59,13 @@ def parse_formula(text: str) -> Formula:
     try:
         return _Reader(text).formula()
     except _Unsupported as error:
-        raise PlanError([("analysis", f"'{text}' {error}. {_SUPPORTED}")]) from None
+        raise PlanError("formula-not-supported", field="analysis", formula=text, why=error.why) from None
 
 
 class _Unsupported(ValueError):
-    pass
+    def __init__(self, code: str, /, **data: str) -> None:
+        self.why = Message(code, **data)
+        super().__init__(self.why)
 
 
 class _Reader:
@@ -73,18 +75,18 @@ class _Reader:
     def formula(self) -> Formula:
         response = self._factor()
         if response.categories:
-            raise _Unsupported("has categories as its response")
+            raise _Unsupported("categorical-response")
         if not self._accept("~"):
-            raise _Unsupported("has no ~ after its response")
+            raise _Unsupported("no-tilde")
         terms: list[Term] = []
         while True:
             terms += [term for term in self._term() if term not in terms]
             if not self._accept("+"):
                 break
         if rest := self._text[self._at :].strip():
-            raise _Unsupported(f"has '{rest[0]}', which is not supported here")
+            raise _Unsupported("unknown-sign", sign=rest[0])
         if response.name in {factor.name for term in terms for factor in term}:
-            raise _Unsupported("has its response among its terms")
+            raise _Unsupported("response-among-terms")
         _refuse_alone(terms)
         return Formula(self._text.strip(), response.name, sorted(terms, key=len))
 
@@ -102,25 +104,25 @@ class _Reader:
     def _other(self, one: Factor) -> Factor:
         two = self._factor()
         if self._text[self._at :].lstrip()[:1] in (":", "*"):
-            raise _Unsupported("has a product of more than two factors")
+            raise _Unsupported("product-of-many")
         if two.name == one.name:
-            raise _Unsupported("has a product of a column with itself")
+            raise _Unsupported("product-of-itself")
         return two
 
     def _factor(self) -> Factor:
         found = _FACTOR.match(self._text, self._at)
         if found is None:
             rest = self._text[self._at :].strip()
-            raise _Unsupported(f"has '{rest[0]}' where a column is expected" if rest else "ends too early")
+            raise _Unsupported("no-column-here", sign=rest[0]) if rest else _Unsupported("ends-too-early")
         self._at = found.end()
         name = found["plain"] or found["quoted"]
         if found["call"] is None:
             return Factor(name, categories=False)
         if found["plain"] != "C":
-            raise _Unsupported("uses a function other than C()")
+            raise _Unsupported("another-function")
         inside = self._factor()
         if inside.categories or not self._accept(")"):
-            raise _Unsupported("needs one column in C()")
+            raise _Unsupported("several-in-c")
         return Factor(inside.name, categories=True)
 
     def _accept(self, sign: str) -> bool:
@@ -135,4 +137,4 @@ def _refuse_alone(terms: list[Term]) -> None:
     """Refuse products with categories that are not terms themselves: their coding would be another one."""
     for term in terms:
         if len(term) == 2 and any(factor.categories for factor in term) and not all((each,) in terms for each in term):
-            raise _Unsupported(f"has '{spelled(term)}' without both of its factors: write {term[0]}*{term[1]}")
+            raise _Unsupported("product-without-factors", term=spelled(term), both="*".join(map(str, term)))

@@ -8,11 +8,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.kernels.types import Floats
+from shoal.messages import Message
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import has_categories, plain_values, without_declared
 from shoal.tables.dtypes import inner, is_number, is_text
-from shoal.text import counted
+from shoal.tables.numbers import to_floats
 
 Integers = NDArray[np.int64]
 
@@ -35,7 +37,7 @@ class KeyColumn:
         """Which records miss the value."""
         return np.equal(self.codes, 0)
 
-    def codes_in(self, other: Table, what: str) -> Integers:
+    def codes_in(self, other: Table, what: Message) -> Integers:
         """Return the numbers of these values in a column of the same name of another table.
 
         Values that do not occur here share one number.
@@ -43,18 +45,14 @@ class KeyColumn:
         values = _values(other, self.name, what)
         ours, theirs = self.levels, values
         if _kind(ours.type) != _kind(theirs.type):
-            raise DataError(
-                f"column '{self.name}' holds {_kind(ours.type)} in the data and {_kind(theirs.type)} in {what}. Store "
-                "it as the same type in both."
-            )
+            own, another = _kind(ours.type), _kind(theirs.type)
+            raise DataError("types-differ", column=self.name, own=own, other=another, table=what)
         if ours.type != theirs.type:
             common = pa.float64() if self.is_number else ours.type
             try:
                 ours, theirs = ours.cast(common, safe=False), theirs.cast(common, safe=False)
-            except pa.ArrowInvalid:
-                raise DataError(
-                    f"column '{self.name}' of {what} cannot be compared with the data. Store it as {common} in both."
-                ) from None
+            except pa.ArrowException:
+                raise DataError("types-not-comparable", column=self.name, table=what, type=str(common)) from None
         places = pc.index_in(theirs, value_set=ours).fill_null(len(ours)).to_numpy(zero_copy_only=False)
         missing = theirs.is_null().to_numpy(zero_copy_only=False)
         return np.where(missing, 0, places.astype(np.int64) + 1)
@@ -62,7 +60,7 @@ class KeyColumn:
 
 def key_column(table: Table, name: str) -> KeyColumn:
     """Return the values of a column numbered in their order; NaN and declared missing codes are missing values."""
-    encoded = _values(table, name, "the data").dictionary_encode()
+    encoded = _values(table, name, Message("the-data")).dictionary_encode()
     order = pc.sort_indices(encoded.dictionary)
     rank = np.empty(len(order), np.int64)
     rank[order.to_numpy(zero_copy_only=False)] = np.arange(1, len(order) + 1)
@@ -70,28 +68,31 @@ def key_column(table: Table, name: str) -> KeyColumn:
     return KeyColumn(name, encoded.dictionary.take(order), np.append(rank, 0)[places])
 
 
+def positive_weights(table: Table, name: str) -> Floats:
+    """Return the weights of the records; one that is missing, or not above zero, is refused."""
+    found = to_floats(without_declared(table, name), name, table.decimal)
+    if (wrong := ~(found > 0)).any():
+        where = Message("records-from", number=int(wrong.sum()), first=int(np.argmax(wrong)) + 1)
+        raise DataError("weight-not-positive", column=name, where=where)
+    return found
+
+
 def household_codes(table: Table, name: str) -> Integers:
     """Return the number of each record's household, from 0; a record without one is refused."""
     found = key_column(table, name)
     if (count := int(found.missing.sum())) > 0:
         first = int(np.argmax(found.missing)) + 1
-        raise DataError(
-            f"column '{name}' has no household in {counted(count, 'record')} (first: record {first}). Fill it in, or "
-            "leave out --household."
-        )
+        raise DataError("missing-household", column=name, where=Message("records-from", number=count, first=first))
     return found.codes - 1
 
 
-def _values(table: Table, name: str, what: str) -> Array:
+def _values(table: Table, name: str, what: Message) -> Array:
     column = without_declared(table, name)
     kind = inner(column.type)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if not has_categories(kind):
-        raise DataError(
-            f"column '{name}' of {what} is of type {column.type}, whose values cannot be counted. Use text, numbers or "
-            "dates."
-        )
+        raise DataError("no-categories", column=name, table=what, type=str(column.type))
     values = plain_values(column)
     return cast("Array", values.cast(pa.large_string()) if is_text(values.type) else values)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import PlanError
+from shoal.messages import Message
 
 Row = dict[str, Any]
 
@@ -20,25 +21,23 @@ class Limits:
 
     def __post_init__(self) -> None:
         problems = [
-            (name, "must be a percentage from 0 to 100, for example 10.")
+            Message("limit-not-a-percentage", field=name)
             for name in ("max_risk", "max_loss")
             if (given := getattr(self, name)) is not None and not _is_percentage(given)
         ]
         if self.min_k is not None and (not isinstance(self.min_k, int) or self.min_k < 2):
-            problems.append(("min_k", "must be a whole number of at least 2."))
+            problems.append(Message("min-k-not-a-size", field="min_k"))
         if problems:
-            raise PlanError(problems)
+            raise PlanError(*problems)
 
     def __bool__(self) -> bool:
         return self != Limits()
 
-    def __str__(self) -> str:
-        words = {
-            "risk at most {:g} %": self.max_risk,
-            "loss at most {:g} %": self.max_loss,
-            "k at least {:,}": self.min_k,
-        }
-        return ", ".join(text.format(limit) for text, limit in words.items() if limit is not None)
+    @property
+    def phrases(self) -> list[Message]:
+        """Each limit in words."""
+        limits = {"risk-at-most": self.max_risk, "loss-at-most": self.max_loss, "k-at-least": self.min_k}
+        return [Message(code, limit=limit) for code, limit in limits.items() if limit is not None]
 
     def missed(self, row: Row) -> dict[str, float]:
         """Return by how many percentage points a row is above the limits of risk and loss."""
@@ -66,28 +65,22 @@ class Limits:
     def _allowed(self, rows: Sequence[Row]) -> list[Row]:
         return [row for row in rows if row["k"] >= (self.min_k or 2)]  # k = 1 protects nothing
 
-    def verdict(self, rows: Sequence[Row]) -> str:
+    def verdict(self, rows: Sequence[Row]) -> Message:
         """Name the row that meets the limits, or the nearest and what it misses."""
         if (row := self.chosen(rows)) is not None:
-            return f"{_named(row)} meets the limits ({self}) with the least loss: {_figures(row)}."
+            return Message("limits-met", limits=self.phrases, **_figures(row))
         if (row := self.nearest(rows)) is None:
-            return "Set --max-risk or --max-loss to have the k named that meets it."
+            return Message("no-limits")
         missed = self.missed(row)
-        what = " and ".join(f"{each} is {by:.1f} points too high" for each, by in missed.items())
-        why = ""
-        if row["unique"] > row["linked"] and "risk" in missed:
-            unique = f"{row['unique']:.1f} % of the records"
-            why = f" Columns that are released unchanged make {unique} unique: drop, mask or coarsen them."
-        return f"No k meets the limits ({self}). Nearest is {_named(row)} ({_figures(row)}): its {what}.{why}"
+        codes = {"risk": "risk-too-high", "loss": "loss-too-high"}
+        above = [Message(codes[what], points=points) for what, points in missed.items()]
+        unique = row["unique"] if row["unique"] > row["linked"] and "risk" in missed else None
+        return Message("limits-missed", limits=self.phrases, missed=above, unique=unique, **_figures(row))
 
 
 def _is_percentage(given: Any) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given) and 0 <= given <= 100
 
 
-def _named(row: Row) -> str:
-    return f"k = {row['k']:,} with {row['method']}"
-
-
-def _figures(row: Row) -> str:
-    return f"loss {row['IL'] or 0.0:.2f} %, risk {row['risk']:.1f} %"
+def _figures(row: Row) -> Row:
+    return {"k": row["k"], "method": row["method"], "loss": row["IL"] or 0.0, "risk": row["risk"]}

@@ -3,14 +3,17 @@
 import os
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from shoal.errors import FileError, PlanError
+from shoal.messages import Message
 from shoal.pipeline.manifest import manifest_beside
 from shoal.pipeline.save import plan_beside, refuse_output
-from shoal.text import counted
 
 Of = tuple[str, int]  # a method and a k
+
+_PLACEHOLDERS = ("{k}", "{method}")
 
 
 def output_paths(pattern: str, methods: Sequence[str], sizes: Sequence[int]) -> dict[Of, Path]:
@@ -23,9 +26,9 @@ def output_paths(pattern: str, methods: Sequence[str], sizes: Sequence[int]) -> 
     """
     written = [k for k in sizes if k > 1]
     if not written:
-        raise PlanError([("k", "1 protects nothing, and is never written. Add a larger k, for example -k 3-10.")])
-    if problems := [("output", problem) for problem in _problems(pattern, methods, written)]:
-        raise PlanError(problems)
+        raise PlanError("no-release-of-1", field="k")
+    if problems := [*_problems(pattern, methods, written)]:
+        raise PlanError(*problems)
     return {
         (method, k): Path(pattern.replace("{k}", str(k)).replace("{method}", method))
         for method in methods
@@ -33,17 +36,18 @@ def output_paths(pattern: str, methods: Sequence[str], sizes: Sequence[int]) -> 
     }
 
 
-def _problems(pattern: str, methods: Sequence[str], sizes: Sequence[int]) -> Iterable[str]:
+def _problems(pattern: str, methods: Sequence[str], sizes: Sequence[int]) -> Iterable[Message]:
     fields = re.findall(r"\{([^{}]*)\}", pattern)
     unknown = [field for field in fields if field not in ("k", "method")]
     if unknown:
-        yield f"has {{{unknown[0]}}}, which stands for nothing. Use {{k}} and {{method}}."
+        yield Message("unknown-placeholder", field="output", name=f"{{{unknown[0]}}}", known=_PLACEHOLDERS)
     elif set(re.sub(r"\{(k|method)\}", "", pattern)) & {"{", "}"}:
-        yield "has a brace without its other half. Use {k} and {method}."
+        yield Message("lone-brace", field="output", known=_PLACEHOLDERS)
+    lacks = partial(Message, "output-without-placeholder", field="output")
     if len(sizes) > 1 and "k" not in fields:
-        yield "must contain {k}, so that each k has its own file, for example -o 'masked-{k}.csv'."
+        yield lacks(name="{k}", what="k", example="masked-{k}.csv")
     if len(methods) > 1 and "method" not in fields:
-        yield "must contain {method}, so that each method has its own files, for example -o '{method}-{k}.csv'."
+        yield lacks(name="{method}", what="method", example="{method}-{k}.csv")
 
 
 def refuse_outputs(source: str | None, paths: Sequence[Path], overwrite: bool) -> None:
@@ -55,9 +59,5 @@ def refuse_outputs(source: str | None, paths: Sequence[Path], overwrite: bool) -
     beside = [each for path in paths for each in (path, plan_beside(path), manifest_beside(path))]
     existing = [each for each in beside if os.path.lexists(each)]  # also a link that leads nowhere
     if existing:
-        more = f" and {counted(len(existing) - 1, 'more file')}" if len(existing) > 1 else ""
-        verb = "exist" if more else "exists"
-        raise FileError(
-            f"'{existing[0]}'{more} already {verb}, so nothing was written. Choose another pattern or add --overwrite "
-            "(in Python overwrite=True)."
-        )
+        number = len(existing)
+        raise FileError("outputs-exist", file=str(existing[0]), more=number - 1, number=number)

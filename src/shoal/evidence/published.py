@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import FileError, PlanError
 from shoal.evidence.check import rule_levels
 from shoal.evidence.sides import Side, records_in
+from shoal.messages import Message
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.plan import Plan
 from shoal.tables.atomic import read_small
@@ -73,54 +75,71 @@ class Figure:
 def read_published(path: str | os.PathLike[str]) -> list[Figure]:
     """Read a file of published figures; all mistakes are reported together, by line."""
     data = read_small(Path(path), "file of published figures", _LARGEST)
+    file = os.fspath(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileError(f"'{path}' is not text in UTF-8. Save it in that encoding.") from None
+        raise FileError("figures-not-text", file=file) from None
     rows = csv.DictReader(io.StringIO(text), restval="")
     header = [name.strip() for name in rows.fieldnames or []]
     if len(header) == 1 and ";" in header[0]:
-        raise PlanError([("published", f"'{path}' has semicolons between its columns. Use commas.")])
-    problems = [f"has no column '{name}'" for name in ("statistic", "value") if name not in header]
+        raise PlanError("figures-with-semicolons", field="published", file=file)
+    problems = [
+        Message("figures-without-column", field="published", file=file, column=name)
+        for name in ("statistic", "value")
+        if name not in header
+    ]
     problems += [
-        f"has a column '{name}', which is not one of {', '.join(COLUMNS)}" for name in header if name not in COLUMNS
+        Message("figures-unknown-column", field="published", file=file, column=name, known=COLUMNS)
+        for name in header
+        if name not in COLUMNS
     ]
     if problems:
-        raise PlanError([("published", f"'{path}' {each}.") for each in problems])
+        raise PlanError(*problems)
     rows.fieldnames = header
-    found, wrong = [], []
+    found: list[Figure] = []
     for row in rows:
+        cells = {name: (row.get(name) or "").strip() for name in COLUMNS}
+        wrong = partial(Message, field="published", line=rows.line_num, file=file)
         try:
-            found.append(_figure({name: (row.get(name) or "").strip() for name in COLUMNS}, f"line {rows.line_num}"))
-        except ValueError as error:
-            wrong.append(("published", f"line {rows.line_num} of '{path}' {error}"))
+            found.append(_figure(cells, f"line {rows.line_num}", wrong))
+        except _Unreadable as error:
+            problems.append(error.why)
         except PlanError as error:
-            wrong += [("published", f"line {rows.line_num} of '{path}': {what}") for _, what in error.problems]
-    if wrong:
-        raise PlanError(wrong)
+            unread = partial(Message, "figure-condition", field="published", file=file)
+            problems += [unread(problem=each.about(None)) for each in error.messages]
+    if problems:
+        raise PlanError(*problems)
     if not found:
-        raise PlanError([("published", f"'{path}' has no figures.")])
+        raise PlanError("no-figures", field="published", file=file)
     return found
 
 
-def _figure(row: dict[str, str], line: str) -> Figure:
+class _Unreadable(ValueError):
+    def __init__(self, why: Message) -> None:
+        self.why = why
+        super().__init__(why)
+
+
+def _figure(row: dict[str, str], line: str, wrong: Callable[..., Message]) -> Figure:
+    """Read a line of the file; `wrong` makes a message about it."""
     statistic, attribute = row["statistic"].lower(), row["attribute"]
     if statistic not in (*COUNTS, *STATISTICS):
-        raise ValueError(f"has a statistic that is not one of {', '.join((*COUNTS, *STATISTICS))}.")
+        raise _Unreadable(wrong("unknown-statistic", known=[*COUNTS, *STATISTICS]))
     if (statistic in COUNTS) == bool(attribute):
-        raise ValueError(f"needs {'no attribute for a' if attribute else 'an attribute for a'} {statistic}.")
+        code = "figure-of-records" if attribute else "figure-of-no-attribute"
+        raise _Unreadable(wrong(code, statistic=statistic))
     if statistic == "share" and not row["where"]:
-        raise ValueError("needs a condition in where for a share.")
+        raise _Unreadable(wrong("figure-of-no-condition"))
     value = _number(row["value"])
     if value is None:
-        raise ValueError("has a value that is not a number, such as 41.3.")
+        raise _Unreadable(wrong("value-not-a-number"))
     condition = None
     if row["where"]:
         parse_rule(row["where"], line, shown=False)  # so that a mistake is named by its place in the file
         condition = parse_rule(f"not ({row['where']})", line, shown=False)  # broken where the condition is true
-    return Figure(
-        statistic, attribute, row["where"], value, _tolerance(row["tolerance"], row["value"], value), condition
-    )
+    tolerance = _tolerance(row["tolerance"], row["value"], value, wrong)
+    return Figure(statistic, attribute, row["where"], value, tolerance, condition)
 
 
 def _number(text: str) -> float | None:
@@ -131,17 +150,17 @@ def _number(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _tolerance(text: str, written: str, value: float) -> float:
+def _tolerance(text: str, written: str, value: float, wrong: Callable[..., Message]) -> float:
     """Return how far from a figure counts as the same: as given, or half a unit of its last digit."""
     if not text:
         digits = _NUMBER.fullmatch(written)
         if digits is None:
-            raise ValueError("needs a tolerance, its value being written in another form than 41.3.")
+            raise _Unreadable(wrong("figure-without-tolerance"))
         return 0.5 * 10.0 ** -len(digits[1] or "")
     share = text.endswith("%")
     number = _number(text.removesuffix("%").strip())
     if number is None or number < 0:
-        raise ValueError("has a tolerance that is neither a number, such as 0.5, nor a percentage, such as 2%.")
+        raise _Unreadable(wrong("tolerance-not-a-number"))
     return number / 100 * abs(value) if share else number
 
 
@@ -155,11 +174,10 @@ def published_figures(figures: list[Figure], before: Side, after: Side, plan: Pl
     not meet it, or make the difference to an earlier figure of the same attribute.
     """
     for figure in figures:
-        refuse_unknown(before.table, {"published": figure.names}, "the original")
+        refuse_unknown(before.table, {"published": figure.names}, Message("the-original"))
         if figure.attribute and before.numbers(figure.attribute) is None:
-            raise PlanError(
-                [("published", f"asks for a {figure.statistic} of '{figure.attribute}', which is not a number.")]
-            )
+            of = {"statistic": figure.statistic, "column": figure.attribute}
+            raise PlanError("figure-not-a-number", field="published", **of)
     rows: list[dict[str, Any]] = []
     told: dict[str, list[NDArray[np.uint8]]] = {}  # the records behind figures of each attribute
     for figure in figures:

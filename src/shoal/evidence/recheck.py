@@ -16,6 +16,7 @@ from shoal.errors import FileError, ShoalError
 from shoal.evidence.contradictions import contradictions
 from shoal.evidence.units import too_few
 from shoal.kernels.l_diversity import FORMS
+from shoal.messages import Message
 from shoal.pipeline.classes import class_sizes, classes
 from shoal.pipeline.counting import added_sizes
 from shoal.pipeline.manifest import Block, Diverse, Manifest, Part, Published, counted_block, measured, sha256_of
@@ -25,7 +26,6 @@ from shoal.plan import Csv
 from shoal.tables import Table, kind_of, open_table
 from shoal.tables.atomic import no_such_file
 from shoal.tables.csv.formulas import unquoted
-from shoal.text import counted, listed
 
 _SPARK = pa.csv.ParseOptions(newlines_in_values=True)  # how Spark writes CSV files
 _ROUNDING = 1e-9
@@ -49,8 +49,8 @@ class Recheck:
 
     table: Table | None
     blocks: list[dict[str, Any]] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    unverified: list[str] = field(default_factory=list)
+    failures: list[Message] = field(default_factory=list)
+    unverified: list[Message] = field(default_factory=list)
 
 
 def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str | None = None) -> Recheck:
@@ -67,18 +67,19 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str |
     sheet
         The sheet of a workbook, if several have data.
     """
-    failures = [*contradictions(manifest), *_other_bytes(path, manifest.published)]
+    failures: list[Message] = [*contradictions(manifest)]  # type: ignore[list-item] # LEGACY: sentences without codes
+    failures += _other_bytes(path, manifest.published)
     try:
         table = _opened(path, manifest.published, csv, sheet)
     except ShoalError as error:
         if not failures:
             raise
-        return Recheck(None, failures=[*failures, *error.sentences])
+        return Recheck(None, failures=[*failures, *error.messages])
     failures += _other_shape(table, manifest.published)
     blocks = []
     for block in manifest.verified.blocks:
         if gone := [name for name in block.attributes if name not in table.names]:
-            failures.append(f"k cannot be counted without {listed(gone)}")
+            failures.append(Message("block-not-countable", columns=gone))
             continue
         found = counted_block(table, block.attributes)
         blocks.append(found.model_dump(exclude={"diversity"}))
@@ -94,28 +95,28 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str |
     return Recheck(table, blocks, failures, [*_unverified(manifest)])
 
 
-def _other_bytes(path: Path, published: Published) -> Iterator[str]:
+def _other_bytes(path: Path, published: Published) -> Iterator[Message]:
     if not path.exists():
         raise no_such_file(path)
     if published.parts is not None:
         yield from _other_parts(path, published.parts)
     elif path.is_dir():
-        yield f"'{path}' is a folder, and the manifest is of one file"
+        yield Message("folder-in-place-of-file", file=str(path))
     else:
-        yield from _other_file(path, "the file", published.bytes, str(published.sha256))
+        yield from _other_file(path, None, published.bytes, str(published.sha256))
 
 
-def _other_parts(path: Path, parts: list[Part]) -> Iterator[str]:
+def _other_parts(path: Path, parts: list[Part]) -> Iterator[Message]:
     if not path.is_dir():
-        yield f"'{path}' is one file, and the manifest is of a folder of {counted(len(parts), 'file')}"
+        yield Message("file-in-place-of-folder", file=str(path), files=len(parts))
         return
     found, wanted = {file.name for file in _files(path)}, {part.name: part for part in parts}
     for name in sorted(wanted.keys() - found):
-        yield f"the file '{name}' of the folder is missing"
+        yield Message("part-missing", part=name)
     for name in sorted(found - wanted.keys()):
-        yield f"the file '{name}' of the folder is not in the manifest"
+        yield Message("part-not-in-manifest", part=name)
     for name in sorted(found & wanted.keys()):
-        yield from _other_file(path / name, f"the file '{name}'", wanted[name].bytes, wanted[name].sha256)
+        yield from _other_file(path / name, name, wanted[name].bytes, wanted[name].sha256)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -123,11 +124,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.iterdir() if file.name[0] not in "._")
 
 
-def _other_file(path: Path, what: str, size: int, sha256: str) -> Iterator[str]:
+def _other_file(path: Path, part: str | None, size: int, sha256: str) -> Iterator[Message]:
     if path.stat().st_size != size:
-        yield f"{what} has {path.stat().st_size:,} bytes instead of {size:,} in the manifest"
+        yield Message("number-of-bytes-differs", part=part, found=path.stat().st_size, manifest=size)
     if sha256_of(path) != sha256:
-        yield f"{what} is not the one that was published: its SHA-256 differs from the manifest"
+        yield Message("hash-differs", part=part)
 
 
 def _opened(path: Path, published: Published, csv: Csv | None, sheet: str | None) -> Table:
@@ -138,9 +139,7 @@ def _opened(path: Path, published: Published, csv: Csv | None, sheet: str | None
     try:
         return unquoted(open_table(pa.concat_tables([read(file) for file in _files(path)])))
     except (pa.ArrowException, OSError):
-        raise FileError(
-            f"the files in '{path}' cannot be read together: one is damaged, or in another format"
-        ) from None
+        raise FileError("parts-not-readable", file=str(path)) from None
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -161,25 +160,27 @@ def _read_text(path: Path) -> pa.Table:
     return pa.csv.read_csv(path, parse_options=_SPARK, convert_options=types)
 
 
-def _other_shape(table: Table, published: Published) -> Iterator[str]:
+def _other_shape(table: Table, published: Published) -> Iterator[Message]:
     gone = [name for name in published.columns if name not in table.names]
     new = [name for name in table.names if name not in published.columns]
     if gone:
-        yield f"columns of the manifest are missing: {listed(gone)}"
+        yield Message("columns-missing", columns=gone)
     if new:
-        yield f"columns are not in the manifest: {listed(new)}"
+        yield Message("columns-not-in-manifest", columns=new)
     if not gone and not new and table.names != published.columns:
-        yield "the columns are in another order than in the manifest"
+        yield Message("column-order-differs")
     if len(table) != published.records:
-        yield f"there are {counted(len(table), 'record')} instead of {published.records:,} in the manifest"
+        yield Message("number-of-records-differs", records=len(table), manifest=published.records)
 
 
-def _other_counts(found: Block, said: Block) -> Iterator[str]:
-    for what in ("groups", "smallest", "largest"):
-        count, claim = getattr(found, what), getattr(said, what)
-        if count != claim:
-            noun = "the number of groups" if what == "groups" else f"the size of the {what} group"
-            yield f"{noun} by {listed(said.attributes)} is {count:,} instead of {claim:,} in the manifest"
+def _other_counts(found: Block, said: Block) -> Iterator[Message]:
+    columns = said.attributes
+    if found.groups != said.groups:
+        yield Message("number-of-groups-differs", columns=columns, found=found.groups, manifest=said.groups)
+    for which in ("smallest", "largest"):
+        size, claim = getattr(found, which), getattr(said, which)
+        if size != claim:
+            yield Message("group-size-differs", which=which, columns=columns, found=size, manifest=claim)
 
 
 def _pseudonym(manifest: Manifest) -> str | None:
@@ -188,12 +189,12 @@ def _pseudonym(manifest: Manifest) -> str | None:
     return str(unit) if unit is not None and manifest.plan.get("unit_as") == "pseudonym" else None
 
 
-def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[str]:
+def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[Message]:
     """Yield the confidential attributes that groups give away more of than promised, or than the manifest says."""
     alike = classes(table, block.attributes) if block.diversity else None
     for said in block.diversity:
         if alike is None or said.attribute not in table.names:
-            yield f"diversity cannot be measured without '{said.attribute}'"
+            yield Message("diversity-not-measurable", column=said.attribute)
             continue
         codes, missing, _ = confidential_codes(table, said.attribute)
         found = measured(said, alike, codes, missing, None if unit is None else classes(table, [unit]))
@@ -201,39 +202,38 @@ def _undiverse(table: Table, block: Block, unit: str | None) -> Iterator[str]:
         failures = [*undiverse(said.attribute, least, said.l, said.l_form)]
         for form, claim in claims.items():
             if not failures and abs(least[form] - claim) > _ROUNDING:
-                what = f"{form} l = {least[form]:.6g} in some group, where the manifest says {claim:.6g}"
-                failures.append(f"'{said.attribute}' has {what}")
+                of = {"column": said.attribute, "form": form}
+                failures.append(Message("l-differs", **of, least=least[form], manifest=claim))
         yield from failures
         yield from _unlike(found, said)
 
 
-def _unlike(found: Diverse, said: Diverse) -> Iterator[str]:
+def _unlike(found: Diverse, said: Diverse) -> Iterator[Message]:
     if said.order == "levels":
         return  # whose order is in no manifest
     if said.t is not None and found.closeness > said.t:
-        what = f"{found.closeness:.4f} from its distribution in some group, where t = {said.t} was promised"
-        yield f"'{said.attribute}' is {what}"
+        yield Message("t-not-kept", column=said.attribute, distance=found.closeness, t=said.t)
     elif abs(found.closeness - said.closeness) > _ROUNDING:
-        what = f"{found.closeness:.4f} from its distribution in some group, and {said.closeness:.4f} in the manifest"
-        yield f"'{said.attribute}' is {what}"
+        distances: dict[str, Any] = {"distance": found.closeness, "manifest": said.closeness}
+        yield Message("t-differs", column=said.attribute, **distances)
 
 
-def _unverified(manifest: Manifest) -> Iterator[str]:
+def _unverified(manifest: Manifest) -> Iterator[Message]:
     """List what was verified before the file was published, and cannot be without the original."""
     verified = manifest.verified
-    yield "that the masked values were computed from the original, and the other columns are unchanged"
+    yield Message("again-original")
     if verified.counts is not None and _pseudonym(manifest) is None:
-        yield "that every group has records of k units, and l and t if they were promised: the unit is not in the file"
+        yield Message("again-units")
     if verified.k is None:
-        yield "what the method promises: it forms no groups that the file would show"
+        yield Message("again-no-groups")
     if manifest.plan.get("epsilon") is not None:
-        yield "differential privacy: it is a promise on how the file was made and does not show in it"
+        yield Message("again-epsilon")
     if verified.weighted_totals:
-        yield "that groups keep their weighted totals"
+        yield Message("again-weighted-totals")
     if verified.dominance:
-        yield "that no contributor dominates a group"
+        yield Message("again-dominance")
     if verified.domain_totals:
-        yield "that domains keep their totals"
+        yield Message("again-domain-totals")
     for said in (said for block in verified.blocks for said in block.diversity):
         if said.t is not None and said.order == "levels":
-            yield f"t-closeness in '{said.attribute}': a manifest does not hold its levels"
+            yield Message("again-distances", column=said.attribute)

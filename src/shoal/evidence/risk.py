@@ -12,7 +12,7 @@ import numpy as np
 
 from shoal.errors import DataError, PlanError
 from shoal.evidence.check import CsvOptions, opened, refuse_unknown_sheet
-from shoal.evidence.key_columns import KeyColumn, household_codes, key_column
+from shoal.evidence.key_columns import KeyColumn, household_codes, key_column, positive_weights
 from shoal.evidence.notebook import figures_html
 from shoal.kernels.types import Floats, Integers
 from shoal.measures.population_risk import (
@@ -25,16 +25,15 @@ from shoal.measures.population_risk import (
     key_combinations,
 )
 from shoal.measures.suda2 import MOST_KEYS, Suda2, key_contributions, level_contributions, suda2
-from shoal.messages import Message, by_severity, warning
+from shoal.messages import Message, by_severity
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.manifest import manifest_beside
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.plan import Plan
 from shoal.tables import Table
-from shoal.tables.attributes import Level, without_declared
-from shoal.tables.numbers import to_floats
+from shoal.tables.attributes import Level
 from shoal.tables.recoding import recoded_table
-from shoal.text import counted, listed
+from shoal.text import counted
 
 FRACTION = 0.01  # of the population that DIS presumes to be sampled where there are no weights, as sdcMicro does
 LIMITS = (0.01, 0.05, 0.1, 0.5)  # above which records are counted
@@ -264,13 +263,13 @@ def risk(
         "weights": plan.roles["weights"],
         "household": [] if household is None else [household],
     }
-    refuse_unknown(sample, {**named, "recode": list(plan.recode)}, "the table")
+    refuse_unknown(sample, {**named, "recode": list(plan.recode)}, Message("the-table"))
     sample = recoded_table(sample, plan)
     everybody = None if population is None else recoded_table(opened(population, plan), plan)
     progress("risk", 0, 1)
     columns = [key_column(sample, name) for name in plan.masked]
     combined = key_combinations([column.codes for column in columns])
-    by_record = None if weights is None else _weights(sample, weights)
+    by_record = None if weights is None else positive_weights(sample, weights)
     f, F = frequencies(combined, by_record)
     individual = individual_risk(f, F)
     found: dict[str, Any] = {"fraction": _fraction(fraction, by_record, len(sample)), "weighted": weights is not None}
@@ -286,18 +285,9 @@ def risk(
         scored = suda2(combined, found["fraction"])
         found |= {"suda": scored.score, "dis": scored.dis} | _contributions(scored, combined, columns)
         if fraction is None and weights is None:
-            notes.append(warning(_TWO_PRESUMPTIONS))
-    notes.append(Message(_BEFORE_MASKING))
+            notes.append(Message("two-presumptions"))
+    notes.append(Message("before-masking-only"))
     return Risk(plan.masked, f, F, individual, len(combined.size), **found, notes=by_severity(notes))
-
-
-_TWO_PRESUMPTIONS = (
-    "Without weights, DIS takes the file for 1 % of the population and individual risk takes it for all of it, so the "
-    "two cannot be compared. Name the --weights, or set the sampling fraction of DIS with --fraction."
-)
-_BEFORE_MASKING = (
-    "These figures hold for a file that is not masked. Measure the risk of a masked one by linkage, with shoal assess."
-)
 
 
 def _asked(
@@ -309,56 +299,41 @@ def _asked(
     reading: dict[str, Any],
 ) -> Plan:
     """Return the request as a plan, or report all that is wrong with it."""
-    problems: list[tuple[str, str]] = []
+    problems: list[Message] = []
     plan = None
     try:
-        plan = Plan(k=2, quasi=keys, weights=weights, **reading)
+        own = household if isinstance(household, str) else None
+        plan = Plan(k=2, quasi=keys, weights=weights, household=own, **reading)
         if not plan.masked:
-            problems.append(("keys", "names no attribute. Name the key variables, for example --keys age,sex."))
+            problems.append(Message("names-none", field="keys", what="key variable"))
+        left_over = [name for name in plan.recode if name not in plan.masked]
+        problems += [Message("recode-not-a-key", field="recode", column=name) for name in left_over]
+        if suda and len(plan.masked) > MOST_KEYS:
+            problems.append(Message("too-many-keys", field="keys", most=MOST_KEYS))
     except PlanError as error:
-        problems += [
-            ("keys" if name == "quasi" else name, what.replace("in quasi", "in keys")) for name, what in error.problems
-        ]
+        problems += map(_on_keys, error.messages)
     if household is not None and not isinstance(household, str):
-        problems.append(("household", "must be the name of a column."))
-    elif household is not None and household in ([*plan.masked, weights] if plan else []):
-        problems.append(("household", f"names '{household}', which has another role. An attribute has one role."))
-    problems += [
-        ("recode", f"names '{name}', which is not a key. Add it to --keys, or leave it out.")
-        for name in (plan.recode if plan else {})
-        if plan is not None and name not in plan.masked
-    ]
+        problems.append(Message("household-not-a-name", field="household"))
     if fraction is not None and not (isinstance(fraction, Real) and 0 < fraction <= 1):
-        problems.append(("fraction", "must be above 0 and at most 1, for example --fraction 0.01."))
+        problems.append(Message("fraction-out-of-range", field="fraction"))
     if fraction is not None and not suda:
-        problems.append(("fraction", "does not apply without SUDA2."))
-    if suda and plan is not None and len(plan.masked) > MOST_KEYS:
-        problems.append(
-            ("keys", f"names more than {MOST_KEYS} attributes, too many for SUDA2. Name fewer, or add --no-suda.")
-        )
+        problems.append(Message("fraction-without-suda", field="fraction"))
     if problems or plan is None:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return plan
+
+
+def _on_keys(problem: Message) -> Message:
+    """Return a problem with quasi-identifiers of a plan as one with keys."""
+    keys = {"quasi": "keys", "--quasi": "--keys"}
+    field, *data = (keys.get(str(each), each) for each in (problem.field, *problem.data.values()))
+    return Message(problem.code, field=field, **dict(zip(problem.data, data, strict=True)))
 
 
 def _refuse_masked(table: Any) -> None:
     """Refuse a file that Shoal has masked."""
     if isinstance(table, str | os.PathLike) and manifest_beside(Path(table)).is_file():
-        raise DataError(
-            f"'{os.fspath(table)}' is masked: its manifest is beside it. Risk from frequencies is not valid after "
-            "masking; compare it with the original by shoal assess."
-        )
-
-
-def _weights(sample: Table, name: str) -> Floats:
-    found = to_floats(without_declared(sample, name), name, sample.decimal)
-    wrong = ~(found > 0)
-    if wrong.any():
-        raise DataError(
-            f"the weight in column '{name}' is missing or not above zero in {counted(int(wrong.sum()), 'record')} "
-            f"(first: record {int(np.argmax(wrong)) + 1}). Correct it, or leave the records out."
-        )
-    return found
+        raise DataError("file-is-masked", file=os.fspath(table))
 
 
 def _fraction(given: float | None, weights: Floats | None, records: int) -> float:
@@ -369,13 +344,10 @@ def _fraction(given: float | None, weights: Floats | None, records: int) -> floa
 
 def _kmap(columns: Sequence[KeyColumn], combined: KeyCombinations, f: Integers, population: Table) -> dict[str, Any]:
     """Count the keys of the sample in a table of the population."""
-    what = "the population table"
+    what = Message("the-population-table")
     refuse_unknown(population, {"keys": [column.name for column in columns]}, what)
     if len(population) < len(f):
-        raise DataError(
-            f"{what} has {counted(len(population), 'record')}, fewer than the sample with {len(f):,}. Give the whole "
-            "population with --population."
-        )
+        raise DataError("population-too-small", records=len(population), sample=len(f))
     found = frequencies_in(combined, key_combinations([column.codes_in(population, what) for column in columns]))
     return {"records": len(population), **k_map(f, found), "frequency": found}
 
@@ -412,56 +384,26 @@ def _key_notes(columns: Sequence[KeyColumn]) -> list[Message]:
     different = [each.name for each in columns if len(each.levels) == records > 1]
     many = [each.name for each in columns if each.is_number and len(each.levels) > _MANY_VALUES]
     if different:
-        notes.append(
-            warning(
-                f"{listed(different)} has a different value in every record, so that every record is unique. Leave out "
-                "identifiers, and recode numbers into classes with --recode."
-            )
-        )
+        notes.append(Message("keys-unique", columns=different, number=len(different)))
     if many := [name for name in many if name not in different]:
-        notes.append(
-            warning(
-                f"{listed(many)} has more than {_MANY_VALUES} different numbers, so that most keys are rare. Recode it "
-                "into classes that an intruder may know, with --recode."
-            )
-        )
+        notes.append(Message("keys-of-many-numbers", columns=many, number=len(many), most=_MANY_VALUES))
     if incomplete := [each for each in columns if each.missing.any()]:
         count = int(np.logical_or.reduce([each.missing for each in incomplete]).sum())
-        notes.append(
-            Message(
-                f"{counted(count, 'record')} {'misses' if count == 1 else 'miss'} a value in "
-                f"{listed([each.name for each in incomplete])}. A missing value matches every value."
-            )
-        )
+        notes.append(Message("missing-keys-match", records=count, columns=[each.name for each in incomplete]))
     return notes
 
 
 def _weight_notes(weights: Floats | None, name: str | None) -> list[Message]:
     if weights is None:
-        text = "Without weights the sample is taken for the whole population: the risk is 1 / frequency, the highest."
-        return [Message(text)]
-    if (below := int((weights < 1).sum())) > 0:
-        return [
-            warning(
-                f"The weight in '{name}' is below one in {counted(below, 'record')}, which stand for less than "
-                "themselves. Where a key has fewer people than records, its risk is 1 / frequency."
-            )
-        ]
-    return []
+        return [Message("sample-as-population")]
+    below = int((weights < 1).sum())
+    return [Message("weights-below-one", column=name, records=below)] if below else []
 
 
 def _household_notes(households: int, records: int, name: str) -> list[Message]:
-    if households < records:
-        return []
-    return [warning(f"Every household in '{name}' has one member. Check that it is the number of the household.")]
+    return [] if households < records else [Message("households-of-one", column=name)]
 
 
 def _kmap_notes(found: dict[str, Any]) -> list[Message]:
-    if not found["fewer"]:
-        return []
-    return [
-        warning(
-            f"The keys of {counted(found['fewer'], 'record')} are rarer in the population table than in the sample; "
-            f"{found['absent']:,} of them do not occur there. Check that both are coded alike."
-        )
-    ]
+    fewer = found["fewer"]
+    return [Message("keys-coded-otherwise", fewer=fewer, absent=found["absent"])] if fewer else []

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.measures.estimates import effective_records
+from shoal.messages import Message
 from shoal.tables import Table
 from shoal.tables.attributes import moments_of, plain_values, without_declared
 from shoal.tables.dtypes import is_number
@@ -53,7 +54,7 @@ class Side:
             try:
                 values = values.cast(pa.large_string())
             except pa.ArrowException:
-                raise DataError(f"column '{name}' is of type {values.type}, which has no categories.") from None
+                raise DataError("no-categories", column=name, type=str(values.type)) from None
         encoded = values.dictionary_encode()
         codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         labels = encoded.dictionary.to_pylist()
@@ -64,6 +65,11 @@ def records_in(chosen: NDArray[np.bool_], weights: Vector | None) -> float:
     """Return how many records a mean over some of a file rests on: one of a large weight may be all of it."""
     own = None if weights is None else weights[chosen]
     return float(chosen.sum()) if own is None or not own.any() else effective_records(own)
+
+
+def all_of(reasons: list[Message]) -> Message | None:
+    """Return several reasons as one; None if there is none."""
+    return Message("several-reasons", reasons=reasons) if len(reasons) > 1 else next(iter(reasons), None)
 
 
 def written(label: Label) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from shoal.kernels.standardize import Matrix
 from shoal.measures import exposure
 from shoal.measures.distance_linkage import linkage
 from shoal.measures.equivalence_classes import published_classes
-from shoal.messages import Message, warning
+from shoal.messages import Message
 from shoal.parallel import Progress, quiet
 from shoal.partitioning.known import KnownPartitions
 from shoal.pipeline.best_block_size import with_block_size
@@ -37,7 +38,6 @@ from shoal.plan.asking import AnyPath, asked
 from shoal.plan.signature import with_plan_fields
 from shoal.release import Release, release_of
 from shoal.tables.attributes import NUMBERS
-from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.report.charts import StaticChart
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
 Labels = NDArray[np.int64]
 
 _LINKED = 2_000  # records that are linked to their masked selves: of more, a sample, the same for every k
-_ONE_ONLY = warning(
-    "Publish one of these files, not several: records that share a group in all of them may be fewer than k. shoal "
-    "check --against counts them."
-)
 COLUMNS = ("method", "k", "groups", "smallest", "largest", "IL", "SSE", "linked", "unique", "risk")
 
 
@@ -124,7 +120,7 @@ class Sweep:
         return self.limits.nearest(self.rows)
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Message:
         """Which k meets the limits, in words."""
         return self.limits.verdict(self.rows)
 
@@ -158,17 +154,17 @@ class Sweep:
             One of those that were compared; if left out, the one that loses least.
         """
         if k == 1:
-            raise PlanError([("k", "1 protects nothing, and has no release.")])
+            raise PlanError("no-release-of-1", field="k")
         return self._run(k, method).release()
 
     def _run(self, k: int, method: str | None = None) -> "_Run":
         """Return what was done for a k, by a method or by the one that loses least."""
         pairs = [(row, run) for row, run in zip(self.rows, self._runs, strict=True) if row["k"] == k]
         if not pairs:
-            raise PlanError([("k", f"{k} was not compared.")])
+            raise PlanError("not-compared", field="k", value=k, known=[*self.best])
         named = [(row, run) for row, run in pairs if method in (None, row["method"], run.method)]
         if not named:
-            raise PlanError([("method", f"'{method}' was not compared.")])
+            raise PlanError("not-compared", field="method", value=method, known=[row["method"] for row, _ in pairs])
         return min(named, key=lambda pair: pair[0]["IL"] or 0.0)[1]
 
     def save(
@@ -191,7 +187,7 @@ class Sweep:
         """
         pattern = self.plan.output if pattern is None else pattern
         if pattern is None:
-            raise PlanError([("output", "Name the files to write, for example -o masked-{k}.csv.")])
+            raise PlanError("no-output", field="output", example="masked-{k}.csv")
         runs = {(run.method, run.k): run for run in self._runs}
         methods, sizes = (list(dict.fromkeys(each)) for each in zip(*runs, strict=True))
         paths = output_paths(str(pattern), methods, sizes)
@@ -201,8 +197,9 @@ class Sweep:
             release = runs[of].release()
             release.save(path, overwrite)
             self.saved.append(Saved(*of, path, release.verified.file["headline"], release.notes_below_headline))
-        if len(paths) > 1 and _ONE_ONLY not in self.notes:
-            self.notes.append(_ONE_ONLY)
+        one_only = Message("publish-one-only")
+        if len(paths) > 1 and one_only not in self.notes:
+            self.notes.append(one_only)
         return self.saved
 
     def to_dict(self) -> dict[str, Any]:
@@ -242,8 +239,7 @@ class Sweep:
         from shoal.report.pages import refuse_report
 
         if external and any(each.type not in NUMBERS for each in self._runs[0].ready.masker.changed):
-            why = "does not apply to a sweep of levels or categories, whose loss tells how few records changed."
-            raise PlanError([("external", why)])
+            raise PlanError("external-of-categories", field="external")
         refuse_report(Path(path), overwrite)
         write_report(external_sweep_report(self) if external else sweep_report(self), path, overwrite)
 
@@ -315,9 +311,7 @@ def sweep(
     sizes, methods = _asked_for(k, method)
     limits = Limits(max_risk, max_loss, min_k)
     if limits.min_k is not None and limits.min_k > sizes[-1]:
-        raise PlanError([("min_k", f"is above every k that is compared. Use -k {sizes[0]}-{limits.min_k} or more.")])
-    if wrong := sorted({"k", "method"} & options.keys()):
-        raise PlanError([(name, "is given twice.") for name in wrong])
+        raise PlanError("min-k-above-all", field="min_k", first=sizes[0], least=limits.min_k)
     plans = _plans(table, plan, options, sizes, methods)
     with open_records(table, plans[methods[0]].updated(engine="memory"), progress) as records:
         if not isinstance(records, MemoryRecords):
@@ -332,10 +326,10 @@ sweep.__signature__ = with_plan_fields(sweep, Sweep)  # type: ignore[attr-define
 # Fields that go with some methods only; in a sweep with one of these, the others do without.
 _OWN = {"budget": ("best", "auto"), "tour": ("tour",)}
 _NOT_SWEPT = {
-    "mic1d": "forms no groups of records",
-    "ms": "forms no groups",
-    "hybrid": "publishes new sensitive values, whose loss and risk a sweep does not measure",
-    "insensitive": "would use an epsilon for every release that is compared",
+    "mic1d": "forms-no-groups-of-records",
+    "ms": "forms-no-groups",
+    "hybrid": "draws-new-values",
+    "insensitive": "uses-an-epsilon-each",
 }
 
 
@@ -358,29 +352,25 @@ def _plans(
         plans[name] = asked(table, plan, {**options, **dict.fromkeys(others), "k": max(2, sizes[0]), "method": name})
     first = plans[methods[0]]
     if first.bound:
-        raise PlanError([("bound", "does not apply to a sweep. Use it with shoal protect, once k is chosen.")])
+        raise PlanError("not-in-a-sweep", field="bound")
     if first.epsilon is not None:
-        raise PlanError(
-            [("epsilon", "does not apply to a sweep, in which every release that is compared would use one.")]
-        )
+        raise PlanError("not-in-a-sweep", field="epsilon", why=Message("uses-an-epsilon-each"))
     engine = "spark" if is_spark(table) else first.engine
     if engine not in (None, "memory"):
-        raise PlanError(
-            [("engine", f"'{engine}' does not apply to a sweep, which works in memory. Run shoal protect for each k.")]
-        )
+        raise PlanError("not-in-a-sweep", field="engine", value=engine, why=Message("works-in-memory"))
     return plans
 
 
 def _refuse_own(given: dict[str, Any], methods: Sequence[str]) -> None:
     """Refuse fields that go with none of the methods that are compared."""
     problems = [
-        (field, f"does not apply to {listed(methods)}. Add {takers[0]} to --methods.")
+        Message("not-for-any-method", field=field, methods=methods, method=takers[0])
         for field, takers in _OWN.items()
         if given.get(field) is not None and not {*takers} & {*methods}
         if field != "budget" or not given.get("refine")
     ]
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
 @dataclass(frozen=True)
@@ -468,19 +458,15 @@ def _runs(records: MemoryRecords, plans: dict[str, Plan], sizes: Sequence[int], 
             fine = [run.k for run in runs if run.method == name and run.k > 1]
             if not fine or k == fine[-1]:
                 raise
-            span = f"{fine[0]}-{fine[-1]}" if len(fine) > 1 else f"{fine[0]}"
-            raise DataError(*error.sentences, f"Smaller k are possible: use -k {span}.") from None
+            smaller = Message("smaller-k-possible", first=fine[0], last=fine[-1] if fine[1:] else None)
+            raise DataError(*error.messages, smaller) from None
     return runs
 
 
 def _refuse_large(records: int, sizes: Sequence[int]) -> None:
     if records < sizes[-1]:
-        few = counted(records, "record")
-        raise DataError(
-            f"k = {sizes[-1]:,} is more than the table has: {few}. Use -k {sizes[0]}-{records} at most."
-            if sizes[0] <= records
-            else f"k = {sizes[0]} is more than the table has: {few}. Use a smaller -k."
-        )
+        first = sizes[0] if sizes[0] <= records else None
+        raise DataError("largest-k-too-large", k=sizes[0] if first is None else sizes[-1], records=records, first=first)
 
 
 def _beside_mdav(runs: Sequence[_Run]) -> list[Message]:
@@ -494,18 +480,15 @@ def _beside_mdav(runs: Sequence[_Run]) -> list[Message]:
         published = run.ready.by_mdav().published()
         loss, ours = published.losses.summary(published.sums)["IL"] or 0.0, run.row["IL"] or 0.0
         if loss < ours:
-            lower.append(f"{run.k:,} ({loss:.3f} against {ours:.3f} %)")
-    if not lower:
-        return [Message("MDAV loses no less than the tour at any k that was compared.")]
-    where = lower[0] if len(lower) == 1 else f"{', '.join(lower[:-1])} and {lower[-1]}"
-    return [Message(f"MDAV loses less than the tour at k = {where}. Compare them with --methods tour,mdav.")]
+            lower.append(Message("size-and-losses", k=run.k, loss=loss, tour=ours))
+    return [Message("mdav-loses-less", sizes=lower) if lower else Message("mdav-loses-no-less")]
 
 
 def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[list[int], list[str]]:
     if isinstance(k, str) or not isinstance(k, Iterable | int | np.integer):
-        raise PlanError([("k", "must be a group size, or several")])
+        raise PlanError("k-not-sizes", field="k")
     if not isinstance(method, str | Sequence):
-        raise PlanError([("method", "must be the name of a method, or several")])
+        raise PlanError("methods-not-names", field="method")
     each = [k] if isinstance(k, int | np.integer) else list(k)
     sizes = [1 if size == 1 and not isinstance(size, bool) else Plan(k=size).k for size in each]
     methods = [method] if isinstance(method, str) else list(method)
@@ -513,13 +496,12 @@ def _asked_for(k: int | Iterable[int], method: str | Sequence[str]) -> tuple[lis
         if name not in _NOT_SWEPT:
             Plan(k=2, method=name)  # says what is wrong with it
     if not sizes:
-        raise PlanError([("k", "names no group size")])
+        raise PlanError("names-none", field="k", what="group size")
     if not methods:
-        raise PlanError([("method", "names no method")])
-    if problems := [
-        f"'{name}' does not apply to a sweep: it {_NOT_SWEPT[name]}." for name in methods if name in _NOT_SWEPT
-    ]:
-        raise PlanError([("method", problem) for problem in problems])
+        raise PlanError("names-none", field="method", what="method")
+    if others := [name for name in methods if name in _NOT_SWEPT]:
+        not_swept = partial(Message, "not-in-a-sweep", field="method")
+        raise PlanError(*(not_swept(value=name, why=Message(_NOT_SWEPT[name])) for name in others))
     return sorted(dict.fromkeys(sizes)), list(dict.fromkeys(methods))
 
 

@@ -1,14 +1,15 @@
 """Units in the groups of a masked file, where a column of it tells them apart."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.messages import Message
 from shoal.pipeline.classes import classes
 from shoal.pipeline.counting import Sizes, added_sizes
 from shoal.tables import Table
-from shoal.text import counted, listed
 
 Integers = NDArray[np.int64]
 
@@ -37,12 +38,10 @@ def counted_units(alike: Integers, units: Integers, k: int) -> dict[str, int]:
     }
 
 
-def too_few(table: Table, names: Sequence[str], unit: str, k: int) -> Iterator[str]:
-    """Yield a sentence if some combination of the attributes has records of fewer than k units."""
+def too_few(table: Table, names: Sequence[str], unit: str, k: int) -> Iterator[Message]:
+    """Yield a message if some combination of the attributes has records of fewer than k units."""
     sizes = sizes_in_units(table, names, unit)
     below = {size: groups for size, groups in sizes.items() if size < k}
     if below:
-        yield (
-            f"{sum(below.values()):,} of the {sum(sizes.values()):,} combinations of {listed(list(names))} have "
-            f"records of fewer than {k} units; the smallest has {counted(min(below), 'unit')}"
-        )
+        of: dict[str, Any] = {"below": sum(below.values()), "combinations": sum(sizes.values())}
+        yield Message("units-below-k", **of, columns=list(names), k=k, smallest=min(below))

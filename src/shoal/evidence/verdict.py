@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from shoal.errors import CheckFailed
+from shoal.messages import Message
 from shoal.pipeline.treatment import refuse_unknown
 from shoal.plan.policy import Policy
 from shoal.tables import Table
-from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.release import Release
 
 Evidence = Mapping[str, Any]
+Doubt = Callable[[Evidence], Message | None]
 Result = Literal["passed", "failed", "not measured"]
 SLACK = 1e-9  # of a limit: what rounding adds to a figure
 
@@ -30,9 +31,9 @@ class Limit:
     least: bool
     unit: str
     figure: Callable[[Evidence], float | None]
-    needs: str = ""  # what to do if it was not measured
+    needs: str = ""  # code of the phrase on what to do if it was not measured
     by_assess: bool = False  # whether `assess` measures it, and a release by itself does not
-    doubt: Callable[[Evidence], str] = lambda _: ""  # why a figure within the limit does not tell of the whole file
+    doubt: "Doubt" = lambda _: None  # why a figure within the limit does not tell of the whole file
 
     def met(self, figure: float, bound: float) -> bool:
         """Whether a figure keeps to its limit."""
@@ -112,109 +113,96 @@ def _overlap(found: Evidence) -> float | None:
     return _least([each["overlap"] for each in found.get("analyses") or []])
 
 
-def _identifier(found: Evidence) -> str:
+def _on(code: str, names: Sequence[str], **data: Any) -> Message | None:
+    """Return a phrase about columns; None without any."""
+    return Message(code, columns=names, number=len(names), **data) if names else None
+
+
+def _identifier(found: Evidence) -> Message | None:
     """Name the columns that identify people although they are listed as sensitive."""
     unchanged = _at(found, "risk.file.unchanged") or {}
-    names = [name for name, each in unchanged.items() if "identifying" in each]
-    are = "are named as sensitive, but identify" if len(names) > 1 else "is named as sensitive, but identifies"
-    return (
-        f"{listed(names)} {are} people; drop {'them' if len(names) > 1 else 'it'} with --identifiers" if names else ""
-    )
+    return _on("identifies-people", [name for name, each in unchanged.items() if "identifying" in each])
 
 
-def _gone(found: Evidence) -> str:
+def _gone(found: Evidence) -> Message | None:
     """Name the columns that the masked file lacks, if the masked attributes were not given."""
-    names = _at(found, "left_out.not in the masked table") or []
-    are = "are" if len(names) > 1 else "is"
-    return (
-        f"{listed(names)} {are} not in the masked file; name the columns that were masked with --quasi" if names else ""
-    )
+    return _on("gone-from-masked", _at(found, "left_out.not in the masked table") or [])
 
 
-def _partial(found: Evidence) -> str:
+def _partial(found: Evidence) -> Message | None:
     """Name the columns that differ between the files and are not compared."""
-    names = found.get("not_compared") or []
-    differ = "differs between the files and is" if len(names) == 1 else "differ between the files and are"
-    return f"{listed(names)} {differ} not compared" if names else ""
+    return _on("differ-uncompared", found.get("not_compared") or [])
 
 
-def _negative(found: Evidence) -> str:
+def _negative(found: Evidence) -> Message | None:
     """Name the magnitudes for which no dominance rule was counted."""
-    names = _at(found, "left_out.negative, in what is measured of dominance") or []
-    return f"{listed(names)} {'are' if len(names) > 1 else 'is'} negative in some records" if names else ""
+    return _on("negative-in-records", _at(found, "left_out.negative, in what is measured of dominance") or [])
 
 
-def _other_rule(policy: Policy, found: Evidence) -> str:
+def _other_rule(policy: Policy, found: Evidence) -> Message | None:
     """Name the dominance rule of the policy, if groups were counted by a laxer one or by none."""
     rules = found.get("dominance_rules") or {}
     p, pair = rules.get("p_percent"), rules.get("dominance")
     if policy.p_percent is not None and (p is None or p < policy.p_percent):
-        return f"the policy asks for --p-percent {policy.p_percent:g}"
+        return Message("policy-asks-p-percent", p=policy.p_percent)
     if policy.dominance_rule is None:
-        return ""
+        return None
     n, share = policy.dominance_rule
     strict = pair is not None and pair[0] >= n and pair[1] <= share
-    return "" if strict else f"the policy asks for --dominance {n:g},{share:g}"
+    return None if strict else Message("policy-asks-dominance", n=n, share=share)
 
 
-def _singled_out(found: Evidence) -> str:
+def _singled_out(found: Evidence) -> Message | None:
     """Explain that records are unique by columns released unchanged, which are not among the attributes compared."""
     known, seen = _at(found, "risk.file.together.columns") or [], _at(found, "risk.file.with_masked") or {}
     names = [name for name in known if name not in (found.get("quasi") or [])]
     uniques = seen.get("alone", seen.get("uniques", 0))
-    single = f"{listed(names)}, released unchanged, {'single' if len(names) > 1 else 'singles'} out"
-    return f"{single} {counted(uniques, 'record')}, which no distance counts" if names and uniques else ""
+    return _on("singled-out-uncounted", names, records=uniques) if uniques else None
 
 
-def _followed(found: Evidence, *, computed: bool = True) -> str:
+def _followed(found: Evidence, *, computed: bool = True) -> Message | None:
     """Name the masked attributes that follow from unchanged columns in most records; computed ones can be left out."""
     rows = [each for each in _at(found, "risk.file.determined") or [] if 2 * each["records"] > found.get("records", 0)]
     rows = [each for each in rows if computed or each["column"] not in (_at(found, "risk.file.recovered") or [])]
-    if not rows:
-        return ""
-    return f"the original '{rows[0]['column']}' follows from {listed(rows[0]['by'])}; mask or drop one of them"
+    return Message("original-follows", column=rows[0]["column"], by=rows[0]["by"]) if rows else None
 
 
-def _known_doubt(found: Evidence) -> str:
+def _known_doubt(found: Evidence) -> Message | None:
     return _identifier(found) or _followed(found, computed=False)  # computed originals stand for the masked ones
 
 
-def _sensitive_doubt(found: Evidence) -> str:
+def _sensitive_doubt(found: Evidence) -> Message | None:
     return _identifier(found) or _divided(found) or _followed(found)
 
 
-def _divided(found: Evidence) -> str:
+def _divided(found: Evidence) -> Message | None:
     """Note that columns released unchanged, which strangers may know, divide groups that were measured as a whole."""
     names = [name for name in _at(found, "risk.file.together.columns") or [] if name not in (found.get("quasi") or [])]
     whole, parts = _at(found, "risk.after.groups"), _at(found, "risk.file.with_masked.groups")
-    divide = f"{listed(names)}, released unchanged, {'divide' if len(names) > 1 else 'divides'} groups"
-    return f"{divide}, and this figure is that of whole groups; mask or drop it" if names and whole != parts else ""
+    return _on("groups-divided", names) if whole != parts else None
 
 
-def _shuffled(found: Evidence) -> str:
+def _shuffled(found: Evidence) -> Message | None:
     """Explain that rows of the two files do not seem to be of the same people: publishing the mean would lose less."""
     above = (_at(found, "loss.IL") or 0) > 100
-    return "the loss is above 100 %, so the rows seem to be in another order; name a --key" if above else ""
+    return Message("rows-in-another-order") if above else None
 
 
-def _loss_doubt(found: Evidence) -> str:
+def _loss_doubt(found: Evidence) -> Message | None:
     gone = found.get("suppressed") or 0
-    left_out = f"the loss is that of the published records: {counted(gone, 'record')} left out" if gone else ""
-    return _partial(found) or _gone(found) or left_out
+    return _partial(found) or _gone(found) or (Message("loss-of-published", records=gone) if gone else None)
 
 
-def _linkage_doubt(found: Evidence) -> str:
+def _linkage_doubt(found: Evidence) -> Message | None:
     doubts = (_partial, _identifier, _singled_out, _divided, _followed, _shuffled)
-    return next(filter(None, (doubt(found) for doubt in doubts)), "")
+    return next(filter(None, (doubt(found) for doubt in doubts)), None)
 
 
-_SENSITIVE = "name sensitive attributes with --confidential"
-_ASSESS = "shoal assess measures it on the written file"
-_PRIVATE = "with epsilon, nobody may know it"
-_NO_FIGURE = "there is no such figure for these attributes"
+_SENSITIVE = "name-sensitive"
+_ASSESS = "measured-by-assess"
 LIMITS: dict[str, Limit] = {
     "k": Limit("records alike in what strangers may know", True, "", _smallest_group, doubt=_known_doubt),
-    "units": Limit("units in a group", True, "", _units, "name the unit, or an identifier that repeats"),
+    "units": Limit("units in a group", True, "", _units, "name-unit"),
     "l": Limit(
         "distinct sensitive values in a group",
         True,
@@ -232,7 +220,7 @@ LIMITS: dict[str, Limit] = {
         False,
         "",
         _dominated,
-        "name a rule with --p-percent or --dominance",
+        "name-dominance-rule",
         doubt=_negative,
     ),
     "unique_columns": Limit("unchanged columns that single out records", False, "", _unique_columns),
@@ -251,15 +239,13 @@ LIMITS: dict[str, Limit] = {
         "gain of an attack on a sensitive value", False, " %", _inference, _SENSITIVE, True, _linkage_doubt
     ),
     "loss": Limit("information loss (IL)", False, " %", lambda found: _at(found, "loss.IL"), doubt=_loss_doubt),
-    "analyses": Limit(
-        "overlap of intervals in each regression", True, "", _overlap, "add formulas to the policy", True
-    ),
+    "analyses": Limit("overlap of intervals in each regression", True, "", _overlap, "add-formulas", True),
     "published": Limit(
         "published figures that come out",
         True,
         " %",
         lambda e: _at(e, "published.percent"),
-        "add --published to shoal assess",
+        "add-published",
     ),
 }
 
@@ -271,7 +257,7 @@ class Judged:
     limit: str
     bound: float
     figure: float | None
-    needs: str = ""  # what to do if it was not measured
+    needs: Message | None = None  # what to do if it was not measured
 
     @property
     def result(self) -> Result:
@@ -280,14 +266,20 @@ class Judged:
             return "not measured"
         return "passed" if LIMITS[self.limit].met(self.figure, self.bound) else "failed"
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> Message:
+        """Message that the limit is not met, or was not measured."""
         about = LIMITS[self.limit]
-        word = "at least" if about.least else "at most"
-        bound = f"{word} {_written(self.bound)}{about.unit}"
+        least, unit = "at least" if about.least else "at most", about.unit
+        of: dict[str, Any] = {
+            "limit": self.limit,
+            "meaning": about.meaning,
+            "least": least,
+            "bound": _rounded(self.bound),
+        }
         if self.figure is None:
-            why = f": {self.needs}" if self.needs else ""
-            return f"{self.limit} ({about.meaning}) was not measured; the limit is {bound}{why}"
-        return f"{self.limit} ({about.meaning}) is {_written(self.figure)}{about.unit}, where the limit is {bound}"
+            return Message("limit-not-measured", **of, unit=unit, needs=self.needs)
+        return Message("limit-not-met", **of, unit=unit, figure=_rounded(self.figure))
 
     def as_json(self) -> dict[str, Any]:
         """Return it ready for JSON."""
@@ -300,12 +292,12 @@ class Judged:
             "figure": self.figure,
             "unit": about.unit.strip(),
             "result": self.result,
-            "needs": self.needs,
+            "needs": self.needs or "",
         }
 
 
-def _written(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+def _rounded(value: float) -> float:
+    return value if isinstance(value, int) else float(f"{value:.4g}")
 
 
 @dataclass(frozen=True)
@@ -325,14 +317,14 @@ class Verdict:
         return "incomplete" if "not measured" in found and not allowed else "passed"
 
     @property
-    def failures(self) -> list[str]:
-        """A sentence for every limit that failed."""
-        return [str(each) for each in self.limits if each.result == "failed"]
+    def failures(self) -> list[Message]:
+        """A message for every limit that failed."""
+        return [each.message for each in self.limits if each.result == "failed"]
 
     @property
-    def unmeasured(self) -> list[str]:
-        """A sentence for every limit that was not measured."""
-        return [str(each) for each in self.limits if each.result == "not measured"]
+    def unmeasured(self) -> list[Message]:
+        """A message for every limit that was not measured."""
+        return [each.message for each in self.limits if each.result == "not measured"]
 
     def refuse(self) -> None:
         """Raise an error if a limit failed: such a file must not go out."""
@@ -414,19 +406,19 @@ def judged(policy: Policy, evidence: Evidence) -> Verdict:
         about = LIMITS[name]
         figure = about.figure(evidence)
         needs = _needed(name, policy, evidence)
-        doubt = about.doubt(evidence) or (_other_rule(policy, evidence) if name == "dominance" else "")
+        doubt = about.doubt(evidence) or (_other_rule(policy, evidence) if name == "dominance" else None)
         if doubt and figure is not None and about.met(figure, bound):
             figure, needs = None, doubt
-        found.append(Judged(name, bound, figure, needs if figure is None else ""))
+        found.append(Judged(name, bound, figure, needs if figure is None else None))
     return Verdict(policy, found)
 
 
-def _needed(name: str, policy: Policy, evidence: Evidence) -> str:
+def _needed(name: str, policy: Policy, evidence: Evidence) -> Message | None:
     """Explain how to measure a figure that was not measured."""
     about, sensitive = LIMITS[name], bool(evidence.get("confidential") or _at(evidence, "risk.inference"))
     asked = {"l": sensitive, "t": sensitive, "inference": sensitive, "analyses": bool(policy.formulas)}
     if evidence.get("private") and (about.by_assess or name == "loss"):
-        return _PRIVATE
+        return Message("private-figure")
     if about.by_assess and asked.get(name, True):
-        return _NO_FIGURE if "left_out" in evidence else _ASSESS
-    return about.needs
+        return Message("no-such-figure") if "left_out" in evidence else Message(_ASSESS)
+    return Message(about.needs) if about.needs else None
