@@ -33,7 +33,7 @@ class Location:
         return f"rule {self.number}" if self.line is None else f"line {self.line}"
 
 
-def refuse(where: Location, code: str, at: int | None = None, *, shown: str | None = None, **data: Any) -> NoReturn:
+def refuse(where: Location, code: str, at: int | None = None, /, *, shown: str | None = None, **data: Any) -> NoReturn:
     """Refuse a rule.
 
     Parameters

@@ -160,11 +160,11 @@ class _Reader:
     def _token(self) -> _Token:
         return self._tokens[self._next]
 
-    def refuse(self, at: int, code: str, **data: Any) -> NoReturn:
+    def refuse(self, at: int, code: str, /, **data: Any) -> NoReturn:
         """Refuse the rule from a position on."""
         refuse(self._where, code, at, shown=self._shown, **data)
 
-    def _refuse(self, token: _Token, code: str, **data: Any) -> NoReturn:
+    def _refuse(self, token: _Token, code: str, /, **data: Any) -> NoReturn:
         self.refuse(token.at, code, **data)
 
     def _take(self) -> _Token:
@@ -177,7 +177,7 @@ class _Reader:
         is_one = self._token.kind in ("sign", "word") and self._token.value in values
         return self._take() if is_one else None
 
-    def _expect(self, value: str, code: str, **data: Any) -> None:
+    def _expect(self, value: str, code: str, /, **data: Any) -> None:
         if not self._accept(value):
             self._refuse(self._token, code, **data)
 

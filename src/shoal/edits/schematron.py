@@ -98,7 +98,7 @@ class _Schema:
     def where(self, element: etree._Element) -> Location:
         return Location(line=element.sourceline, file=Path(self._name).name)
 
-    def refuse(self, element: etree._Element, code: str, **data: Any) -> NoReturn:
+    def refuse(self, element: etree._Element, code: str, /, **data: Any) -> NoReturn:
         refuse(self.where(element), code, **data)
 
     def readings(self, root: etree._Element) -> Iterator[Callable[[], list[Rule]]]:
@@ -119,7 +119,7 @@ class _Schema:
             # whatever its namespace: a schema that includes another is not read as if it did not
             local = _parts(child.tag)[1] if isinstance(child.tag, str) else ""
             if local in _REFUSED:
-                self.refuse(child, "schematron-not-supported", element=local)
+                self.refuse(child, "schematron-not-supported", element=local, attribute=None)
             if tag is not None and tag not in _CHILDREN[parent]:
                 self.refuse(child, "element-misplaced", element=tag, parent=parent)
             if tag == "let":

@@ -148,7 +148,8 @@ def _unknown(rules: Sequence[Rule], table: Table) -> list[Message]:
             if name in dropped:
                 problems.append(Message("rule-on-dropped-column", field="edits", rule=rule.name, column=name))
             elif name not in known:
-                problems.append(Message("rule-on-unknown-column", field="edits", rule=rule.name, column=name))
+                named: dict[str, Any] = {"rule": rule.name, "column": name, "original": False}
+                problems.append(Message("rule-on-unknown-column", field="edits", **named))
     return problems
 
 

@@ -171,7 +171,7 @@ class _Walk:
         self._variables = variables
         self._walked = walked
 
-    def refuse(self, token: XPathToken, code: str, **data: Any) -> NoReturn:
+    def refuse(self, token: XPathToken, code: str, /, **data: Any) -> NoReturn:
         refuse(self._parsed.where, code, token.span[0], **data)
 
     def meaning(self, token: XPathToken) -> Meaning:
@@ -247,7 +247,7 @@ class _Walk:
 
     def path(self, token: XPathToken) -> Place:
         if len(token) < 2:
-            self.refuse(token, "several-records")
+            self.refuse(token, "several-records", what=None)
         start = self.place(token[0])
         if token.symbol == "//" and start.kind != "original":
             self.refuse(token, "descendants-not-supported")
