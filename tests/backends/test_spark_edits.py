@@ -74,5 +74,5 @@ def test_a_release_that_breaks_a_rule_is_noticed(spark):
 def test_what_rules_part_off_is_refused(spark):
     df = spark.createDataFrame(firms(300))
     rule = "few: if size == 's' and region == 'east' and wages < 300 then cap >= 0"
-    with refused(DataError, "small-parts-or-medoid", rules=["few"], k=9):
+    with refused(DataError, "small-parts", rules=["few"], k=9):
         shoal.spark.protect(df, PLAN, k=9, edits=[rule])
