@@ -53,7 +53,7 @@ def test_schematron_is_known_by_its_beginning_or_its_name(file, name, encoding):
 
 
 def test_what_is_called_schematron_and_is_not(file):
-    with pytest.raises(FileError, match="is not a complete XML"):
+    with pytest.raises(FileError, match="complete XML"):
         read_rules(file("a == 1", "rules.sch"))
 
 
@@ -104,7 +104,7 @@ def test_what_is_neither_a_path_nor_a_list(source):
 
 
 def test_a_rule_in_place_of_a_path():
-    with pytest.raises(FileError, match="Single rules are given by --edit"):
+    with pytest.raises(FileError, match="--edit"):
         read_rules("V9 + V10 == V14")
 
 
@@ -126,7 +126,7 @@ def test_files_of_more_than_ten_megabytes_are_refused(file):
         read_rules(file(b"#" * 10_000_001))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no such file on Windows")
+@pytest.mark.skipif(os.name == "nt", reason="not on Windows")
 def test_a_file_without_end_is_refused():
     with pytest.raises(FileError, match="larger than"):
         read_rules("/dev/zero")

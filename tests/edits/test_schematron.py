@@ -31,6 +31,10 @@ def patterns(*rules):
     return "".join(f"<pattern>{rule}</pattern>" for rule in rules)
 
 
+def on(context, test="V1 = 1"):
+    return patterns(f'<rule context="{context}"><assert test="{test}"/></rule>')
+
+
 def refusals(text):
     with pytest.raises(PlanError) as error:
         read(text)
@@ -189,7 +193,7 @@ NOT_SUPPORTED, NO_PATH = "schematron-not-supported", "context-not-a-path"
         (patterns('<rule context="Record"/>'), NO_RULES, {}),
         (patterns('<rule><assert test="V1 = 1"/></rule>'), NEEDS, {"element": "rule", "attribute": "context"}),
         (patterns('<rule context="Record"><assert/></rule>'), NEEDS, {"element": "assert", "attribute": "test"}),
-        (patterns('<rule context="Record"><assert test=" "/></rule>'), NEEDS, {"attribute": "test"}),
+        (on("Record", " "), NEEDS, {"attribute": "test"}),
         (patterns('<rule context="Record"><let name="a"/></rule>'), NEEDS, {"element": "let", "attribute": "value"}),
         (patterns('<rule context="Record"><let value="1"/></rule>'), NEEDS, {"element": "let", "attribute": "name"}),
         (patterns('<rule context="Record"><asert test="V1 = 1"/></rule>'), MISPLACED,
@@ -204,12 +208,12 @@ NOT_SUPPORTED, NO_PATH = "schematron-not-supported", "context-not-a-path"
         ('<schema><include href="/etc/passwd"/></schema>', NOT_SUPPORTED, {"element": "include"}),
         ('<schema><i:include xmlns:i="http://www.w3.org/2001/XInclude" href="/etc/passwd"/></schema>', NOT_SUPPORTED,
          {"element": "include"}),
-        (patterns('<rule context="*"><assert test="V1 = 1"/></rule>'), NO_PATH, {"position": 1}),
-        (patterns('<rule context="/"><assert test="V1 = 1"/></rule>'), NO_PATH, {"position": 1}),
-        (patterns('<rule context="V1 | V2"><assert test="V1 = 1"/></rule>'), NO_PATH, {"position": 4}),
-        (patterns('<rule context="Record["><assert test="V1 = 1"/></rule>'), "not-xpath", {}),
-        (patterns('<rule context="Record[1]"><assert test="V1 = 1"/></rule>'), "value-as-condition", {"position": 8}),
-        (patterns('<rule context="a[b]/Record"><assert test="V1 = 1"/></rule>'), "condition-not-on-record",
+        (on("*"), NO_PATH, {"position": 1}),
+        (on("/"), NO_PATH, {"position": 1}),
+        (on("V1 | V2"), NO_PATH, {"position": 4}),
+        (on("Record["), "not-xpath", {}),
+        (on("Record[1]"), "value-as-condition", {"position": 8}),
+        (on("a[b]/Record"), "condition-not-on-record",
          {"position": 3}),
         (patterns('<rule context="A"><assert test="V1=1"/></rule>', '<rule context="B"><assert test="V1=1"/></rule>'),
          "second-record", {"name": "B", "record": "A"}),

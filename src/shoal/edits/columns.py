@@ -60,9 +60,7 @@ class Records:
     def column(self, name: str) -> Array:
         """Return a column as it is."""
         if name not in self._columns:
-            raise PlanError(
-                "rule-on-unknown-column", field="edits", rule=None, column=name, original=self._is_original
-            )
+            raise PlanError("rule-on-unknown-column", field="edits", rule=None, column=name, original=self._is_original)
         return self._columns[name]
 
     def kind(self, name: str) -> pa.DataType:

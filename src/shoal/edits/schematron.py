@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from elementpath import XPathToken
 from lxml import etree
@@ -96,7 +96,7 @@ class _Schema:
         self._record: str | None = None
 
     def where(self, element: etree._Element) -> Location:
-        return Location(line=element.sourceline, file=Path(self._name).name)
+        return Location(line=cast("int | None", element.sourceline), file=Path(self._name).name)
 
     def refuse(self, element: etree._Element, code: str, /, **data: Any) -> NoReturn:
         refuse(self.where(element), code, **data)

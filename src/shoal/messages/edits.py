@@ -1,6 +1,6 @@
 """Messages on edit rules: reading them, planning how they are kept, records that break them, and their verification."""
 
-# Where a rule cannot be read. It is quoted only if it was given as text, because a file might hold data.
+# Position at which a rule cannot be read. A rule of a file is never quoted, because the file might hold data.
 _AT = "[rule {number}][line {line}][ of '{file}'][, position {position}][, at '{excerpt}'][{end:?}, at its end]: "
 _CONTRADICTS = "The manifest contradicts itself: "
 
@@ -269,7 +269,7 @@ PHRASES = {
         "and rule '{rule}' is kept by geometric means, which need positive numbers. Use --recompute={column} to "
         "compute one attribute from the others, or leave the rule out"
     ),
-    # What rules want of an attribute
+    # Aggregates that rules need
     "wants-geometric-mean": "a geometric mean (rule '{rule}')",
     "wants-mean": "an arithmetic mean (rule '{rule}')",
     "wants-member": "a value that occurs (rule '{rule}')",
