@@ -271,6 +271,13 @@ def test_what_is_not_whole_is_not_made_whole():
         shoal.protect(table.select(["a", "s"]), k=2, edits=["a + 0.5 == s"], round=True)
 
 
+def test_a_rule_that_no_record_of_a_group_obeys_exactly_is_refused(tmp_path):
+    table = pa.table({"a": [10.300000000000002] * 4})
+    rules = schematron(tmp_path, "number(a) <= 10.3")
+    with refused(shoal.DataError, "no-record-obeys", rule="line 1", groups=2):
+        shoal.protect(table, k=2, types={"a": "continuous"}, edits=rules)
+
+
 def test_a_division_by_zero_is_said():
     table = pa.table({"a": [1.0, 2, 3, 4], "b": [1.0, 1, -1, -1], "r": [1.0, 2, -3, -4]})
     with refused(shoal.DataError, "not-computable", column="r", columns=["a", "b"]):

@@ -174,6 +174,6 @@ def explained(kept: Strategy) -> Iterator[dict[str, Any]]:
             "text": requirement.of.rule.text,
             "class": requirement.of.label,
             "attributes": requirement.of.attributes,
-            "kept": "; ".join(requirement.how or [Message("kept-by-gaps")]),
+            "kept": "; ".join(requirement.how),
             "promised": requirement.promised,
         }

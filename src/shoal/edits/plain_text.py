@@ -63,14 +63,14 @@ _INSTEAD: dict[str, tuple[str, dict[str, Any]]] = {
     '"': ("quote-not-closed", {"backtick": False}),
     "`": ("quote-not-closed", {"backtick": True}),
     "[": ("square-bracket", {"interval": "0 <= x <= 10", "set": "{1, 2}"}),
-    "&": ("other-spelling", {"instead": ["and"]}),
-    "|": ("other-spelling", {"instead": ["or"]}),
-    "!": ("other-spelling", {"instead": ["not", "!="]}),
+    "&": ("other-spelling", {"instead": "and"}),
+    "|": ("other-spelling", {"instead": "or"}),
+    "!": ("other-spelling", {"instead": "not", "between": "!="}),
     "^": ("powers-not-supported", {}),
     ":": ("second-colon", {}),
-    "≤": ("other-spelling", {"instead": ["<="]}),
-    "≥": ("other-spelling", {"instead": [">="]}),
-    "≠": ("other-spelling", {"instead": ["!="]}),
+    "≤": ("other-spelling", {"instead": "<="}),
+    "≥": ("other-spelling", {"instead": ">="}),
+    "≠": ("other-spelling", {"instead": "!="}),
 }
 
 
@@ -233,7 +233,7 @@ class _Reader:
         if token.value not in opens:
             turned = token.value in ("<", ">") and self._next > 1 and self._tokens[self._next - 2].value == "="
             if turned:
-                self._refuse(token, "other-spelling", instead=[f"{token.value}="])
+                self._refuse(token, "other-spelling", instead=f"{token.value}=")
             self._refuse(token, "value-expected")
         return opens[token.value]()
 

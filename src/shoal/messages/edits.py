@@ -14,7 +14,9 @@ ERRORS = {
     "no-rules": "There is no rule in [{file:!}the list]['{file}']. Write one, or leave out --edits.",
     "not-rules": "must be the path of a file of rules, or a list of rules as texts.",
     "not-schematron": "'{file}' is not Schematron: its root is neither a <schema> nor a <pattern>.",
-    "rule-too-complex": _AT + "more than {most} values and conditions, or nested too deeply. Split the rule.",
+    "rule-too-complex": (
+        _AT + "the rule has more than {most} values and conditions, or is nested too deeply. Split it."
+    ),
     "rule-too-long": _AT + "this has {characters:,} characters, more than the {most:,} of a rule. Split it.",
     "rules-not-utf8": _AT + "this is not text in UTF-8. Save the rules in that encoding, or type them again.",
     "several-roots-not-utf8": ("'{file}' has several roots and is not in UTF-8. Put one <schema> around its patterns."),
@@ -37,7 +39,7 @@ ERRORS = {
         + "this is not a number; write numbers as 1000, .5 or 1e3, and names that begin with a digit in `backticks`."
     ),
     "operator-expected": _AT + "the rule should end here, or go on with an operator, 'and', 'or', 'in' or 'is'.",
-    "other-spelling": _AT + "write {instead:or}.",
+    "other-spelling": _AT + "write '{instead}'[, or '{between}' between two values].",
     "powers-not-supported": _AT + "powers are not supported; write x * x.",
     "property-expected": _AT + "'missing' or 'integer' is expected after 'is'.",
     "quote-not-closed": _AT + "the {backtick:~backtick/quote} is never closed[{backtick:?}, or nothing is in it].",
@@ -127,7 +129,7 @@ ERRORS = {
     ),
     "text-without-order": (
         "rule '{rule}' compares '{column}' by order, which is text without ordered levels. List them with "
-        "--levels={column}=X,Y,..., or leave the rule out."
+        "--levels={column}=X,Y,Z, or leave the rule out."
     ),
     "too-many-values-for-rule": (
         "Column '{column}' has more than {most:,} different values, and a rule needs all of them. Leave the rule out."
@@ -138,8 +140,8 @@ ERRORS = {
     ),
     # How rules are kept
     "aggregate-breaks-rule": (
-        "{number:~rule/rules} {rules:names} {number:~needs/need} {allowed:or} of '{column}', not {aggregate}. Leave "
-        "out --aggregate, or the {number:~rule/rules}."
+        "{number:~rule/rules} {rules:names} {number:~needs/need} the aggregate {allowed:or} of '{column}', not "
+        "{aggregate}. Leave out --aggregate, or the {number:~rule/rules}."
     ),
     "computed-by-two-rules": (
         "'{column}' would be computed from {one:names} and from {other:names}, by two rules. Leave one out, or use "
@@ -179,7 +181,7 @@ ERRORS = {
     ),
     # Masking
     "no-record-obeys": (
-        "Rule '{rule}' cannot be kept in {groups:group} without any complete record that obeys it to the last digit. "
+        "Rule '{rule}' cannot be kept in {groups:group}, in which no complete record obeys it to the last digit. "
         "Correct the original, write the rule in plain text, where rounding does not count, or leave it out."
     ),
     "not-computable": (
@@ -194,8 +196,8 @@ ERRORS = {
         "The sums of {columns:names} are too large to be exact[ in multiples of {step}]. Use a larger unit."
     ),
     "whole-tied-to-fractions": (
-        "{columns:names} must be whole numbers, and a rule ties them to {others:names}, which are not in the original. "
-        "Leave out what makes them whole (--round, or a rule), or the rule that ties them."
+        "{columns:names} must hold whole numbers, and a rule ties them to {others:names}, which hold fractions in the "
+        "original. Leave out what makes them whole (--round, or a rule), or the rule that ties them."
     ),
     # Records that break rules
     "original-breaks-rules": (
@@ -203,7 +205,7 @@ ERRORS = {
         "--edits-original=exclude[{keep:?}, or keep them with --edits-original=keep]."
     ),
     "release-breaks-rule": (
-        "Rule '{rule}' is broken by {records:record}[, first by record {first}]. [{medoid:!}Leave][{medoid:?}Publish "
+        "Rule '{rule}' is broken by {records:record}[, first by {first}]. [{medoid:!}Leave][{medoid:?}Publish "
         "whole records with --aggregate=medoid, or leave] the rule out."
     ),
     # Manifests that contradict themselves
@@ -264,7 +266,7 @@ NOTES = {
 }
 
 PHRASES = {
-    "rule-broken": "rule '{rule}' is broken by {records:record}[, first by record {first}]",
+    "rule-broken": "rule '{rule}' is broken by {records:record}[, first by {first}]",
     "rule-needs-geometric-mean": (
         "and rule '{rule}' is kept by geometric means, which need positive numbers. Use --recompute={column} to "
         "compute one attribute from the others, or leave the rule out"
@@ -276,9 +278,8 @@ PHRASES = {
     # How a rule is kept
     "kept-by-any-value": "a group publishes a value where all its records have one, and none where none has",
     "kept-by-computing": "[{geometric:?}geometric means; ]{column} is computed from {columns:names}",
-    "kept-by-gaps": "records that miss a value and records that have it share no group",
     "kept-by-means": "arithmetic means[{exact:?}, rounded so that the sum is exact as written]",
-    "kept-by-members": "what is published of {column} occurs in the [{original:!}group][{original:?}original]",
+    "kept-by-members": "each published value of {column} occurs in the [{original:!}group][{original:?}original]",
     "kept-by-moments": (
         "means and covariances of [{all:!}every group][{all:?}all records], repaired so that the sum is exact as "
         "written"
