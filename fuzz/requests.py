@@ -6,6 +6,7 @@ import pyarrow as pa
 from fuzz.oracle import Finding, file_of, refuse_leftovers, sentence_or
 from shoal import Plan, rules
 from shoal.edits.load import read_rules
+from shoal.edits.messages import Location
 from shoal.edits.plain_text import parse_rule
 from shoal.edits.xpath import RECORD, condition_of, parse
 
@@ -22,7 +23,7 @@ def read_plain(data: bytes) -> None:
     """Read a file of rules in plain text, each line by itself too."""
     _rules(data, "in.rules")
     for line in data.decode(errors="replace").splitlines()[:3]:
-        sentence_or(lambda line=line: parse_rule(line, "rule 1", shown=True), named=True)  # type: ignore[misc]
+        sentence_or(lambda line=line: parse_rule(line, Location(1), shown=True), named=True)  # type: ignore[misc]
 
 
 def _rules(data: bytes, name: str) -> None:
@@ -34,7 +35,7 @@ def _rules(data: bytes, name: str) -> None:
 
 def read_xpath(data: bytes) -> None:
     """Read the test of an assertion."""
-    sentence_or(lambda: condition_of(parse(data.decode(errors="replace"), "test 1"), RECORD, {}), named=True)
+    sentence_or(lambda: condition_of(parse(data.decode(errors="replace"), Location(1)), RECORD, {}), named=True)
 
 
 def read_plan(data: bytes) -> None:

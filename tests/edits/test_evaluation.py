@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from naive_rules import Naive, cell_number, records_of
+from tests.expect import refused
 from tree_samples import (
     DOMAIN,
     FIGURES,
@@ -48,6 +49,7 @@ from shoal.edits.expressions import (
     Truth,
     Variable,
 )
+from shoal.edits.messages import Location
 from shoal.edits.xpath import RECORD, condition_of, parse
 from shoal.errors import DataError, PlanError
 from shoal.tables import open_table, write_table
@@ -252,15 +254,15 @@ def test_rules_of_one_name_are_told_apart_by_their_order():
 
 def test_what_is_not_there_is_said():
     records = Records({"x": pa.array([1.0]), "list": pa.array([[1]])})
-    with pytest.raises(PlanError, match=r"^edits: a rule needs the original data"):
+    with refused(PlanError, "rule-needs-original", "edits"):
         holds(InOriginal(Variable("x"), "x"), records)
-    with pytest.raises(PlanError, match=r"^edits: 'y' is not a column of the table. Leave"):
+    with refused(PlanError, "rule-on-unknown-column", "edits", column="y", original=False):
         value(times(Variable("x"), Variable("y")), records)
-    with pytest.raises(PlanError, match=r"'y' is not a column of the original data. Leave"):
+    with refused(PlanError, "rule-on-unknown-column", "edits", column="y", original=True):
         holds(InOriginal(Variable("x"), "y"), Records({"x": pa.array([1.0])}, {}))
-    with pytest.raises(DataError, match=r"^column 'list' has neither numbers, text nor dates"):
+    with refused(DataError, "column-not-for-rules", column="list"):
         value(Variable("list"), records)
-    with pytest.raises(DataError, match=r"^column 'list' has neither"):
+    with refused(DataError, "column-not-for-rules", column="list"):
         holds(Comparison("==", Variable("list"), Text("1")), records)
 
 
@@ -297,13 +299,13 @@ def test_exact_comparisons_are_those_that_lxml_makes_on_what_is_written(test, tm
     write_table(open_table(table), tmp_path / "table.xml", "xml")
     found = [etree.XPath(f"boolean({test})")(each) for each in etree.parse(tmp_path / "table.xml").getroot()]
     records = Records({name: table[name].combine_chunks() for name in table.column_names})
-    assert holds(parse_test(test, "line 1", {}), records).tolist() == found
+    assert holds(parse_test(test, Location(line=1), {}), records).tolist() == found
 
 
 @pytest.mark.parametrize("test", ["flag = 1", "1 = number(flag)", "flag = '1.0'", "day <= '2024-02-29'"])
 def test_what_is_no_number_as_written_is_none_by_rounding_either(test):
     records = Records({"flag": pa.array([True]), "day": pa.array([dt.date(2024, 2, 1)])})
-    assert not near(rule(parse_test(test, "line 1", {})), records).any()
+    assert not near(rule(parse_test(test, Location(line=1), {})), records).any()
 
 
 @pytest.mark.parametrize(("kind", "held"), [(pa.float32(), True), (pa.float64(), False)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 
 from shoal.edits.controlled_rounding import Equality, RoundingBase, round_controlled, rounding_base_of
 from shoal.errors import DataError
@@ -367,11 +368,11 @@ def test_coefficients_constants_and_what_is_left_over_make_a_tick_coarser():
 
 def test_sizes_too_different_are_refused_by_name():
     columns = {"small": np.array([1.0]), "none": np.array([0.0]), "large": np.array([1e300])}
-    with pytest.raises(DataError, match=r"^'small' and 'large' are too different in size"):
+    with refused(DataError, "sizes-too-different", small=["small"], large=["large"]):
         rounding_base_of(columns, binary=True)
-    with pytest.raises(DataError, match="'small', 'none', 'large' are too large to be exact"):
+    with refused(DataError, "sums-too-large", columns=["small", "none", "large"]):
         rounding_base_of(columns, binary=True, whole=True)
-    with pytest.raises(DataError, match="'large' are too large to be exact in multiples of 2\\^-10"):
+    with refused(DataError, "sums-too-large", columns=["small", "large"], step="2^-10"):
         round_controlled(*[columns] * 3, [Equality({"small": 1, "large": -1})], RoundingBase(2, 10))
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_rules import holds
+from tests.expect import refused, reports
 
 from shoal.edits.expressions import (
     And,
@@ -20,6 +21,7 @@ from shoal.edits.expressions import (
     Text,
     Variable,
 )
+from shoal.edits.messages import Location
 from shoal.edits.plain_text import parse_rule
 from shoal.errors import PlanError
 
@@ -32,19 +34,18 @@ def compare(sign, left, right):
 
 def meaning(text):
     """What a rule says of records that miss nothing."""
-    condition = parse_rule(text, "line 1").condition
+    condition = parse_rule(text, Location(line=1)).condition
     if isinstance(condition, Or) and isinstance(condition.parts[0], Missing):
         return condition.parts[-1]
     return condition
 
 
-def refused(text):
+def refusal(text):
     with pytest.raises(PlanError) as error:
-        parse_rule(text, "line 3")
-    ((field, sentence),) = error.value.problems
-    assert field == "edits"
-    assert sentence.startswith("line 3")
-    return sentence
+        parse_rule(text, Location(line=3))
+    (message,) = error.value.messages
+    assert message.field == "edits"
+    return message
 
 
 @pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])
@@ -63,10 +64,10 @@ def test_chains_are_conditions_on_neighbours():
 
 def test_what_governs_comes_first():
     first, then = compare("<", A, Number(1115)), compare("<=", B, C)
-    assert meaning("if a < 1115 then b <= c") == Or((Not(first), then))
-    assert meaning("IF a < 1115 Then b <= c ELSE b > 1") == And(
-        (Or((Not(first), then)), Or((first, compare(">", B, Number(1)))))
-    )
+    otherwise = compare(">", B, Number(1))
+    short, long = map(meaning, ("if a < 1115 then b <= c", "IF a < 1115 Then b <= c ELSE b > 1"))
+    assert short == Or((Not(first), then))
+    assert long == And((Or((Not(first), then)), Or((first, otherwise))))
 
 
 @pytest.mark.parametrize(
@@ -106,74 +107,78 @@ def test_signs_bind_as_in_arithmetic():
 
 def test_and_binds_more_than_or_and_not_more_than_both():
     a, b, c = (compare("<", each, Number(1)) for each in (A, B, C))
-    assert meaning("not a < 1 and b < 1 or c < 1") == Or((And((Not(a), b)), c))
-    assert meaning("not (a < 1 and (b < 1 or c < 1))") == Not(And((a, Or((b, c)))))
-    assert meaning("a < 1 and b < 1 and c < 1") == And((a, b, c))
+    rules = ("not a < 1 and b < 1 or c < 1", "not (a < 1 and (b < 1 or c < 1))", "a < 1 and b < 1 and c < 1")
+    assert [*map(meaning, rules)] == [Or((And((Not(a), b)), c)), Not(And((a, Or((b, c))))), And((a, b, c))]
 
 
 def test_a_rule_that_needs_a_missing_value_is_not_broken():
-    rule = parse_rule("if b < 1 then a <= c", "line 1")
-    assert rule.condition == Or((Missing("b"), Missing("a"), Missing("c"), meaning("if b < 1 then a <= c")))
+    text = "if b < 1 then a <= c"
+    rule = parse_rule(text, Location(line=1))
+    assert rule.condition == Or((Missing("b"), Missing("a"), Missing("c"), meaning(text)))
 
 
 def test_but_for_attributes_that_are_asked_to_be_missing():
-    rule = parse_rule("if a is not missing then a + b > 0", "line 1")
+    rule = parse_rule("if a is not missing then a + b > 0", Location(line=1))
     assert isinstance(rule.condition, Or)
     assert rule.condition.parts[:-1] == (Missing("b"),)
 
 
 def test_names_comments_and_texts():
-    rule = parse_rule("  the   total:  a + b  == c   # as in table 3: b ", "line 1")
+    rule = parse_rule("  the   total:  a + b  == c   # as in table 3: b ", Location(line=1))
     assert (rule.name, rule.text) == ("the total", "a + b  == c")
-    assert parse_rule("a == 'x: y'", "line 1").name == "line 1"
-    assert parse_rule("`a:b` == 1", "line 1").name == "line 1"
-    assert parse_rule("EC-PV: a < 1", "line 1").name == "EC-PV"
+    assert parse_rule("a == 'x: y'", Location(line=1)).name == "line 1"
+    assert parse_rule("`a:b` == 1", Location(line=1)).name == "line 1"
+    assert parse_rule("EC-PV: a < 1", Location(line=1)).name == "EC-PV"
 
 
 @pytest.mark.parametrize(
-    ("text", "position", "reason"),
+    ("text", "position", "code", "data"),
     [
-        ("a +* b == c", 4, "expected here"),
-        ("a + b ==", 9, "expected here"),
-        ("", 1, "expected here"),
-        ("a: ", 4, "expected here"),
-        (": a == 1", 1, "a name is expected"),
-        ("a == 1 b", 8, "should end here"),
-        ("a == 1_000", 6, "not a number"),
-        ("a == 1.2.3", 6, "not a number"),
-        ("2nd == 1", 1, "backticks"),
-        ("a == 1e999", 6, "too large"),
-        ("a == 'x", 6, "never closed"),
-        ("`a == 1", 1, "never closed"),
-        ("a in [0, 1]", 6, "an interval is written"),
-        ("a in {}", 7, "a set holds"),
-        ("a in {b}", 7, "a set holds"),
-        ("a in {1", 8, "close the set"),
-        ("a in 1", 6, "a set such as"),
-        ("a + 1 in original", 1, "only to an attribute"),
-        ("a + 1 is missing", 1, "only an attribute"),
-        ("a is red", 6, "'missing' or 'integer'"),
-        ("a not 1", 7, "'in' is expected"),
-        ("a && b", 3, "write 'and'"),
-        ("a ≤ 1", 3, "write <="),
-        ("if a < 1", 9, "'then' is expected"),
-        ("(a < 1", 7, "close the bracket"),
-        ("log(a) < 1", 1, "unknown function"),
-        ("a", 1, "a value where a condition"),
-        ("a < 1 and b", 11, "a value where a condition"),
-        ("a + (b < 1) == 2", 5, "a condition where a value"),
-        ("a < 1 in {1}", 1, "a condition where a value"),
-        ("a + 'x' == 2", 5, "cannot be calculated with"),
-        ("1 == 1", 1, "names no attribute"),
-        ("a\0 == 1", 2, "unexpected character"),
-        ("a / 0 <= 4", 5, "divides by zero"),
-        ("a % -0.0 == 1", 5, "divides by zero"),
+        ("a +* b == c", 4, "value-expected", {"excerpt": "* b == c"}),
+        ("a + b ==", 9, "value-expected", {"end": True}),
+        ("", 1, "value-expected", {}),
+        ("a: ", 4, "value-expected", {}),
+        (": a == 1", 1, "name-before-colon", {}),
+        ("a == 1 b", 8, "operator-expected", {}),
+        ("a == 1_000", 6, "number-not-readable", {}),
+        ("a == 1.2.3", 6, "number-not-readable", {}),
+        ("2nd == 1", 1, "number-not-readable", {}),
+        ("a == 1e999", 6, "constant-too-large", {}),
+        ("a == 'x", 6, "quote-not-closed", {"backtick": False}),
+        ('a == "x', 6, "quote-not-closed", {"backtick": False}),
+        ("`a == 1", 1, "quote-not-closed", {"backtick": True}),
+        ("a in [0, 1]", 6, "square-bracket", {"interval": "0 <= x <= 10"}),
+        ("a in {}", 7, "only-constants-in-sets", {}),
+        ("a in {b}", 7, "only-constants-in-sets", {}),
+        ("a in {1", 8, "set-not-closed", {"bracket": "}"}),
+        ("a in (1", 8, "set-not-closed", {"bracket": ")"}),
+        ("a in 1", 6, "set-expected", {}),
+        ("a + 1 in original", 1, "only-for-attributes", {"what": "'in original'"}),
+        ("a + 1 is missing", 1, "only-for-attributes", {"what": "'is missing'"}),
+        ("a is red", 6, "property-expected", {}),
+        ("a not 1", 7, "in-missing", {}),
+        ("a && b", 3, "other-spelling", {"instead": "and"}),
+        ("a ≤ 1", 3, "other-spelling", {"instead": "<="}),
+        ("a => 1", 4, "other-spelling", {"instead": ">="}),
+        ("a ! 1", 3, "other-spelling", {"instead": "not", "between": "!="}),
+        ("a ^ 2 == 4", 3, "powers-not-supported", {}),
+        ("x: a: b", 5, "second-colon", {}),
+        ("if a < 1", 9, "then-missing", {}),
+        ("(a < 1", 7, "bracket-not-closed", {}),
+        ("log(a) < 1", 1, "function-unknown", {"functions": ("abs", "round", "floor", "ceiling")}),
+        ("a", 1, "value-as-condition", {}),
+        ("a < 1 and b", 11, "value-as-condition", {}),
+        ("a + (b < 1) == 2", 5, "condition-as-value", {}),
+        ("a < 1 in {1}", 1, "condition-as-value", {}),
+        ("a + 'x' == 2", 5, "text-as-number", {}),
+        ("1 == 1", 1, "attribute-not-named", {}),
+        ("a\0 == 1", 2, "unexpected-character", {}),
+        ("a / 0 <= 4", 5, "division-by-zero-in-rule", {}),
+        ("a % -0.0 == 1", 5, "division-by-zero-in-rule", {}),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_position(text, position, reason):
-    sentence = refused(text)
-    assert f"position {position}," in sentence
-    assert reason in sentence
+def test_what_cannot_be_read_is_refused_with_its_position(text, position, code, data):
+    assert reports([refusal(text)], code, "edits", line=3, position=position, **data)
 
 
 @pytest.mark.parametrize(
@@ -192,11 +197,11 @@ def test_what_cannot_be_read_is_refused_with_its_position(text, position, reason
     ],
 )
 def test_rules_that_nobody_wrote_are_refused_in_a_sentence(text):
-    assert len(refused(text)) < 200
+    assert len(refusal(text)) < 200
 
 
 def test_a_sum_of_two_hundred_terms_is_read():
-    assert parse_rule(" + ".join(f"v{i}" for i in range(199)) + " == total", "line 1")
+    assert parse_rule(" + ".join(f"v{i}" for i in range(199)) + " == total", Location(line=1))
 
 
 VALUES = st.sampled_from(["a", "b", "c", "1", "2.5", "0"])
@@ -225,10 +230,10 @@ CONDITIONS = st.recursive(
 def test_rules_mean_what_they_would_in_python(text, numbers):
     record = dict(zip("abc", map(str, numbers), strict=True))
     in_python = eval(text, {"abs": abs}, dict(zip("abc", map(float, numbers), strict=True)))
-    assert holds(parse_rule(f"a == a and {text}", "line 1").condition, record) == in_python
+    assert holds(parse_rule(f"a == a and {text}", Location(line=1)).condition, record) == in_python
 
 
 def test_half_a_character_in_a_rule_is_refused():
     """Bytes on a command line that are no UTF-8 reach Python as halves of characters, which no column holds."""
-    with pytest.raises(PlanError, match="has characters that UTF-8 does not have"):
-        parse_rule('a != "\ud800"', "rule 1")
+    with refused(PlanError, "rules-not-utf8", "edits", number=1):
+        parse_rule('a != "\ud800"', Location(1))

@@ -15,13 +15,15 @@ from tests.naive import rule_holds, rule_test, rule_text
 
 import shoal
 from shoal.errors import CheckFailed, DataError, PlanError
+from shoal.messages import Message
 
 LEVELS = ["low", "mid", "high", "top"]  # not in the order of the alphabet
 NAMES = ["a", "b", "c"]
 SIGNS = ["<", "<=", ">", ">=", "=="]
 QUASI = [*NAMES, "x"]
 FOLDER = tempfile.TemporaryDirectory()  # until the tests end
-NOTHING_LEFT = ("would be left", "Every part that the rules")  # of records that obey, too few for groups
+# of records that obey, too few for groups
+NOTHING_LEFT = {"all-parts-small", "all-parts-small-or-medoid", "all-strata-small"}
 
 attributes = st.sampled_from(NAMES).map(lambda name: ("attribute", name))
 constants = st.sampled_from(LEVELS).map(lambda level: ("level", level))
@@ -106,14 +108,14 @@ def test_edits_protect_and_check_agree_with_a_slow_evaluator(rule, lists, catego
     assert broken_by_check(table, edits, None if categorical else dict.fromkeys(ordered(rule), LEVELS)) == broken
     options |= {"k": 2, "method": "mdav", "small_strata": "suppress", "edits": edits}
     if broken:
-        with pytest.raises(DataError, match="The original data break rules"):
+        with refused(DataError, "original-breaks-rules"):
             shoal.protect(table, **options)
     try:
         release = shoal.protect(table, **options, edits_original="exclude")
     except CheckFailed:
         assert not found["promised"]
     except DataError as error:
-        if not any(word in str(error) for word in NOTHING_LEFT):
+        if not NOTHING_LEFT & {*error.codes} and "would be left" not in str(error):
             raise
     else:
         published = {name: release.table[name].to_pylist() for name in lists}
@@ -146,7 +148,8 @@ def test_a_rule_that_all_obey_is_broken_by_none_and_kept():
 def test_a_condition_on_levels_governs_those_below():
     [found] = shoal.rules(people(), ["if edu < 'mid' then x >= 1000"], **MASKED, levels=BOTH)
     assert found["broken"] == people()["edu"].to_pylist().count("low")
-    with pytest.raises(DataError, match="rule 'rule 1' is broken by 15 records, first by 1"):
+    broken = [Message("rule-broken", rule="rule 1", records=15, first=1)]
+    with refused(DataError, "original-breaks-rules", broken=broken):
         shoal.protect(people(), k=3, **MASKED, levels=BOTH, edits=["if edu < 'mid' then x >= 1000"])
     release = shoal.protect(people(), k=3, **MASKED, levels=BOTH, edits=["if edu >= 'mid' then x >= 1000"])
     rows = release.table.to_pylist()
@@ -154,30 +157,31 @@ def test_a_condition_on_levels_governs_those_below():
 
 
 @pytest.mark.parametrize(
-    ("rules", "levels", "sentence"),
+    ("rules", "levels", "code", "data"),
     [
+        (["edu <= job"], {}, "text-without-order", {"column": "edu"}),
+        (["edu <= job"], {"edu": LEVELS}, "text-without-order", {"column": "job"}),
+        (["edu < 'expert'"], BOTH, "constant-not-a-level", {"column": "edu"}),
+        (["edu < 3"], BOTH, "constant-not-a-level", {"column": "edu"}),
         (
             ["edu <= job"],
-            {},
-            "compares 'edu' by order, which is text without ordered levels. List them with --levels edu=",
+            {"edu": LEVELS, "job": [*LEVELS, "expert"]},
+            "different-levels",
+            {"column": "edu", "other": "job"},
         ),
-        (["edu <= job"], {"edu": LEVELS}, "compares 'job' by order, which is text"),
-        (["edu < 'expert'"], BOTH, "compares 'edu' with a constant that is none of its levels"),
-        (["edu < 3"], BOTH, "compares 'edu' with a constant that is none of its levels"),
-        (["edu <= job"], {"edu": LEVELS, "job": [*LEVELS, "expert"]}, "'edu' and 'job', which have different levels"),
-        (["edu <= job"], {"edu": LEVELS, "job": LEVELS[::-1]}, "'edu' and 'job', which have different levels"),
-        (["edu <= x"], {"edu": LEVELS}, "'edu' and 'x', which have different levels"),
-        (["edu + 1 < x"], {"edu": LEVELS}, "calculates with 'edu', whose levels have an order but no distances"),
-        (["x < 'many'"], {}, "compares 'x', a number, by order with a text"),
+        (["edu <= job"], {"edu": LEVELS, "job": LEVELS[::-1]}, "different-levels", {"column": "edu", "other": "job"}),
+        (["edu <= x"], {"edu": LEVELS}, "different-levels", {"column": "edu", "other": "x"}),
+        (["edu + 1 < x"], {"edu": LEVELS}, "levels-as-numbers", {"column": "edu"}),
+        (["x < 'many'"], {}, "number-compared-with-text", {"column": "x", "order": True}),
     ],
 )
-def test_what_has_no_common_order_is_refused(rules, levels, sentence):
+def test_what_has_no_common_order_is_refused(rules, levels, code, data):
     for look in (
         lambda: shoal.rules(people(), rules, **MASKED, levels=levels),
         lambda: shoal.protect(people(), k=3, **MASKED, levels=levels, edits=rules),
         lambda: shoal.check(people(), k=2, edits=rules, levels=named(levels, rules[0])),
     ):
-        with pytest.raises(PlanError, match=sentence):
+        with refused(PlanError, code, "edits", rule="rule 1", **data):
             look()
 
 
@@ -189,9 +193,9 @@ def test_data_outside_of_the_levels_is_refused_by_its_record():
         lambda: shoal.check(people(), k=2, edits=["edu <= job"], levels=short),
         lambda: shoal.assess(people(), people(), quasi=["x"], edits=["edu <= job"], levels=short),
     ):
-        with pytest.raises(DataError, match=r"column 'edu' holds a level in record 2 \(15 records in all\)") as refused:
+        with pytest.raises(DataError, match=r"'edu'.* record 2 \(15 records") as error:
             look()
-        assert "top" not in str(refused.value)
+        assert "top" not in str(error.value)
 
 
 def test_equality_and_sets_of_text_need_no_levels():
@@ -204,8 +208,9 @@ def test_levels_of_an_attribute_that_is_not_masked_serve_rules_and_nothing_else(
     options = {"k": 3, "quasi": ["x"], "publish": ["edu", "job"]}
     release = shoal.protect(people(), **options, levels={"edu": LEVELS}, edits=["if edu >= 'mid' then x >= 1000"])
     assert all(row["x"] >= 1000 for row in release.table.to_pylist() if row["edu"] != "low")
-    with pytest.raises(PlanError, match="names 'job', which is neither masked nor compared by order in a rule"):
+    with pytest.raises(PlanError, match="'job'") as error:
         shoal.protect(people(), **options, levels=BOTH, edits=["if edu >= 'mid' then x >= 1000"])
+    assert [each.field for each in error.value.messages] == ["levels"]
 
 
 def pandas_ordered(table):
@@ -230,7 +235,7 @@ def test_ordered_categories_and_enums_bring_their_levels(frame):
 
 def test_unordered_categories_have_no_order():
     frame = people().to_pandas().astype({"edu": "category", "job": "category"})
-    with pytest.raises(PlanError, match="compares 'edu' by order, which is text without ordered levels"):
+    with refused(PlanError, "text-without-order", "edits", rule="rule 1", column="edu"):
         shoal.protect(frame, k=3, **MASKED, edits=["edu <= job"])
 
 
@@ -239,7 +244,7 @@ def test_a_masked_file_that_lost_a_level_is_checked_by_those_of_its_original():
     masked = original[original["edu"] < "top"]
     masked = masked.assign(edu=masked["edu"].cat.remove_unused_categories())
     assert shoal.check(masked, k=2, quasi=["edu"], edits=["edu <= job"])["edits"] == 1
-    with pytest.raises(PlanError, match="a constant that is none of its levels"):
+    with refused(PlanError, "constant-not-a-level", "edits", rule="rule 1", column="edu"):
         shoal.check(masked, k=2, quasi=["edu"], edits=["edu < 'top'"])
     assert shoal.check(masked, k=2, quasi=["edu"], edits=["edu < 'top'"], original=original)["edits"] == 1
 
@@ -255,7 +260,7 @@ def test_labels_of_a_statistics_package_name_levels(tmp_path):
     rules = ["if edu < 'mid' then x < 1000", "if edu < 2 then x < 1000", "if edu <= 'top' then x < 1000"]
     found = shoal.rules(tmp_path / "people.sav", rules, quasi=["edu", "x"])
     assert [each["broken"] for each in found] == [0, 0, 45]
-    with pytest.raises(PlanError, match="a constant that is none of its levels"):
+    with refused(PlanError, "constant-not-a-level", "edits", rule="rule 1", column="edu"):
         shoal.rules(tmp_path / "people.sav", ["edu < 'expert'"], quasi=["edu", "x"])
     release = shoal.protect(tmp_path / "people.sav", k=3, quasi=["edu", "x"], edits=rules[:2])
     assert all(row["x"] < 1000 for row in release.table.to_pylist() if row["edu"] < 2)
@@ -274,9 +279,7 @@ def test_order_statistics_keep_orders_of_levels(rank):
 
 @pytest.mark.parametrize("how", ["mode", "convex_median"])
 def test_aggregates_that_are_not_increasing_keep_no_order_of_levels(how):
-    with pytest.raises(
-        PlanError, match=f"the same increasing aggregate of 'edu' and 'job', and {how} is not increasing"
-    ):
+    with refused(PlanError, "order-needs-one-aggregate", "edits", column="edu", other="job", odd=[how], number=1):
         shoal.rules(people(), ["edu <= job"], **MASKED, levels=BOTH, aggregate={"edu": how, "job": how})
 
 
@@ -296,10 +299,10 @@ def test_words_are_not_calculated_with(rule, engine, tmp_path):
     """What governs such a rule is false in every record: it was certified, and nobody obeyed it."""
     pd.DataFrame(WORDS.to_pydict()).to_csv(tmp_path / "in.csv", index=False)
     asked = {"k": 2, "quasi": ["x"], "publish": "rest", "edits": [rule], "engine": engine}
-    with pytest.raises(PlanError, match="calculates with 'edu', which has no numbers"):
+    with refused(PlanError, "words-as-numbers", "edits", rule="rule 1", column="edu"):
         shoal.protect(tmp_path / "in.csv", output=tmp_path / "out.csv", **asked)
     for ask in (lambda: shoal.rules(WORDS, [rule]), lambda: shoal.check(WORDS, k=2, quasi=["edu"], edits=[rule])):
-        with pytest.raises(PlanError, match="calculates with 'edu', which has no numbers"):
+        with refused(PlanError, "words-as-numbers", "edits", rule="rule 1", column="edu"):
             ask()
 
 
@@ -316,10 +319,10 @@ def test_codes_do_not_equal_their_labels_and_nobody_is_told_they_do(rule, tmp_pa
     """Such a condition is false in every record: rules were certified that nobody obeyed."""
     codes = pd.Categorical(["low", "mid", "high"] * 4, categories=["low", "mid", "high"], ordered=True)
     pd.DataFrame({"edu": codes, "x": range(12)}).to_stata(tmp_path / "in.dta", write_index=False)
-    with pytest.raises(PlanError, match=r"compares 'edu', which holds codes, with the label of one\. Use the code"):
+    with refused(PlanError, "label-of-a-code", "edits", rule="rule 1", column="edu"):
         shoal.protect(tmp_path / "in.dta", k=2, quasi=["edu", "x"], edits=[rule])
     numbers = pa.table({"edu": [0, 1, 2] * 4, "x": range(12)})
-    with pytest.raises(PlanError, match=r"compares 'edu', a number, with a text\. Use a number"):
+    with refused(PlanError, "number-compared-with-text", "edits", rule="rule 1", column="edu"):
         shoal.rules(numbers, [rule])
 
 

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from naive_rules import holds
+from tests.expect import reports
 
 from shoal.edits.expressions import (
     And,
@@ -21,6 +22,7 @@ from shoal.edits.expressions import (
     Truth,
     Variable,
 )
+from shoal.edits.messages import Location
 from shoal.edits.xpath import OUTSIDE, RECORD, Let, Place, condition_of, parse, speaks_of_itself
 from shoal.errors import PlanError
 
@@ -33,12 +35,12 @@ def parse_test(test, where, variables):
     return condition_of(parse(test, where), RECORD, variables)
 
 
-def refused(test, variables=None):
+def refusal(test, variables=None):
     with pytest.raises(PlanError) as error:
-        parse_test(test, "line 4", variables or {})
-    ((field, sentence),) = error.value.problems
-    assert field == "edits"
-    return sentence
+        parse_test(test, Location(line=4), variables or {})
+    (message,) = error.value.messages
+    assert message.field == "edits"
+    return message
 
 
 @pytest.mark.parametrize(
@@ -76,62 +78,63 @@ def refused(test, variables=None):
     ],
 )  # fmt: skip
 def test_what_is_written_and_what_it_means(test, condition):
-    assert parse_test(test, "line 4", {}) == condition
+    assert parse_test(test, Location(line=4), {}) == condition
 
 
 @pytest.mark.parametrize(
-    ("test", "position", "reason"),
+    ("test", "position", "code", "data"),
     [
-        ("V1 +", 5, "not XPath"),
-        ("V1 = 'a", 6, "not XPath"),
-        ("V1 & V2", 4, "not XPath"),
-        ("foo(V1)", 1, "unknown function 'foo'"),
-        ("a:V1 = 1", 2, "prefix 'a'"),
-        ("number(V1) = 1 and count(//Record) = 3", 20, "count() looks at several records; a rule may look at one"),
-        ("//Record/V1 = 1", 1, "several records"),
-        (".//V1 = 1", 2, "'//'"),
-        ("../V1 = 1", 1, "no further"),
-        ("V1/V2 = 1", 4, "no further"),
-        ("* = 1", 1, "no further"),
-        (". = 1", 1, "whole record"),
-        ("number() = 1", 1, "whole record"),
-        ("V1[1] = 2", 3, "brackets"),
-        ("@V1 = 2", 1, "attributes of elements"),
-        ("V1 = 1 to 1000000000000", 8, "ranges"),
-        ("V1 != (1, 2)", 4, "not(V1 = ...)"),
-        ("V1 < (1, 2)", 4, "not(V1 = ...)"),
-        ("V1 = (1, V2)", 10, "constants alone"),
-        ("V1 = ()", 6, "empty sequence"),
-        ("V1 = $x", 6, "defines 'x'"),
-        ("V1 div 0 = 1", 8, "divides by zero"),
-        ("V1 mod -0.0 = 1", 8, "divides by zero"),
-        ("V1", 1, "write V1 != '' to ask whether there is a value"),
-        ("V2 = 1 or not(V1)", 15, "the element 'V1' is in every record"),
-        ("exists(V1)", 8, "the element 'V1'"),
-        ("empty(V1)", 7, "the element 'V1'"),
-        ("boolean(V1)", 9, "the element 'V1'"),
-        ("if (V1) then V2 = 1 else true()", 5, "the element 'V1'"),
-        ("V1 + 1", 4, "a value where a condition"),
-        ("'a'", 1, "a value where a condition"),
-        ("(V1 = 1) = true()", 1, "a condition where a value"),
-        ("V1 + 'a' = 2", 6, "cannot be calculated with"),
-        ("V1 = 1e999", 6, "too large"),
-        ("string(number(V1)) = 'a'", 1, "string() is read"),
-        ("index-of(V1, V2)", 1, "inside of exists()"),
-        ("document('a')", 1, "original data"),
-        ("document('a') = V1", 15, "an attribute of the original data"),
-        ("exists(1)", 8, "a path may start"),
-        ("matches(V1, '(a+)+$')", 1, "'matches' is not supported"),
-        ("some $x in V1 satisfies $x = 1", 1, "'some' is not supported"),
-        ("xs:integer(V1) = 1", 3, "prefix"),
-        ("V1\0", 3, "not XPath"),
-        ("", 1, "not XPath"),
+        ("V1 +", 5, "not-xpath", {}),
+        ("V1 = 'a", 6, "not-xpath", {}),
+        ("V1 & V2", 4, "not-xpath", {}),
+        ("foo(V1)", 1, "not-xpath", {"reason": "unknown function 'foo'"}),
+        ("a:V1 = 1", 2, "not-xpath", {}),
+        ("number(V1) = 1 and count(//Record) = 3", 20, "several-records", {"what": "count"}),
+        ("distinct-values(V1) = 3", 1, "several-records", {"what": "distinct-values"}),
+        ("//Record/V1 = 1", 1, "several-records", {}),
+        (".//V1 = 1", 2, "descendants-not-supported", {}),
+        ("../V1 = 1", 1, "path-too-long", {}),
+        ("V1/V2 = 1", 4, "path-too-long", {}),
+        ("* = 1", 1, "path-too-long", {}),
+        (". = 1", 1, "attribute-expected", {"what": "record"}),
+        ("number() = 1", 1, "attribute-expected", {"what": "record"}),
+        ("V1[1] = 2", 3, "xpath-not-supported", {"symbol": "[", "instead": "//Record[number(V8) < 1115]"}),
+        ("@V1 = 2", 1, "xpath-not-supported", {"symbol": "@", "instead": "V1"}),
+        ("V1 = 1 to 1000000000000", 8, "xpath-not-supported", {"symbol": "to"}),
+        ("V1 idiv 2 = 1", 4, "integer-division", {}),
+        ("V1 != (1, 2)", 4, "sequence-compared", {}),
+        ("V1 < (1, 2)", 4, "sequence-compared", {}),
+        ("V1 + (1, 2) = 1", 6, "sequence-as-value", {}),
+        ("V1 = (1, V2)", 10, "only-constants-in-sets", {}),
+        ("V1 = ()", 6, "empty-sequence", {}),
+        ("V1 = $x", 6, "variable-undefined", {"name": "x"}),
+        ("V1 div 0 = 1", 8, "division-by-zero-in-rule", {}),
+        ("V1 mod -0.0 = 1", 8, "division-by-zero-in-rule", {}),
+        ("V1", 1, "element-in-every-record", {"name": "V1"}),
+        ("V2 = 1 or not(V1)", 15, "element-in-every-record", {"name": "V1"}),
+        ("exists(V1)", 8, "element-in-every-record", {"name": "V1"}),
+        ("empty(V1)", 7, "element-in-every-record", {"name": "V1"}),
+        ("boolean(V1)", 9, "element-in-every-record", {"name": "V1"}),
+        ("if (V1) then V2 = 1 else true()", 5, "element-in-every-record", {"name": "V1"}),
+        ("V1 + 1", 4, "value-as-condition", {}),
+        ("'a'", 1, "value-as-condition", {}),
+        ("(V1 = 1) = true()", 1, "condition-as-value", {}),
+        ("V1 + 'a' = 2", 6, "text-as-number", {}),
+        ("V1 = 1e999", 6, "constant-too-large", {}),
+        ("string(number(V1)) = 'a'", 1, "only-for-attributes", {"what": "string()"}),
+        ("index-of(V1, V2)", 1, "xpath-not-supported", {"instead": "exists(index-of(..., V1))"}),
+        ("document('a')", 1, "original-out-of-place", {}),
+        ("document('a') = V1", 15, "original-attribute-expected", {}),
+        ("exists(1)", 8, "path-start", {}),
+        ("matches(V1, '(a+)+$')", 1, "xpath-not-supported", {"symbol": "matches", "instead": None}),
+        ("some $x in V1 satisfies $x = 1", 1, "xpath-not-supported", {"symbol": "some", "instead": None}),
+        ("xs:integer(V1) = 1", 3, "prefixed-name", {}),
+        ("V1\0", 3, "not-xpath", {}),
+        ("", 1, "not-xpath", {}),
     ],
 )
-def test_what_is_not_supported_is_refused_with_its_position(test, position, reason):
-    sentence = refused(test)
-    assert sentence.startswith(f"line 4, position {position}: ")
-    assert reason in sentence
+def test_what_is_not_supported_is_refused_with_its_position(test, position, code, data):
+    assert reports([refusal(test)], code, "edits", line=4, position=position, **data)
 
 
 @pytest.mark.parametrize(
@@ -152,41 +155,41 @@ def test_what_is_not_supported_is_refused_with_its_position(test, position, reas
     ],
 )
 def test_tests_that_nobody_wrote_are_refused_in_a_sentence(test):
-    assert len(refused(test)) < 250
+    assert len(refusal(test)) < 250
 
 
 def test_a_set_of_a_thousand_towns_is_read():
-    condition = parse_test(f"V1 = ({', '.join(repr(f'town {i}') for i in range(1000))})", "line 4", {})
+    condition = parse_test(f"V1 = ({', '.join(repr(f'town {i}') for i in range(1000))})", Location(line=4), {})
     assert isinstance(condition, Member)
     assert condition.among[::999] == ("town 0", "town 999")
 
 
 def test_variables_stand_for_what_they_were_defined_as():
     lets: dict[str, Let] = {}
-    lets["low"] = Let(parse("2 * 3", "line 1"), OUTSIDE, {})
-    lets["sum"] = Let(parse("number(V1) + $low", "line 2"), RECORD, dict(lets))
-    lets["big"] = Let(parse("$sum > 10", "line 3"), RECORD, dict(lets))
+    lets["low"] = Let(parse("2 * 3", Location(line=1)), OUTSIDE, {})
+    lets["sum"] = Let(parse("number(V1) + $low", Location(line=2)), RECORD, dict(lets))
+    lets["big"] = Let(parse("$sum > 10", Location(line=3)), RECORD, dict(lets))
     six = Arithmetic("*", Number(2), Number(3))
-    assert parse_test("not($ big)", "line 4", lets) == Not(Comparison(">", Arithmetic("+", N1, six), Number(10)))
+    assert parse_test("not($ big)", Location(line=4), lets) == Not(
+        Comparison(">", Arithmetic("+", N1, six), Number(10))
+    )
 
 
 def test_an_attribute_has_no_value_outside_of_the_records():
-    let = Let(parse("1 + V1", "line 1"), OUTSIDE, {})
-    sentence = refused("V1 = $x", {"x": let})
-    assert "line 1, position 5" in sentence
-    assert "outside of the records" in sentence
+    let = Let(parse("1 + V1", Location(line=1)), OUTSIDE, {})
+    assert reports([refusal("V1 = $x", {"x": let})], "outside-of-records", line=1, position=5)
 
 
 def test_variables_of_variables_do_not_blow_up():
-    lets: dict[str, Let] = {"x0": Let(parse("V1", "line 1"), RECORD, {})}
+    lets: dict[str, Let] = {"x0": Let(parse("V1", Location(line=1)), RECORD, {})}
     for i in range(60):
-        lets[f"x{i + 1}"] = Let(parse(f"$x{i} + $x{i}", "line 1"), RECORD, dict(lets))
-    assert "values and conditions" in refused("$x60 = 1", lets)
+        lets[f"x{i + 1}"] = Let(parse(f"$x{i} + $x{i}", Location(line=1)), RECORD, dict(lets))
+    assert refusal("$x60 = 1", lets).code == "rule-too-complex"
 
 
 def test_a_point_is_the_value_of_an_attribute_in_its_own_context():
     def read(test):
-        return condition_of(parse(test, "line 4"), Place("attribute", "V3"), {})
+        return condition_of(parse(test, Location(line=4)), Place("attribute", "V3"), {})
 
     assert read(". > 1") == Comparison(">", V3, Number(1))
     assert read("number() > ../V1") == Comparison(">", N3, V1)
@@ -198,7 +201,7 @@ def test_a_point_is_the_value_of_an_attribute_in_its_own_context():
     [(". > 1", True), ("number() > 1", True), ("../V1 = 1", True), ("./V1 = 1", False), ("number(V1) > 1", False)],
 )
 def test_which_tests_speak_of_the_element_they_start_from(test, itself):
-    assert speaks_of_itself(parse(test, "line 4")) == itself
+    assert speaks_of_itself(parse(test, Location(line=4))) == itself
 
 
 def element(record):
@@ -245,7 +248,7 @@ TESTS = st.recursive(
 @settings(max_examples=400, deadline=None)
 @given(TESTS, st.lists(RECORDS, min_size=1, max_size=5))
 def test_trees_mean_what_lxml_says_of_a_record(test, records):
-    condition = parse_test(test, "line 4", {})
+    condition = parse_test(test, Location(line=4), {})
     oracle = etree.XPath(f"boolean({test})")
     for record in records:
         assert holds(condition, record) == oracle(element(record)), (test, record)
@@ -256,8 +259,8 @@ def test_trees_mean_what_lxml_says_of_a_record(test, records):
 def test_values_in_the_original_are_those_that_lxml_finds_there(record, originals):
     root = etree.Element("Records")
     root.extend([element(each) for each in originals])
-    lets = {"original": Let(parse("document('no such file')", "line 1"), OUTSIDE, {})}
-    condition = parse_test("V1 = $ original //Record/V1", "line 4", lets)
+    lets = {"original": Let(parse("document('no such file')", Location(line=1)), OUTSIDE, {})}
+    condition = parse_test("V1 = $ original //Record/V1", Location(line=4), lets)
     found = etree.XPath("V1 = $original//Record/V1")(element(record), original=root)
     # A missing value is no value of the original, where lxml finds one empty text in another.
     assert holds(condition, record, {"V1": [each["V1"] for each in originals]}) == (found and record["V1"] is not None)

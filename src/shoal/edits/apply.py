@@ -13,14 +13,12 @@ from shoal.edits.load import read_rules
 from shoal.edits.strategy import Strategy, blocks_of_rules, strategy_for, tied_blocks
 from shoal.edits.strategy import Table as Met
 from shoal.errors import DataError, PlanError
-from shoal.messages import warning
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.plan.aggregates import DEFAULTS, aggregate_of
 from shoal.plan.resolved import ResolvedPlan
-from shoal.text import counted, listed
 
 _NAMED = 5  # so many rules are named in a message
-_MEDOID = "publish whole records with --aggregate medoid"
 
 
 def rules_of(plan: Plan) -> list[Rule]:
@@ -60,8 +58,7 @@ def _in_moments(plan: Plan, names: Sequence[str], rules: Sequence[Rule]) -> Stra
     kept = strategy_for(rules, Met(names=names, identifiers=plan.dropped, **nothing))
     for requirement in kept.requirements:
         if {*requirement.of.attributes} & {*plan.changed}:
-            where = "all records" if plan.method == "ms" else "every group"
-            requirement.how = [f"means and covariances of {where}, repaired so that the sum is exact as written"]
+            requirement.how = [Message("kept-by-moments", all=plan.method == "ms")]
     return kept
 
 
@@ -76,13 +73,12 @@ def _without_secret_gaps(kept: Strategy, plan: Plan) -> Strategy:
         parting = [split for split in requirement.splits if secret & {*attributes_of(split)}]
         if parting and (requirement.promised or not all(isinstance(split, Missing) for split in parting)):
             names = [name for split in parting for name in attributes_of(split) if name in secret]
+            columns = list(dict.fromkeys(names))
             problems.append(
-                f"rule '{requirement.name}' would separate records by {listed(list(dict.fromkeys(names)))}, "
-                "sensitive, so all members of a group would share its value. Add it to --quasi, or leave the "
-                "rule out"
+                Message("rule-separates-by-sensitive", field="edits", rule=requirement.name, columns=columns)
             )
     if problems:
-        raise PlanError([("edits", problem) for problem in problems])
+        raise PlanError(*problems)
     return replace(kept, splits=[split for split in kept.splits if not secret & {*attributes_of(split.condition)}])
 
 
@@ -94,10 +90,8 @@ def _refuse_totals(kept: Strategy, plan: Plan) -> None:
         if requirement.sums or requirement.recomputed or requirement.whole
     ]
     if plan.preserve is not None and moving:
-        named = listed([each.name for each in moving[:_NAMED]])
-        what = "rule" if len(moving) == 1 else "rules"
-        problem = f"cannot be kept with {what} {named}, which change what groups publish. Leave one of them out"
-        raise PlanError([("preserve", problem)])
+        named = [each.name for each in moving[:_NAMED]]
+        raise PlanError("totals-not-with-rules", field="preserve", number=len(moving), rules=named)
 
 
 def with_blocks_of_rules(plan: ResolvedPlan, rules: Sequence[Rule], size: int) -> ResolvedPlan:
@@ -121,46 +115,34 @@ def kept_by_medoids(rules: Sequence[Rule], plan: Plan) -> frozenset[str]:
     return frozenset(name for name, names in spoken.items() if names <= {*plan.masked} and names & open_)
 
 
-def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: Plan) -> list[str]:
+def on_broken(found: Sequence[tuple[str, int, int | None]], records: int, plan: Plan) -> list[Message]:
     """Note what happens to original records that break rules; refuse them unless the plan keeps or excludes them.
 
     `found` has each broken rule with its number of records, and the first one where they have an order.
     """
     if not found:
         return []
-    named = [
-        f"rule '{name}' is broken by {counted(count, 'record')}" + (f", first by {first}" if first else "")
-        for name, count, first in found
-    ]
-    more = f" and {len(named) - _NAMED} rules more" if len(named) > _NAMED else ""
-    what = "; ".join(named[:_NAMED]) + more
+    broken = [Message("rule-broken", rule=name, records=count, first=first) for name, count, first in found[:_NAMED]]
+    what: dict[str, Any] = {"broken": broken, "more": max(len(found) - _NAMED, 0)}
     if plan.edits_original == "fail":
-        ways = ["Correct them", "leave them out with --edits-original exclude"]
-        ways += [] if plan.draws else ["keep them with --edits-original keep"]
-        raise DataError(f"The original data break rules: {what}. {', or '.join(ways)}.")
-    many = counted(records, "record")
+        raise DataError("original-breaks-rules", keep=not plan.draws, **what)
     if plan.edits_original == "exclude":
-        return [f"{many} left out for breaking a rule in the original ({what})"]
-    return [warning(f"{many} broke a rule in the original ({what}). Their groups may still break it.")]
+        return [Message("records-left-out-for-rules", records=records, **what)]
+    return [Message("records-kept-that-break-rules", records=records, **what)]
 
 
-def no_product(name: str, kept: Strategy) -> str | None:
+def no_product(name: str, kept: Strategy) -> Message | None:
     """Explain what to do where a rule needs a geometric mean of an attribute that has none; None if no rule does."""
     for requirement in kept.requirements:
         if name in requirement.geometric:
             computed = requirement.recomputed[0].name if requirement.recomputed else name
-            return (
-                f"and rule '{requirement.name}' is kept by geometric means, which need positive numbers. Use "
-                f"--recompute {computed} to compute one attribute from the others, or leave the rule out"
-            )
+            return Message("rule-needs-geometric-mean", rule=requirement.name, column=computed)
     return None
 
 
-def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -> str:
+def disobeyed(rule: str, records: int, first: int | None, *, by_medoids: bool) -> Message:
     """Report that a release breaks a rule, `first` in which record if they have an order; whole records may keep it."""
-    where = f", first by {first}" if first else ""
-    way = f"{_MEDOID}, or leave the rule out" if by_medoids else "leave the rule out"
-    return f"rule '{rule}' is broken by {counted(records, 'record')}{where}; {way}"
+    return Message("release-breaks-rule", rule=rule, records=records, first=first, medoid=by_medoids)
 
 
 def without_promise(kept: Strategy, mixed: frozenset[Condition]) -> Strategy:
@@ -192,6 +174,6 @@ def explained(kept: Strategy) -> Iterator[dict[str, Any]]:
             "text": requirement.of.rule.text,
             "class": requirement.of.label,
             "attributes": requirement.of.attributes,
-            "kept": "; ".join(requirement.how) or "records that miss a value and records that have it share no group",
+            "kept": "; ".join(requirement.how),
             "promised": requirement.promised,
         }

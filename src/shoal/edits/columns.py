@@ -26,21 +26,22 @@ _PRECISION = {"float": 1e-6, "halffloat": 1e-2}  # of types of less than 64 bits
 class Records:
     """Columns as rules see them; each is converted when it is first needed, and kept.
 
-    Rules that ask whether a value occurs in the original data look it up in `original`; messages name the data by
-    `called`. Attributes with `levels` are compared by their order.
+    Rules that ask whether a value occurs in the original data look it up in `original`. Attributes with `levels` are
+    compared by their order. `is_original` says that these are the original data themselves.
     """
 
     def __init__(
         self,
         columns: Mapping[str, Array],
         original: Mapping[str, Array] | None = None,
-        called: str = "the table",
         levels: "Mapping[str, Levels] | None" = None,
+        *,
+        is_original: bool = False,
     ) -> None:
         self.levels = levels or {}
         self._columns = columns
-        self._called = called
-        self._original = None if original is None else Records(original, called="the original data")
+        self._is_original = is_original
+        self._original = None if original is None else Records(original, is_original=True)
         self._numbers: dict[str, NDArray[np.float64]] = {}
         self._places: dict[str, NDArray[np.float64]] = {}
         self._texts: dict[str, Array] = {}
@@ -53,13 +54,13 @@ class Records:
     def original(self) -> "Records":
         """The original data; a PlanError if there is none."""
         if self._original is None:
-            raise PlanError([("edits", "a rule needs the original data. Add the original, or leave the rule out")])
+            raise PlanError("rule-needs-original", field="edits")
         return self._original
 
     def column(self, name: str) -> Array:
         """Return a column as it is."""
         if name not in self._columns:
-            raise PlanError([("edits", f"'{name}' is not a column of {self._called}. Leave the rule out")])
+            raise PlanError("rule-on-unknown-column", field="edits", rule=None, column=name, original=self._is_original)
         return self._columns[name]
 
     def kind(self, name: str) -> pa.DataType:
@@ -123,9 +124,7 @@ class Records:
 
 
 def _no_values(name: str) -> DataError:
-    return DataError(
-        f"column '{name}' has neither numbers, text nor dates, so no rule can use its values. Leave the rule out"
-    )
+    return DataError("column-not-for-rules", column=name)
 
 
 def _as_numbers(values: Array, name: str) -> NDArray[np.float64]:

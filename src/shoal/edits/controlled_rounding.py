@@ -26,7 +26,6 @@ import numpy as np
 
 from shoal.edits.apportionment import Column, Mask, Places, System, solve_block, total
 from shoal.errors import DataError
-from shoal.text import listed
 
 _EXACT = 52  # bits: sums stay below 2^52 rounding bases, and rounding by a few does not bring them to 2^53
 _READABLE = 15  # digits behind the point are exact for every reader
@@ -144,7 +143,7 @@ def rounding_base_for(
     finest = min(_EXACT - exponent, _FINEST)
     if whole:
         if finest < 0:
-            raise DataError(f"The sums of {listed(list(resolutions))} are too large to be exact: use a larger unit.")
+            raise DataError("sums-too-large", columns=list(resolutions))
         return RoundingBase(2, 0)
     bits = every.bits
     digits = every.digits if bits is None else None
@@ -207,7 +206,7 @@ def round_controlled(
             np.array([base.to_multiples(of[name][block]) for name in names]) for of in (values, low, high)
         )
         if any((total(np.abs(a), np.abs(x)) >= 2.0**_EXACT).any() for a in system.a):
-            raise DataError(f"The sums of {listed(names)} are too large to be exact in multiples of {base.text}.")
+            raise DataError("sums-too-large", columns=names, step=base.text)
         n = solve_block(system, x, lowest, highest, orders)
         for name, multiples, must_stay in zip(names, n, system.fixed, strict=True):
             if not must_stay:
@@ -291,10 +290,7 @@ def _refuse_coarse(base: RoundingBase, largest: Mapping[str, float]) -> None:
     small = [name for name, value in largest.items() if 0 < math.ldexp(value, base.digits) < 2**_GUARD]
     if small:
         large = [name for name, value in largest.items() if value == max(largest.values())]
-        raise DataError(
-            f"{listed(small)} and {listed(large)} are too different in size for a sum of them to hold exactly: "
-            "leave out the rule that ties them together, or use another unit."
-        )
+        raise DataError("sizes-too-different", small=small, large=large)
 
 
 def read_by_digits(text: str) -> float:

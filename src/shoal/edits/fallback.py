@@ -15,7 +15,6 @@ from shoal.edits.controlled_rounding import as_read_by_digits
 from shoal.edits.expressions import Comparison
 from shoal.edits.groups import Codes, Groups, Labels, Outcome, Truths, complete, gathered
 from shoal.errors import DataError
-from shoal.text import counted
 
 
 @dataclass(frozen=True)
@@ -127,11 +126,7 @@ class _Part:
         for each in self.outcomes:
             broken = each.broken(published, asked) & stuck
             if each.tie.rule in self.promised and broken.any():
-                raise DataError(
-                    f"rule '{each.tie.rule}' cannot be kept in {counted(int(broken.sum()), 'group')} without any "
-                    "complete record that obeys it to the last digit. Correct the original, write the rule in plain "
-                    "text, where rounding does not count, or leave it out"
-                )
+                raise DataError("no-record-obeys", rule=each.tie.rule, groups=int(broken.sum()))
 
 
 def _any(published: Mapping[str, Codes], found: Sequence[Truths]) -> Truths:

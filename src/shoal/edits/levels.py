@@ -29,6 +29,7 @@ from shoal.edits.expressions import (
     within,
 )
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.tables import Table
 from shoal.tables.arrow import Array, pc
 from shoal.tables.attributes import in_levels, plain_values
@@ -159,8 +160,7 @@ def refuse_unordered_text(rules: Sequence[Rule], table: Table, given: Mapping[st
     }
     _refuse(
         [
-            f"rule '{rule.name}' compares '{side.name}' by order, which is text without ordered levels. List them with "
-            f"--levels {side.name}=X,Y,..., or leave the rule out"
+            Message("text-without-order", field="edits", rule=rule.name, column=side.name)
             for rule in rules
             for each in order_comparisons(rule)
             for side in (each.left, each.right)
@@ -197,8 +197,7 @@ def refuse_words(rules: Sequence[Rule], seen: Texts) -> None:
     """Refuse to calculate with words: what governs a rule would be false in every record, and the rule unchecked."""
     _refuse(
         [
-            f"rule '{rule.name}' calculates with '{name}', which has no numbers. Compare it without arithmetic and "
-            "number(), or leave the rule out"
+            Message("words-as-numbers", field="edits", rule=rule.name, column=name)
             for rule in rules
             for each in order_comparisons(rule)
             for name in _calculated(each)
@@ -221,7 +220,7 @@ def refuse_incomparable(rules: Sequence[Rule], table: Table, levels: Mapping[str
     _refuse([*by_order, *(problem for rule in rules for problem in _never_equal(rule, table))])
 
 
-def _never_equal(rule: Rule, table: Table) -> Iterator[str]:
+def _never_equal(rule: Rule, table: Table) -> Iterator[Message]:
     """Yield what is wrong with constants that no record can equal: labels of codes, and words where numbers are.
 
     '' is a missing value. In Schematron other words may stand for one too, and are compared.
@@ -233,9 +232,9 @@ def _never_equal(rule: Rule, table: Table) -> Iterator[str]:
         words = [constant for constant in constants if isinstance(constant, str) and _is_word(Text(constant))]
         labels = table.labels(name).values
         if any(word in labels.values() and word not in labels for word in words):
-            yield f"rule '{rule.name}' compares '{name}', which holds codes, with the label of one. Use the code"
+            yield Message("label-of-a-code", field="edits", rule=rule.name, column=name)
         elif words == constants != [""] and _is_number(name, table) and not getattr(each, "exact", False):
-            yield f"rule '{rule.name}' compares '{name}', a number, with a text. Use a number"
+            yield Message("number-compared-with-text", field="edits", rule=rule.name, column=name)
 
 
 def _equated(condition: Expression) -> tuple[str | None, list[float | str]]:
@@ -250,29 +249,20 @@ def _equated(condition: Expression) -> tuple[str | None, list[float | str]]:
     return None, []
 
 
-def _wrong(rule: Rule, comparison: Comparison, table: Table, levels: Mapping[str, Levels]) -> Iterator[str]:
+def _wrong(rule: Rule, comparison: Comparison, table: Table, levels: Mapping[str, Levels]) -> Iterator[Message]:
     sides = (comparison.left, comparison.right)
     for name in _calculated(comparison):
         if name in levels and not levels[name].are_numbers:
-            yield (
-                f"rule '{rule.name}' calculates with '{name}', whose levels have an order but no distances. Compare "
-                "it without arithmetic and number(), or leave the rule out"
-            )
+            yield Message("levels-as-numbers", field="edits", rule=rule.name, column=name)
     by = levels_between(comparison, levels)
     names = [side.name for side in sides if _is_plain(side)]
     if by is not None:
         if len(names) == 2 and any(name not in levels or levels[name].values != by.values for name in names):
-            yield (
-                f"rule '{rule.name}' compares '{names[0]}' and '{names[1]}', which have different levels. Give both "
-                "the same list with --levels, or leave the rule out"
-            )
+            yield Message("different-levels", field="edits", rule=rule.name, column=names[0], other=names[1])
         if any(isinstance(side, Text | Number) and np.isnan(by.place(side.value)) for side in sides):
-            yield (
-                f"rule '{rule.name}' compares '{names[0]}' with a constant that is none of its levels. Use one of "
-                "the levels, or add it with --levels"
-            )
+            yield Message("constant-not-a-level", field="edits", rule=rule.name, column=names[0])
     elif any(_is_word(side) for side in sides) and any(_is_number(name, table) for name in names):
-        yield f"rule '{rule.name}' compares '{names[0]}', a number, by order with a text. Use a number"
+        yield Message("number-compared-with-text", field="edits", rule=rule.name, column=names[0], order=True)
 
 
 def _is_number(name: str, table: Table) -> bool:
@@ -288,6 +278,6 @@ def _is_plain(side: Value) -> TypeGuard[Variable]:
     return isinstance(side, Variable) and not side.number
 
 
-def _refuse(problems: Sequence[str]) -> None:
+def _refuse(problems: Sequence[Message]) -> None:
     if problems:
-        raise PlanError([("edits", problem) for problem in dict.fromkeys(problems)])
+        raise PlanError(*dict.fromkeys(problems))

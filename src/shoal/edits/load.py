@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from shoal.edits.expressions import Rule
-from shoal.edits.messages import gathered, with_unique_names
+from shoal.edits.messages import Location, gathered, with_unique_names
 from shoal.edits.plain_text import parse_rule
 from shoal.errors import FileError, PlanError
 from shoal.tables.atomic import read_small
@@ -29,8 +29,8 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
     if isinstance(source, str | os.PathLike):
         return _from_file(os.fspath(source))
     if not isinstance(source, Sequence) or not all(isinstance(each, str) for each in source):
-        raise PlanError([("edits", "must be the path of a file of rules, or a list of rules as texts")])
-    return _from_lines(source, "rule", "the list", shown=True)
+        raise PlanError("not-rules", field="edits")
+    return _from_lines(source)
 
 
 def _from_file(path: str) -> list[Rule]:
@@ -46,17 +46,17 @@ def _from_file(path: str) -> list[Rule]:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = len(re.findall(rb"\r\n|\r|\n", data[: error.start])) + 1
-        raise FileError(f"line {line} of '{path}' is not text in UTF-8. Save the rules in that encoding") from None
-    try:
-        return _from_lines(_ENDS.split(text), "line", f"'{path}'", shown=False)
-    except PlanError as error:
-        of = rf"\1 of '{Path(path).name}'"
-        raise PlanError([(field, re.sub(r"^(line \d+)", of, what)) for field, what in error.problems]) from None
+        raise FileError("rules-not-utf8", line=line, file=Path(path).name) from None
+    return _from_lines(_ENDS.split(text), Path(path).name)
 
 
-def _from_lines(lines: Sequence[str], noun: str, where: str, *, shown: bool) -> list[Rule]:
+def _from_lines(lines: Sequence[str], file: str = "") -> list[Rule]:
+    """Read rules line by line, those of a file without showing them in messages."""
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if not _NO_TEXT.fullmatch(line)]
     if not numbered:
-        raise PlanError([("edits", f"There is no rule in {where}. Write one, or leave out --edits")])
-    readings = (partial(parse_rule, line, f"{noun} {number}", shown=shown) for number, line in numbered)
+        raise PlanError("no-rules", field="edits", file=file)
+    readings = (
+        partial(parse_rule, line, Location(line=number, file=file) if file else Location(number), shown=not file)
+        for number, line in numbered
+    )
     return with_unique_names(gathered(readings))

@@ -2,79 +2,99 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from textwrap import shorten
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from shoal.edits.expressions import Expression, Rule, within
 from shoal.errors import PlanError
-from shoal.text import counted
+from shoal.messages import Message
 
 LONGEST = 20_000  # characters of one rule
-DIVIDED_BY_ZERO = "this divides by zero. Leave it out"
 MOST_PARTS = 400  # values and conditions in one rule, so that recursion over it comes to an end
 _EXCERPT = 20  # characters of a rule that a message shows
-_LONGEST_REASON = 400  # characters
+_LONGEST_NAME = 100  # characters of a name in a message
 _MOST_SHOWN = 20  # problems that a message lists
 
 Read = TypeVar("Read")
 
 
-def refuse(where: str, at: int, reason: str, shown: str | None = None) -> NoReturn:
-    """Refuse a rule; `at` is the index of the character from which on it cannot be read.
+@dataclass(frozen=True)
+class Location:
+    """Number of a rule in a list, or its line in a file."""
 
-    The rule is `shown` from there on where it was given as a text: a file might turn out to hold data.
+    number: int | None = None
+    line: int | None = None
+    file: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of a rule that has none of its own."""
+        return f"rule {self.number}" if self.line is None else f"line {self.line}"
+
+
+def refuse(where: Location, code: str, at: int | None = None, /, *, shown: str | None = None, **data: Any) -> NoReturn:
+    """Refuse a rule.
+
+    Parameters
+    ----------
+    where
+        The rule.
+    code
+        Code of the message.
+    at
+        Index of the character at which the rule cannot be read.
+    shown
+        Text of the rule, if it was given as text. A file might turn out to hold data.
+    data
+        Data of the message. Long texts are cut off.
     """
-    where = f"{where}, position {at + 1}"
-    if shown is not None:
-        excerpt = _printable(" ".join(shown[at : at + _EXCERPT].split()))
-        where += f", at '{excerpt}'" if at < len(shown) else ", at its end"
-    refuse_whole(where, reason)
+    found = {name: value for name, value in vars(where).items() if value}
+    if at is not None:
+        found["position"] = at + 1
+        if shown is not None:
+            found |= {"excerpt": " ".join(shown[at : at + _EXCERPT].split())} if at < len(shown) else {"end": True}
+    found |= {name: _cut(value) if isinstance(value, str) else value for name, value in data.items()}
+    raise PlanError(code, field="edits", **found)
 
 
-def refuse_whole(where: str, reason: str) -> NoReturn:
-    """Refuse a rule, or more than one, for a reason that has no position; names without end are cut off."""
-    raise PlanError([("edits", f"{where}: {_printable(shorten(reason, _LONGEST_REASON))}")])
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}..."
 
 
-def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
-def refuse_long(where: str, text: str) -> None:
+def refuse_long(where: Location, text: str) -> None:
     """Refuse a text that no person wrote as one rule, or that is no text in any encoding."""
     if text != text.encode(errors="ignore").decode():
-        refuse_whole(where, "has characters that UTF-8 does not have. Save it in UTF-8, or type it again.")
+        refuse(where, "rules-not-utf8")
     if len(text) > LONGEST:
-        refuse_whole(where, f"has {len(text):,} characters, more than the {LONGEST:,} of a rule. Split it")
+        refuse(where, "rule-too-long", characters=len(text), most=LONGEST)
 
 
-def refuse_large(where: str, expression: Expression) -> None:
+def refuse_large(where: Location, expression: Expression) -> None:
     """Refuse an expression of too many values and conditions."""
     if next(islice(within(expression), MOST_PARTS, None), None) is not None:
         refuse_parts(where)
 
 
-def refuse_parts(where: str) -> NoReturn:
+def refuse_parts(where: Location, at: int | None = None, shown: str | None = None) -> NoReturn:
     """Refuse a rule that has too many parts, or too many within one another."""
-    refuse_whole(where, f"has more than {MOST_PARTS} values and conditions, or is nested too deeply. Split it")
+    refuse(where, "rule-too-complex", at, shown=shown, most=MOST_PARTS)
 
 
 def gathered(readings: Iterable[Callable[[], Read]]) -> list[Read]:
     """Return the results of all readings, or raise one error that lists all that are refused, not the first alone."""
     found: list[Read] = []
-    problems: list[tuple[str, str]] = []
+    problems: list[Message] = []
     for reading in readings:
         try:
             found.append(reading())
         except PlanError as error:
-            problems += error.problems
+            problems += error.messages
     if len(problems) > _MOST_SHOWN:
-        more = counted(len(problems) - _MOST_SHOWN, "rule cannot", "rules cannot")
-        problems = [*problems[:_MOST_SHOWN], ("edits", f"{more} be read besides")]
+        more = Message("more-unread-rules", field="edits", number=len(problems) - _MOST_SHOWN)
+        problems = [*problems[:_MOST_SHOWN], more]
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return found
 
 

@@ -22,6 +22,7 @@ from shoal.edits.repair import Repaired, RoundingInputs, repaired, rounding_base
 from shoal.edits.strategy import Strategy
 from shoal.edits.verification_sql import broken_in_sql
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
@@ -220,7 +221,7 @@ class Edits:
                 rules[number] = (int(flags.sum()), None if start is None else int(np.argmax(flags)) + 1 + start)
         return Broken(rules), excusable
 
-    def failures(self, broken: Broken) -> list[str]:
+    def failures(self, broken: Broken) -> list[Message]:
         """List the rules that the release breaks."""
         named = broken.named(self.rules)
         return [disobeyed(*each, by_medoids=each[0] in self.by_medoids) for each in named]
@@ -235,10 +236,7 @@ def edits_of(kept: Strategy, basis: Basis, levels: Mapping[str, Levels], whole: 
     """Start what must be known of rules from the first pass over the original; see `with_broken` for the second."""
     for name, domain in basis.domains.items():
         if len(domain) > MOST_VALUES:
-            raise DataError(
-                f"column '{name}' has more than {MOST_VALUES:,} different values, and a rule needs all of them. "
-                "Leave the rule out"
-            )
+            raise DataError("too-many-values-for-rule", column=name, most=MOST_VALUES)
     changed = {*plan.changed}
     fixed = {number for number, rule in enumerate(kept.rules) if not {*attributes_of(rule.condition)} & changed}
     return Edits(

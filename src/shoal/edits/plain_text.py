@@ -32,8 +32,7 @@ from shoal.edits.expressions import (
     Variable,
     within,
 )
-from shoal.edits.messages import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_long
-from shoal.text import listed
+from shoal.edits.messages import Location, refuse, refuse_large, refuse_long, refuse_parts
 
 _DEEPEST = 100  # expressions within one another
 _WORDS = frozenset({"if", "then", "else", "and", "or", "not", "in", "is"})
@@ -59,19 +58,19 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 # what people write who know another language, and what this one has for it
-_INSTEAD = {
-    "'": "the quote is never closed",
-    '"': "the quote is never closed",
-    "`": "the backtick is never closed, or nothing is in it",
-    "[": "an interval is written 0 <= x <= 10, a set {1, 2}",
-    "&": "write 'and'",
-    "|": "write 'or'",
-    "!": "write 'not', or '!=' between two values",
-    "^": "powers are not supported; write x * x",
-    ":": "one colon may stand in a rule, after its name",
-    "≤": "write <=",
-    "≥": "write >=",
-    "≠": "write !=",
+_INSTEAD: dict[str, tuple[str, dict[str, Any]]] = {
+    "'": ("quote-not-closed", {"backtick": False}),
+    '"': ("quote-not-closed", {"backtick": False}),
+    "`": ("quote-not-closed", {"backtick": True}),
+    "[": ("square-bracket", {"interval": "0 <= x <= 10", "set": "{1, 2}"}),
+    "&": ("other-spelling", {"instead": "and"}),
+    "|": ("other-spelling", {"instead": "or"}),
+    "!": ("other-spelling", {"instead": "not", "between": "!="}),
+    "^": ("powers-not-supported", {}),
+    ":": ("second-colon", {}),
+    "≤": ("other-spelling", {"instead": "<="}),
+    "≥": ("other-spelling", {"instead": ">="}),
+    "≠": ("other-spelling", {"instead": "!="}),
 }
 
 
@@ -82,22 +81,24 @@ class _Token(NamedTuple):
     end: int
 
 
-def parse_rule(text: str, name: str, *, shown: bool = True) -> Rule:
-    """Read one rule, such as ``total: V9 + V10 == V14  # in euros``; `name` is for a rule without one.
+def parse_rule(text: str, where: Location | str, *, shown: bool = True) -> Rule:
+    """Read one rule, such as ``total: V9 + V10 == V14  # in euros``; without a name it is named after its location.
 
     A record that misses a value the rule names does not break it, unless the rule itself asks whether that
     attribute ``is missing``. Numbers that are equal but for rounding are equal. Messages show the text only where
     `shown`: one from a file might be data.
     """
-    refuse_long(name, text)
+    if isinstance(where, str):  # LEGACY: "line 3"
+        where = Location(line=int(where.rpartition(" ")[2]))
+    refuse_long(where, text)
     title = _TITLE.match(text)
     start = title.end() if title else 0
-    reader = _Reader(text, name, shown)
+    reader = _Reader(text, where, shown)
     if title and not title[1].strip():
-        reader.refuse(0, "a name is expected before the colon")
+        reader.refuse(0, "name-before-colon")
     condition = reader.rule(start)
-    refuse_large(name, condition)
-    own_name = " ".join(title[1].split()) if title else name
+    refuse_large(where, condition)
+    own_name = " ".join(title[1].split()) if title else where.name
     return Rule(own_name, _unless_missing(condition, reader), reader.written())
 
 
@@ -106,7 +107,7 @@ def _unless_missing(condition: Condition, reader: "_Reader") -> Condition:
     asked = {each.name for each in within(condition) if isinstance(each, Missing)}
     names = dict.fromkeys(each.name for each in within(condition) if isinstance(each, Variable))
     if not asked and not names:
-        reader.refuse(0, "the rule names no attribute")
+        reader.refuse(0, "attribute-not-named")
     needed = [Missing(each) for each in names if each not in asked]
     return Or((*needed, condition)) if needed else condition
 
@@ -114,7 +115,7 @@ def _unless_missing(condition: Condition, reader: "_Reader") -> Condition:
 class _Reader:
     """The tokens of a rule and the place of the reader among them."""
 
-    def __init__(self, text: str, where: str, shown: bool) -> None:
+    def __init__(self, text: str, where: Location, shown: bool) -> None:
         self._text = text
         self._where = where
         self._shown = text if shown else None
@@ -127,7 +128,7 @@ class _Reader:
         self._tokens = self._split(start)
         condition = self._condition(_OR)
         if self._token.kind != "end":
-            self._refuse(self._token, "the rule should end here, or go on with an operator, 'and', 'or', 'in' or 'is'")
+            self._refuse(self._token, "operator-expected")
         return condition
 
     def written(self) -> str:
@@ -140,17 +141,11 @@ class _Reader:
         while at < len(self._text):
             match = _TOKEN.match(self._text, at)
             if not match:
-                instead = _INSTEAD.get(
-                    self._text[at], "unexpected character; write names that contain it in `backticks`"
-                )
-                self.refuse(at, instead)
+                code, data = _INSTEAD.get(self._text[at], ("unexpected-character", {}))
+                self.refuse(at, code, **data)
             kind, value = str(match.lastgroup), match[0]
             if kind in ("number", "name") and tokens and tokens[-1].kind == "number" and tokens[-1].end == at:
-                self._refuse(
-                    tokens[-1],
-                    "this is not a number; write numbers as 1000, .5 or 1e3, and names that begin with a digit "
-                    "in `backticks`",
-                )
+                self._refuse(tokens[-1], "number-not-readable")
             if kind == "name" and value.lower() in _WORDS:
                 kind, value = "word", value.lower()
             elif kind in ("ticked", "text"):
@@ -165,12 +160,12 @@ class _Reader:
     def _token(self) -> _Token:
         return self._tokens[self._next]
 
-    def refuse(self, at: int, reason: str) -> NoReturn:
+    def refuse(self, at: int, code: str, /, **data: Any) -> NoReturn:
         """Refuse the rule from a position on."""
-        refuse(self._where, at, reason, self._shown)
+        refuse(self._where, code, at, shown=self._shown, **data)
 
-    def _refuse(self, token: _Token, reason: str) -> NoReturn:
-        self.refuse(token.at, reason)
+    def _refuse(self, token: _Token, code: str, /, **data: Any) -> NoReturn:
+        self.refuse(token.at, code, **data)
 
     def _take(self) -> _Token:
         token = self._token
@@ -182,9 +177,9 @@ class _Reader:
         is_one = self._token.kind in ("sign", "word") and self._token.value in values
         return self._take() if is_one else None
 
-    def _expect(self, value: str, after: str) -> None:
+    def _expect(self, value: str, code: str, /, **data: Any) -> None:
         if not self._accept(value):
-            self._refuse(self._token, f"'{value}' is expected {after}")
+            self._refuse(self._token, code, **data)
 
     def _condition(self, level: int) -> Condition:
         start = self._token
@@ -196,18 +191,18 @@ class _Reader:
 
     def _as_condition(self, found: Expression, start: _Token) -> Condition:
         if isinstance(found, Value):
-            self._refuse(start, "this is a value where a condition is expected; compare it, as in x == 1")
+            self._refuse(start, "value-as-condition", example="x == 1")
         return found
 
     def _as_value(self, found: Expression, start: _Token) -> Value:
         if not isinstance(found, Value):
-            self._refuse(start, "this is a condition where a value is expected; join conditions with 'and' or 'or'")
+            self._refuse(start, "condition-as-value")
         return found
 
     def _number(self, found: Expression, start: _Token) -> Value:
         value = self._as_value(found, start)
         if isinstance(value, Text):
-            self._refuse(start, "a text cannot be calculated with; numbers stand without quotes")
+            self._refuse(start, "text-as-number")
         return value
 
     def _expression(self, level: int) -> Expression:
@@ -215,7 +210,7 @@ class _Reader:
         self._depth += 1
         start = self._token
         if self._depth > _DEEPEST:
-            self._refuse(start, f"more than {_DEEPEST} parts are nested. Split the rule")
+            refuse_parts(self._where, start.at, self._shown)
         found = self._first()
         while self._level() >= level:
             found = self._joined(found, start)
@@ -237,13 +232,14 @@ class _Reader:
         opens = {"(": self._bracket, "-": self._negative, "not": self._opposite, "if": self._governed}
         if token.value not in opens:
             turned = token.value in ("<", ">") and self._next > 1 and self._tokens[self._next - 2].value == "="
-            wanted = "a number, a text in quotes, an attribute or a bracket is expected here"
-            self._refuse(token, f"write {token.value}=" if turned else wanted)
+            if turned:
+                self._refuse(token, "other-spelling", instead=f"{token.value}=")
+            self._refuse(token, "value-expected")
         return opens[token.value]()
 
     def _bracket(self) -> Expression:
         inner = self._expression(_OR)
-        self._expect(")", "to close the bracket")
+        self._expect(")", "bracket-not-closed")
         return inner
 
     def _opposite(self) -> Condition:
@@ -252,7 +248,7 @@ class _Reader:
     def _float(self, token: _Token) -> float:
         value = float(token.value)
         if math.isinf(value):
-            self._refuse(token, "the number is too large")
+            self._refuse(token, "constant-too-large")
         return value
 
     def _negative(self) -> Value:
@@ -263,14 +259,14 @@ class _Reader:
     def _function(self, name: _Token) -> Function:
         function: Any = name.value.lower()
         if function not in _FUNCTIONS or self._text[name.at] == "`":
-            self._refuse(name, f"unknown function; the functions are {listed(_FUNCTIONS)}")
+            self._refuse(name, "function-unknown", functions=_FUNCTIONS)
         start = self._token
         return Function(function, self._number(self._bracket(), start))
 
     def _governed(self) -> Condition:
         """Read ``if A then B`` as ``not A or B``; ``else C`` adds ``A or C``."""
         governs = self._condition(_OR)
-        self._expect("then", "after the condition of 'if'")
+        self._expect("then", "then-missing")
         governed = Or((Not(governs), self._condition(_OR)))
         if not self._accept("else"):
             return governed
@@ -293,7 +289,7 @@ class _Reader:
         after = self._token
         right = self._expression(_LEVELS[sign] + 1)
         if sign in "/%" and right == Number(0.0):
-            self._refuse(after, DIVIDED_BY_ZERO)
+            self._refuse(after, "division-by-zero-in-rule")
         return Arithmetic(sign, self._number(left, start), self._number(right, after))
 
     def _compared(self, left: Value) -> Condition:
@@ -313,32 +309,33 @@ class _Reader:
             found = self._property(of, start)
         else:
             negated = self._accept("not")
-            self._expect("in", "after 'not' that follows a value")
+            self._expect("in", "in-missing")
             found = self._membership(of, start)
         return Not(found) if negated else found
 
     def _property(self, of: Value, start: _Token) -> Condition:
         token = self._take()
         if token.kind != "name" or token.value.lower() not in ("missing", "integer"):
-            self._refuse(token, "'missing' or 'integer' is expected after 'is'")
+            self._refuse(token, "property-expected")
         if token.value.lower() == "integer":
             return Integral(of)
         if not isinstance(of, Variable):
-            self._refuse(start, "only an attribute can be missing")
+            self._refuse(start, "only-for-attributes", what="'is missing'")
         return Missing(of.name)
 
     def _membership(self, of: Value, start: _Token) -> Condition:
         token = self._take()
         if token.kind == "name" and token.value.lower() == "original":
             if not isinstance(of, Variable):
-                self._refuse(start, "'in original' applies only to an attribute")
+                self._refuse(start, "only-for-attributes", what="'in original'")
             return InOriginal(of, of.name)
         if token.value not in ("{", "(") or token.kind != "sign":
-            self._refuse(token, "a set such as {1, 2} or {'a', 'b'}, or the word 'original', is expected after 'in'")
+            self._refuse(token, "set-expected", numbers="{1, 2}", texts="{'a', 'b'}")
         among = [self._constant()]
         while self._accept(","):
             among.append(self._constant())
-        self._expect("}" if token.value == "{" else ")", "to close the set, or a comma and another constant")
+        bracket = "}" if token.value == "{" else ")"
+        self._expect(bracket, "set-not-closed", bracket=bracket)
         return Member(of, tuple(among))
 
     def _constant(self) -> float | str:
@@ -347,5 +344,5 @@ class _Reader:
         if token.kind == "number":
             return -self._float(token) if sign else self._float(token)
         if token.kind != "text" or sign:
-            self._refuse(token, "a set holds numbers and texts in quotes")
+            self._refuse(token, "only-constants-in-sets")
         return token.value

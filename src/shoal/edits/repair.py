@@ -27,7 +27,6 @@ from shoal.edits.normal_forms import dependent
 from shoal.edits.requirements import Recomputed, Sum
 from shoal.edits.strategy import Strategy
 from shoal.errors import DataError
-from shoal.text import listed
 
 _ROUNDING = 2.0**-20  # of a day: what a mean that is a whole day may be off by
 
@@ -79,10 +78,7 @@ def rounding_bases_of(
         others = [name for name in names if resolutions[name].bits != 0]
         is_equal = any(each.comparison.sign == "==" and not rest for each, rest in zip(sums, over, strict=True))
         if wholes and others and is_equal:
-            raise DataError(
-                f"{listed(wholes)} must be whole numbers, and a rule ties them to {listed(others)}, which are not in "
-                "the original. Leave out what makes them whole (--round, or a rule), or the rule that ties them"
-            )
+            raise DataError("whole-tied-to-fractions", columns=wholes, others=others)
         exact = any(each.comparison.exact for each in sums)
         fine = not exact and bool(strategy.members & {*names})  # what occurs is not on a lattice, but may be near one
         is_whole = bool(wholes) and not others
@@ -326,9 +322,6 @@ def _computed_from(
     for each, there in zip(computed, obeyed, strict=True):
         found = value(each.value, as_records(attributes_of(each.value), now))
         if not np.isfinite(found[there]).all():
-            raise DataError(
-                f"'{each.name}' cannot be computed from {listed(attributes_of(each.value))} in every group: something "
-                "is divided by zero, or too large. Use --recompute with another attribute, or leave the rule out"
-            )
+            raise DataError("not-computable", column=each.name, columns=attributes_of(each.value))
         now[each.name] = np.where(there, found, now[each.name])
     return {each.name: now[each.name] for each in computed}

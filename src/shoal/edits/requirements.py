@@ -32,9 +32,9 @@ from shoal.edits.expressions import (
     attributes_of,
 )
 from shoal.edits.normal_forms import Linear, clauses, dependent, linear, product
+from shoal.messages import Message
 from shoal.plan import AttributeType
 from shoal.tables.attributes import NUMBERS
-from shoal.text import listed
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ class Requirement:
     # Attributes of an equality that are published as they are, while others of it are masked
     mixed: list[str] = field(default_factory=list)
     promised: bool = True  # whether all this keeps the rule by construction; otherwise it is only verified
-    how: list[str] = field(default_factory=list)  # in words
+    how: list[Message] = field(default_factory=list)  # in words
 
     @property
     def name(self) -> str:
         """The rule's name."""
         return self.of.rule.name
 
-    def explain(self, how: str) -> None:
+    def explain(self, how: Message) -> None:
         """Add a reason why the rule is kept."""
         if how not in self.how and self.promised:
             self.how.append(how)
@@ -107,7 +107,7 @@ class Requirement:
     def give_up(self) -> None:
         """Promise nothing: the rule will be verified."""
         self.promised = False
-        self.how = ["verified after masking; nothing keeps it by construction"]
+        self.how = [Message("kept-unpromised")]
 
 
 def requirement_of(
@@ -125,15 +125,15 @@ def requirement_of(
     requirement = Requirement(classified)
     touched = [name for name in classified.attributes if name in masked]
     if not touched:
-        requirement.explain("its attributes are released unchanged")
+        requirement.explain(Message("kept-unchanged"))
         return requirement
     if all(name in whole_records for name in classified.attributes):
-        requirement.explain("each group publishes one of its own records")
+        requirement.explain(Message("kept-by-own-records"))
         return requirement
     for clause in clauses(classified.rule.condition) or [(classified.rule.condition,)]:
         _Reader(requirement, masked, recompute, imputed).clause([part for part in clause if attributes_of(part)])
     if not requirement.how:
-        requirement.explain("a group publishes a value where all its records have one, and none where none has")
+        requirement.explain(Message("kept-by-any-value"))
     return requirement
 
 
@@ -178,7 +178,7 @@ class _Reader:
         """Keep records in which `part` differs in separate groups."""
         atom = part.of if isinstance(part, Not) else part
         self.requirement.splits.append(atom)
-        self.requirement.explain(f"records are split by {listed(attributes_of(atom))} first")
+        self.requirement.explain(Message("kept-by-splitting", columns=attributes_of(atom)))
         if self._touched(part):
             self._uniform(atom, wanted=None, alone=False)
 
@@ -207,15 +207,14 @@ class _Reader:
         if found is None and form is not None:
             self.requirement.means |= dict.fromkeys(form.coefficients)
             self.requirement.sums.append(Sum(form, part))
-            self.requirement.explain("arithmetic means, rounded so that the sum is exact as written")
+            self.requirement.explain(Message("kept-by-means", exact=True))
             return True
         name, value = found or ways[0]
         self.requirement.recomputed.append(Recomputed(name, value, part))
-        computed = f"{name} is computed from {listed(attributes_of(value))}"
         if found is None:
             self.requirement.geometric |= dict.fromkeys(attributes_of(part))
-            computed = f"geometric means; {computed}"
-        self.requirement.explain(computed)
+        columns = attributes_of(value)
+        self.requirement.explain(Message("kept-by-computing", column=name, columns=columns, geometric=found is None))
         return True
 
     def _all_masked(self, part: Condition, *, equal: bool = False) -> bool:
@@ -254,17 +253,17 @@ class _Reader:
             return
         kind = self.masked[name]
         if isinstance(atom, Comparison) and _is_bound(atom, kind):
-            self.requirement.explain("aggregates lie within the range of their group")
+            self.requirement.explain(Message("kept-by-range"))
             if kind == "continuous":
                 self._tie(atom, wanted)
         elif isinstance(atom, Integral) and isinstance(atom.of, Variable) and alone and wanted and kind == "continuous":
             self.requirement.whole[name] = None
-            self.requirement.explain("whole numbers")
+            self.requirement.explain(Message("kept-by-rounding"))
             self._tie(atom, wanted)
         else:
             self.requirement.members[name] = None
-            where = "in the original" if isinstance(atom, InOriginal) else "in the group"
-            self.requirement.explain(f"what is published of {name} occurs {where}")
+            original = isinstance(atom, InOriginal)
+            self.requirement.explain(Message("kept-by-members", column=name, original=original))
 
     def _between_attributes(self, atom: Comparison, form: Linear, wanted: bool | None) -> None:
         """Keep an order of attributes: of two by the same aggregate, of more by their means."""
@@ -277,13 +276,13 @@ class _Reader:
             order = (positive, negative) if form.sign in ("<", "<=") else (negative, positive)
             lesser, greater = order if wanted is not False else order[::-1]
             self.requirement.orders.append(Order(lesser, greater, whole, either=wanted is None))
-            self.requirement.explain("the same increasing aggregate on both sides")
+            self.requirement.explain(Message("kept-by-order"))
             if self.imputed and types == {"ordinal"}:
                 self.requirement.give_up()  # values that are filled in need not come from the same records
         elif self._all_masked(atom):
             self.requirement.means |= dict.fromkeys(form.coefficients)
             self.requirement.sums.append(whole)
-            self.requirement.explain("arithmetic means")
+            self.requirement.explain(Message("kept-by-means"))
         if types == {"continuous"}:
             self._tie(atom, wanted)
 

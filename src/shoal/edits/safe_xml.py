@@ -9,7 +9,6 @@ from lxml import etree
 from shoal.errors import FileError
 from shoal.tables.atomic import not_complete
 from shoal.tables.xml import SAFE
-from shoal.text import listed
 
 _DECLARATION = re.compile(r"<\?xml\s(?:[^>]*encoding\s*=\s*[\"']([^\"']*)[\"'])?[^>]*\?>")
 _ENTITY = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s\"'<>%&]{1,60})")
@@ -46,7 +45,7 @@ def _with_one_root(data: bytes, name: str) -> bytes:
         text = ""
     declared = _DECLARATION.match(text)
     if not text or (declared and (declared[1] or "utf-8").lower() not in ("utf-8", "utf-16", "us-ascii")):
-        raise FileError(f"'{name}' has several roots and is not in UTF-8. Put one <schema> around its patterns")
+        raise FileError("several-roots-not-utf8", file=name)
     rest = text[declared.end() :] if declared else text
     return f"<schema>{rest}</schema>".encode()
 
@@ -66,13 +65,8 @@ class _Guard:
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
         entities = list(dict.fromkeys(_ENTITY.findall(_text(self._data, "replace"))))
-        if not entities:
-            raise FileError(f"'{self._name}' has a DOCTYPE, which may declare entities. Remove it")
-        more = ", ..." if len(entities) > _MOST_NAMED else ""
-        declared = (
-            f"the entity {listed(entities)}" if len(entities) == 1 else f"entities: {listed(entities[:_MOST_NAMED])}"
-        )
-        raise FileError(f"'{self._name}' has a DOCTYPE that declares {declared}{more}. Remove it")
+        more = len(entities) - _MOST_NAMED
+        raise FileError("doctype-in-rules", file=self._name, entities=entities[:_MOST_NAMED], more=max(more, 0))
 
     def close(self) -> None:
         """Do nothing."""

@@ -15,7 +15,8 @@ using Schematron".
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, cast
 
 from elementpath import XPathToken
 from lxml import etree
@@ -23,11 +24,11 @@ from lxml import etree
 from shoal.edits.expressions import And, Condition, Or, Rule
 from shoal.edits.messages import (
     MOST_PARTS,
+    Location,
     gathered,
     refuse,
     refuse_large,
     refuse_parts,
-    refuse_whole,
     with_unique_names,
 )
 from shoal.edits.safe_xml import read_markup
@@ -42,11 +43,7 @@ _CHILDREN = {
     "rule": _PROSE | {"let", "assert", "report"},
 }
 _XPATH = {"let": "value", "assert": "test", "report": "test"}  # the attributes that hold it, within a rule
-_REFUSED = {
-    "include": "nothing is read from other files; put the rules into this one",
-    "extends": "a rule that extends another is not supported; write its assertions out",
-    "param": "an abstract pattern is not supported; write its rules out",
-}
+_REFUSED = ("include", "extends", "param")
 
 
 def read_schematron(data: bytes, name: str) -> list[Rule]:
@@ -60,10 +57,10 @@ def read_schematron(data: bytes, name: str) -> list[Rule]:
     """
     root = read_markup(data, name)
     if _tag(root) not in ("schema", "pattern"):
-        raise FileError(f"'{name}' is not Schematron: its root is neither a <schema> nor a <pattern>")
+        raise FileError("not-schematron", file=name)
     rules = [rule for some in gathered(_Schema(name).readings(root)) for rule in some]
     if not rules:
-        raise PlanError([("edits", f"There is no rule in '{name}'. Write one, or leave out --edits")])
+        raise PlanError("no-rules", field="edits", file=name)
     return with_unique_names(rules)
 
 
@@ -98,11 +95,11 @@ class _Schema:
         self._name = name
         self._record: str | None = None
 
-    def where(self, element: etree._Element) -> str:
-        return f"line {element.sourceline} of '{self._name}'"
+    def where(self, element: etree._Element) -> Location:
+        return Location(line=cast("int | None", element.sourceline), file=Path(self._name).name)
 
-    def refuse(self, element: etree._Element, reason: str) -> NoReturn:
-        refuse_whole(self.where(element), reason)
+    def refuse(self, element: etree._Element, code: str, /, **data: Any) -> NoReturn:
+        refuse(self.where(element), code, **data)
 
     def readings(self, root: etree._Element) -> Iterator[Callable[[], list[Rule]]]:
         """Go through the patterns; the assertions of a rule are read, or refused, when they are called for."""
@@ -122,9 +119,9 @@ class _Schema:
             # whatever its namespace: a schema that includes another is not read as if it did not
             local = _parts(child.tag)[1] if isinstance(child.tag, str) else ""
             if local in _REFUSED:
-                self.refuse(child, _REFUSED[local])
+                self.refuse(child, "schematron-not-supported", element=local, attribute=None)
             if tag is not None and tag not in _CHILDREN[parent]:
-                self.refuse(child, f"<{tag}> has no place within <{parent}>")
+                self.refuse(child, "element-misplaced", element=tag, parent=parent)
             if tag == "let":
                 let = Let(self.parsed(child, "value"), here, dict(variables))
                 variables[self.attribute(child, "name")] = let
@@ -137,15 +134,15 @@ class _Schema:
     def attribute(self, element: etree._Element, name: str) -> str:
         value = element.get(name)
         if value is None or not value.strip():
-            self.refuse(element, f"<{_tag(element)}> needs the attribute '{name}'")
+            self.refuse(element, "element-without-attribute", element=_tag(element), attribute=name)
         return value
 
     def refuse_abstract(self, element: etree._Element) -> None:
         for attribute in ("is-a", "documents"):
             if element.get(attribute) is not None:
-                self.refuse(element, f"the attribute '{attribute}' is not supported; write the rules out")
+                self.refuse(element, "schematron-not-supported", element=_tag(element), attribute=attribute)
         if element.get("abstract", "false") != "false":
-            self.refuse(element, f"an abstract <{_tag(element)}> is not supported; write its assertions out")
+            self.refuse(element, "schematron-not-supported", element=_tag(element), attribute="abstract")
 
     def refuse_second_record(self, element: etree._Element, context: Context) -> None:
         """Refuse rules on two kinds of records: a microdata file has one."""
@@ -153,11 +150,7 @@ class _Schema:
             return
         self._record = self._record or context.record
         if context.record != self._record:
-            self.refuse(
-                element,
-                f"the context makes '{context.record}' the record, which is '{self._record}' elsewhere; a rule on an "
-                "attribute has the context Record/V1 and calls its value '.'",
-            )
+            self.refuse(element, "second-record", name=context.record, record=self._record)
 
 
 class _Pattern:
@@ -201,10 +194,7 @@ class _Pattern:
         """Return the conditions of which one holds in each record that the rule is not about."""
         before = self._taken.setdefault(context.name, [])
         if None in before:
-            self._schema.refuse(
-                element,
-                "a rule above takes all records, and a pattern tests each by one rule; give this its own pattern",
-            )
+            self._schema.refuse(element, "unreachable-rule")
         if len(before) > MOST_PARTS:
             refuse_parts(self._schema.where(element))
         taken = [limit for limit in before if limit is not None]
@@ -241,7 +231,7 @@ def read_context(parsed: Parsed, of_attribute: bool, variables: Mapping[str, Let
     limits: list[Condition] = []
     for at, (_, tokens) in enumerate(reversed(steps)):
         if tokens and at >= len(starts):
-            _refuse(parsed, tokens[0], "a condition may stand behind the record alone")
+            refuse(parsed.where, "condition-not-on-record", tokens[0].span[0])
         read = [condition_of(Parsed(parsed.text, parsed.where, token), starts[at], variables) for token in tokens]
         limits = read + limits
     record = names[-len(starts)] if len(names) >= len(starts) else None
@@ -264,11 +254,7 @@ def _steps(parsed: Parsed) -> list[tuple[XPathToken, list[XPathToken]]]:
         if step.symbol == "child":
             step = step[0]
         if step.symbol != "(name)":
-            _refuse(parsed, step, "a context is a path of names, such as Record, //Record or Record[number(V8) < 1115]")
+            refuse(parsed.where, "context-not-a-path", step.span[0])
         steps.insert(0, (step, conditions))
         token = before
     return steps
-
-
-def _refuse(parsed: Parsed, token: XPathToken, reason: str) -> NoReturn:
-    refuse(parsed.where, token.span[0], reason)

@@ -2,14 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shoal.edits.classify import classify
 from shoal.edits.expressions import Condition, Rule, attributes_of
 from shoal.edits.normal_forms import dependent
 from shoal.edits.requirements import Order, Recomputed, Requirement, Sum, Tie, requirement_of
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan import Aggregate, AttributeType
-from shoal.text import listed
 
 _INCREASING = ("mean", "geometric_mean", "median", "lower_median", "order_statistic", "trimmed_mean")
 _MEMBERS: dict[AttributeType, tuple[Aggregate, ...]] = {
@@ -134,51 +135,48 @@ def _ties(requirements: Sequence[Requirement]) -> list[Tie]:
     return list(found.values())
 
 
-def _refuse(problems: list[str]) -> None:
+def _refuse(problems: Sequence[Message]) -> None:
     if problems:
-        raise PlanError([("edits", problem) for problem in dict.fromkeys(problems)])
+        raise PlanError(*dict.fromkeys(problems))
 
 
-def _unknown(rules: Sequence[Rule], table: Table) -> list[str]:
+def _unknown(rules: Sequence[Rule], table: Table) -> list[Message]:
     problems = []
     known, dropped = set(table.names), set(table.identifiers)
     for rule in rules:
         for name in attributes_of(rule.condition):
             if name in dropped:
-                problems.append(
-                    f"rule '{rule.name}' names '{name}', an identifier, which is dropped. Leave the rule out"
-                )
+                problems.append(Message("rule-on-dropped-column", field="edits", rule=rule.name, column=name))
             elif name not in known:
-                problems.append(f"rule '{rule.name}' names '{name}', which is no attribute of the table")
+                named: dict[str, Any] = {"rule": rule.name, "column": name, "original": False}
+                problems.append(Message("rule-on-unknown-column", field="edits", **named))
     return problems
 
 
-def _apart(requirements: Sequence[Requirement], table: Table) -> list[str]:
+def _apart(requirements: Sequence[Requirement], table: Table) -> list[Message]:
     """Name rules that tie attributes of several blocks, or masked ones with some that are not."""
     problems = []
     block_of = {name: number for number, block in enumerate(table.blocks) for name in block}
     for requirement in requirements:
         masked = [name for name in requirement.of.attributes if name in block_of]
+        tied: dict[str, Any] = {"field": "edits", "rule": requirement.name, "columns": masked}
         if requirement.mixed:
-            problems.append(
-                f"rule '{requirement.name}' ties {listed(masked)}, which are masked, with "
-                f"{listed(requirement.mixed)}, which are released unchanged. Mask all of them, or leave the rule out"
-            )
+            problems.append(Message("rule-ties-unmasked", **tied, others=requirement.mixed))
         if len({block_of[name] for name in masked}) > 1:
-            problems.append(f"rule '{requirement.name}' ties {listed(masked)}, which must share an attribute block")
+            problems.append(Message("rule-across-blocks", **tied))
     return problems
 
 
-def _unused(requirements: Sequence[Requirement], table: Table, computed: set[str]) -> list[str]:
+def _unused(requirements: Sequence[Requirement], table: Table, computed: set[str]) -> list[Message]:
     """Name attributes of --recompute and --adjust that no rule needs."""
     problems = [
-        f"'{name}' cannot be recomputed: no rule determines it, or it is not masked, or not a number"
+        Message("not-recomputable", field="recompute", column=name)
         for name in table.recompute
         if name not in computed or name not in table.masked
     ]
     tied = {name for requirement in requirements for each in requirement.sums for name in each.form.coefficients}
-    problems += [f"'{name}' cannot be adjusted: it is in no sum of a rule" for name in table.adjust if name not in tied]
-    return problems
+    idle = [name for name in table.adjust if name not in tied]
+    return [*problems, *(Message("not-adjustable", field="adjust", column=name) for name in idle)]
 
 
 def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
@@ -190,13 +188,8 @@ def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
     for requirement in requirements:
         for each in requirement.recomputed:
             if each.name in left and left[each.name][0] not in requirement.recomputed:
-                both = f"{_from(left[each.name][0])} and from {_from(each)}"
-                _refuse(
-                    [
-                        f"'{each.name}' would be computed from {both}, by two rules. Leave one out, or use "
-                        "--recompute with another attribute of one of them"
-                    ]
-                )
+                one, other = (attributes_of(way.value) for way in (left[each.name][0], each))
+                raise PlanError("computed-by-two-rules", field="edits", column=each.name, one=one, other=other)
             left.setdefault(each.name, []).append(each)
     order: list[Recomputed] = []
     while left:
@@ -206,19 +199,15 @@ def _in_order(requirements: Sequence[Requirement]) -> list[Recomputed]:
             if not any(left.keys() & {*attributes_of(each.value)} for each in ways)
         }
         if not ready:
-            _refuse([f"{listed(list(left))} would be computed from one another, in a circle. Recompute fewer of them"])
+            raise PlanError("computed-in-a-circle", field="edits", columns=list(left))
         order += [each for ways in ready.values() for each in ways]
         left = {name: ways for name, ways in left.items() if name not in ready}
     return order
 
 
-def _from(each: Recomputed) -> str:
-    return listed(attributes_of(each.value))
-
-
 def _aggregates(
     requirements: Sequence[Requirement], table: Table, computed: set[str]
-) -> tuple[dict[str, Aggregate], list[str]]:
+) -> tuple[dict[str, Aggregate], list[Message]]:
     """Find an aggregate for each attribute that all rules can live with."""
     wanted: dict[str, dict[str, list[str]]] = {}
     for requirement in requirements:
@@ -230,7 +219,7 @@ def _aggregates(
             for name in names:
                 wanted.setdefault(name, {}).setdefault(what, []).append(requirement.name)
     found: dict[str, Aggregate] = {}
-    problems: list[str] = []
+    problems: list[Message] = []
     for name, wants in wanted.items():
         if name in table.recompute:
             continue  # whatever its group would have published is replaced
@@ -245,11 +234,9 @@ def _aggregates(
         allowed = _MEMBERS[table.masked[name]] if what == "member" else (what,)
         asked = table.asked.get(name)
         if asked is not None and asked not in allowed:
-            rules = wants[what]
-            need = f"rule '{rules[0]}' needs" if len(rules) == 1 else f"rules {listed(rules)} need"
+            rules: dict[str, Any] = {"rules": wants[what], "number": len(wants[what])}
             problems.append(
-                f"{need} {' or '.join(allowed)} of '{name}', not {asked}. Leave out --aggregate, or the "
-                f"{'rule' if len(rules) == 1 else 'rules'}"
+                Message("aggregate-breaks-rule", field="edits", **rules, allowed=allowed, column=name, aggregate=asked)
             )
             continue
         found[name] = asked or allowed[0]  # type: ignore[assignment] # one of the words
@@ -262,22 +249,25 @@ def _gives_way(name: str, requirements: Sequence[Requirement], table: Table) -> 
     return all((names - {name}) & {*table.adjust} for names in sums if name in names)
 
 
-def _conflict(name: str, wants: Mapping[str, Sequence[str]], requirements: Sequence[Requirement], table: Table) -> str:
-    words = {"mean": "an arithmetic mean", "geometric_mean": "a geometric mean", "member": "a value that occurs"}
-    asked = " and ".join(f"{words[what]} (rule '{rules[0]}')" for what, rules in wants.items())
+def _conflict(
+    name: str, wants: Mapping[str, Sequence[str]], requirements: Sequence[Requirement], table: Table
+) -> Message:
+    codes = {"mean": "wants-mean", "geometric_mean": "wants-geometric-mean", "member": "wants-member"}
+    wanted = [Message(codes[what], rule=rules[0]) for what, rules in wants.items()]
     sums = [each for requirement in requirements for each in requirement.sums if name in each.form.coefficients]
     equalities = [each.comparison for each in sums]
     equalities += [each.comparison for requirement in requirements for each in requirement.recomputed]
     spoken = [each for each in equalities if name in attributes_of(each)]
     computable = [other for each in spoken for other, _ in dependent(each) if other != name]
     movable = [other for each in sums for other in each.form.coefficients if other != name]
-    ways = []
-    if computable:
-        ways.append(f"compute another attribute from the rest, such as --recompute {computable[0]}")
-    if movable and "mean" in wants:
-        ways.append(f"let others give way so that the sum holds, such as --adjust {movable[0]}")
-    ways += ["publish whole records with --aggregate medoid", "leave one of the rules out"]
-    return f"'{name}' needs {asked}, which do not go together: {', or '.join(ways)}"
+    return Message(
+        "rules-need-different-aggregates",
+        field="edits",
+        column=name,
+        wanted=wanted,
+        computed=next(iter(computable), None),
+        adjusted=next(iter(movable), None) if "mean" in wants else None,
+    )
 
 
 def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[str, Aggregate]) -> list[Order]:
@@ -291,8 +281,8 @@ def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[
             # a mean of moments is rounded to the unit of its column, and two columns need not have the same
             usual = "lower_median" if table.masked[order.lesser] == "datetime" else table.defaults[order.lesser]
             common = named[0] if named else usual
-            if problem := _no_order({name: decided[name] or common for name in pair}, order):
-                problems.append(f"rule '{requirement.name}' needs {problem}")
+            if problem := _no_order(requirement.name, {name: decided[name] or common for name in pair}, order):
+                problems.append(problem)
                 continue
             if table.masked[order.lesser] == "datetime" and common not in ("lower_median", "order_statistic"):
                 requirement.give_up()
@@ -305,19 +295,14 @@ def _orders(requirements: Sequence[Requirement], table: Table, aggregates: dict[
     return kept
 
 
-def _no_order(how: Mapping[str, Aggregate], order: Order) -> str | None:
+def _no_order(rule: str, how: Mapping[str, Aggregate], order: Order) -> Message | None:
     """Explain why the aggregates of two attributes do not keep their order."""
-    named = f"of '{order.lesser}' and '{order.greater}'"
+    named: dict[str, Any] = {"field": "edits", "rule": rule, "column": order.lesser, "other": order.greater}
     if odd := sorted({*how.values()} - {*_INCREASING}):
-        are = "is" if len(odd) == 1 else "are"
-        return (
-            f"the same increasing aggregate {named}, and {' and '.join(odd)} {are} not increasing. Use another, or "
-            "leave a rule out"
-        )
+        return Message("order-needs-one-aggregate", **named, odd=odd, number=len(odd))
     below = how == {order.lesser: "geometric_mean", order.greater: "mean"}  # no geometric mean is above the mean
     if len({*how.values()}) > 1 and (order.either or not below):
-        have = " and ".join(sorted({*how.values()}))
-        return f"the same increasing aggregate {named}, which have {have}. Use one for both, or leave a rule out"
+        return Message("order-needs-one-aggregate", **named, found=sorted({*how.values()}))
     return None
 
 

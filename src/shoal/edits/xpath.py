@@ -31,7 +31,7 @@ from shoal.edits.expressions import (
     Value,
     Variable,
 )
-from shoal.edits.messages import DIVIDED_BY_ZERO, refuse, refuse_large, refuse_long, refuse_parts
+from shoal.edits.messages import Location, refuse, refuse_large, refuse_long, refuse_parts
 
 _MOST_STEPS = 10_000  # tokens looked at for one test: variables of variables could go on without end
 _DEEPEST = 200  # tokens within one another
@@ -40,24 +40,20 @@ _SIGNS: dict[str, Sign] = {
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
 _ARITHMETIC: dict[str, Any] = {"+": "+", "-": "-", "*": "*", "div": "/", "mod": "%"}
-_SEVERAL = "{} looks at several records; a rule may look at one"
-_REASONS = {
-    **{f"{name}": _SEVERAL.format(f"{name}()") for name in ("count", "sum", "avg", "min", "max", "last", "position")},
-    "distinct-values": _SEVERAL.format("distinct-values()"),
-    "[": "a condition in brackets is read in the context of a rule, not in a test",
-    "@": "attributes of elements are not variables; values stand in elements",
-    "idiv": "idiv is not supported; write floor(a div b) where both are positive",
-    "to": "ranges are not supported; write 1 <= number(V1) and number(V1) <= 5",
-    "index-of": "index-of() goes inside of exists()",
-    "string-length": "string-length() is not supported; V1 = '' asks whether a value is missing",
-    ":": "names with a prefix are not names of attributes",
-    ",": "a sequence goes on one side of '=', as in V1 = ('a', 'b')",
-    "|": "a rule cannot look at several attributes at once; join conditions with 'or'",
+_CODES = {
+    **dict.fromkeys(("count", "sum", "avg", "min", "max", "last", "position", "distinct-values"), "several-records"),
+    "idiv": "integer-division",
+    ":": "prefixed-name",
+    ",": "sequence-as-value",
 }
-_SUPPORTED = (
-    "is not supported; a test may have names of attributes, constants, number(), string(), + - * div mod, abs(), "
-    "round(), floor(), ceiling(), comparisons, and, or, not(), if, exists(), empty() and document()"
-)
+_INSTEAD = {
+    "[": "//Record[number(V8) < 1115]",
+    "@": "V1",
+    "to": "1 <= number(V1) and number(V1) <= 5",
+    "index-of": "exists(index-of(..., V1))",
+    "string-length": "V1 = ''",
+    "|": "V1 = 1 or V2 = 1",
+}
 
 
 class _Parser(XPath2Parser):
@@ -77,22 +73,22 @@ class Parsed:
     """An expression that is right by the grammar of XPath, and where it stands."""
 
     text: str
-    where: str
+    where: Location
     token: XPathToken
 
 
-def parse(text: str, where: str) -> Parsed:
+def parse(text: str, where: Location) -> Parsed:
     """Read an expression by the grammar of XPath alone."""
     refuse_long(where, text)
     try:
         return Parsed(text, where, _Parser().parse(text))
     except ElementPathError as error:
         at = len(text) if error.token is None or error.token.symbol == "(end)" else error.token.span[0]
-        refuse(where, at, f"this is not XPath: {error.message}")
+        refuse(where, "not-xpath", at, reason=error.message)
     except RecursionError:
         refuse_parts(where)
     except Exception:  # the parser is not ours, and there are texts that it was not written for, such as 5,000 digits
-        refuse(where, 0, "this is not XPath that can be read")
+        refuse(where, "not-xpath", 0)
 
 
 def speaks_of_itself(parsed: Parsed) -> bool:
@@ -175,8 +171,8 @@ class _Walk:
         self._variables = variables
         self._walked = walked
 
-    def refuse(self, token: XPathToken, reason: str) -> NoReturn:
-        refuse(self._parsed.where, token.span[0], reason)
+    def refuse(self, token: XPathToken, code: str, /, **data: Any) -> NoReturn:
+        refuse(self._parsed.where, code, token.span[0], **data)
 
     def meaning(self, token: XPathToken) -> Meaning:
         self._walked.steps += 1
@@ -185,27 +181,31 @@ class _Walk:
             refuse_parts(self._parsed.where)
         handler = _HANDLERS.get(token.symbol)
         if handler is None:
-            self.refuse(token, _REASONS.get(token.symbol, f"'{token.symbol}' {_SUPPORTED}"))
+            self.refuse_symbol(token)
         found = handler(self, token)
         self._walked.depth -= 1
         return found
+
+    def refuse_symbol(self, token: XPathToken) -> NoReturn:
+        symbol = token.symbol
+        code = _CODES.get(symbol, "xpath-not-supported")
+        if code == "several-records":
+            self.refuse(token, code, what=symbol)
+        if code == "xpath-not-supported":
+            self.refuse(token, code, symbol=symbol, instead=_INSTEAD.get(symbol))
+        self.refuse(token, code)
 
     def condition(self, token: XPathToken) -> Condition:
         found = self.meaning(token)
         if isinstance(found, Place):
             self.refuse_existence(self.attribute(found, token), token)
         if isinstance(found, Value | Sequence):
-            self.refuse(token, "this is a value where a condition is expected; compare it, as in V1 = 1")
+            self.refuse(token, "value-as-condition", example="V1 = 1")
         return found
 
     def refuse_existence(self, attribute: Variable, token: XPathToken) -> NoReturn:
         """Refuse to ask for an element: a file has one for every attribute, also where the value is missing."""
-        name = attribute.name
-        self.refuse(
-            token,
-            f"the element '{name}' is in every record, without text where the value is missing; write {name} != '' to "
-            f"ask whether there is a value, or {name} = ''",
-        )
+        self.refuse(token, "element-in-every-record", name=attribute.name)
 
     def value(self, token: XPathToken) -> Value:
         return self.as_value(self.meaning(token), token)
@@ -214,30 +214,30 @@ class _Walk:
         if isinstance(found, Place):
             return self.attribute(found, token)
         if isinstance(found, Sequence):
-            self.refuse(token, _REASONS[","])
+            self.refuse(token, "sequence-as-value")
         if not isinstance(found, Value):
-            self.refuse(token, "this is a condition where a value is expected; join conditions with and, or")
+            self.refuse(token, "condition-as-value")
         return found
 
     def number(self, token: XPathToken) -> Value:
         value = self.as_value(self.meaning(token), token)
         if isinstance(value, Text):
-            self.refuse(token, "a text cannot be calculated with; numbers stand without quotes")
+            self.refuse(token, "text-as-number")
         return value
 
     def attribute(self, place: Place, token: XPathToken) -> Variable:
         if place.kind == "record":
-            self.refuse(token, "this is the whole record; name an attribute")
+            self.refuse(token, "attribute-expected", what="record")
         if place.kind == "original":
-            self.refuse(token, "the original data may stand on one side of '=' or in exists(index-of(..., V1)) alone")
+            self.refuse(token, "original-out-of-place")
         if place.kind == "outside":
-            self.refuse(token, "this is the whole file; name an attribute of a record")
+            self.refuse(token, "attribute-expected", what="file")
         return Variable(place.name)
 
     def place(self, token: XPathToken) -> Place:
         found = self.meaning(token)
         if not isinstance(found, Place):
-            self.refuse(token, "a path may start at an attribute, at '.', or at the original data")
+            self.refuse(token, "path-start")
         return found
 
     # paths
@@ -247,10 +247,10 @@ class _Walk:
 
     def path(self, token: XPathToken) -> Place:
         if len(token) < 2:
-            self.refuse(token, "this path starts at the root of the file: " + _SEVERAL.format("it"))
+            self.refuse(token, "several-records", what=None)
         start = self.place(token[0])
         if token.symbol == "//" and start.kind != "original":
-            self.refuse(token, "'//' is read behind document('...') alone; name an attribute of the record")
+            self.refuse(token, "descendants-not-supported")
         return self.step(start, token[1])
 
     def step(self, start: Place, token: XPathToken) -> Place:
@@ -259,7 +259,7 @@ class _Walk:
         if token.symbol == ".":
             return start
         if start.kind == "outside":
-            self.refuse(token, "this is outside of the records; define the variable within the rule")
+            self.refuse(token, "outside-of-records")
         if token.symbol == ".." and start.kind == "attribute":
             return RECORD
         if token.symbol == "text" and start.kind == "attribute":
@@ -267,13 +267,13 @@ class _Walk:
         if start.kind == "original" and token.symbol in ("(name)", "*"):
             return Place("original", str(token.value))
         if start.kind != "record" or token.symbol != "(name)":
-            self.refuse(token, "a path may lead to an attribute of the record, by its name, and no further")
+            self.refuse(token, "path-too-long")
         return Place("attribute", str(token.value))
 
     def variable(self, token: XPathToken) -> Meaning:
         name = str(token[0].value)
         if name not in self._variables:
-            self.refuse(token, f"no <let> before this defines '{name}'")
+            self.refuse(token, "variable-undefined", name=name)
         let = self._variables[name]
         return _Walk(let.parsed, let.here, let.variables, self._walked).meaning(let.parsed.token)
 
@@ -290,14 +290,14 @@ class _Walk:
         except OverflowError:
             value = math.inf
         if math.isinf(value):
-            self.refuse(token, "the number is too large")
+            self.refuse(token, "constant-too-large")
         return Number(value)
 
     def arithmetic(self, token: XPathToken) -> Meaning:
         if len(token) == 2:
             sign, left, right = _ARITHMETIC[token.symbol], self.number(token[0]), self.number(token[1])
             if sign in "/%" and right == Number(0.0):
-                self.refuse(token[1], DIVIDED_BY_ZERO)
+                self.refuse(token[1], "division-by-zero-in-rule")
             return Arithmetic(sign, left, right)
         if token.symbol != "-":
             return self.here(token)  # the asterisk of a path
@@ -315,7 +315,7 @@ class _Walk:
     def as_text(self, token: XPathToken) -> Value:
         value = self.value(token[0]) if len(token) else self.attribute(self._here, token)
         if not isinstance(value, Text | Variable) or (isinstance(value, Variable) and value.number):
-            self.refuse(token, "string() is read of an attribute alone")
+            self.refuse(token, "only-for-attributes", what="string()")
         return value
 
     def sequence(self, token: XPathToken) -> Sequence:
@@ -326,17 +326,17 @@ class _Walk:
         found = [(each, self.meaning(each)) for each in reversed([*tokens, token])]
         for each, meaning in found:
             if not isinstance(meaning, Number | Text):
-                self.refuse(each, "a sequence may hold constants alone")
+                self.refuse(each, "only-constants-in-sets")
         return Sequence(tuple(meaning.value for _, meaning in found if isinstance(meaning, Number | Text)))
 
     def bracket(self, token: XPathToken) -> Meaning:
         if not len(token):
-            self.refuse(token, "an empty sequence equals nothing; write V1 = '' for a missing value")
+            self.refuse(token, "empty-sequence")
         return self.meaning(token[0])
 
     def prefixed(self, token: XPathToken) -> Meaning:
         if token[0].value != "fn":
-            self.refuse(token, _REASONS[":"])
+            self.refuse(token, "prefixed-name")
         return self.meaning(token[1])
 
     # conditions
@@ -359,7 +359,7 @@ class _Walk:
         for many, one, at in ((right, left, token[0]), (left, right, token[1])):
             if isinstance(many, Sequence) or (isinstance(many, Place) and many.kind == "original"):
                 if sign != "==":
-                    self.refuse(token, "several values are compared by '=' alone; their opposite is not(V1 = ...)")
+                    self.refuse(token, "sequence-compared")
                 return self.among(many, self.as_value(one, at), token)
         values = self.as_value(left, token[0]), self.as_value(right, token[1])
         for value, other in (values, values[::-1]):
@@ -371,7 +371,7 @@ class _Walk:
         if isinstance(many, Sequence):
             return Member(one, many.values)
         if not isinstance(many, Place) or many.kind != "original" or many.name in ("", "*"):
-            self.refuse(token, "an attribute of the original data is expected here, as $original//Record/V1")
+            self.refuse(token, "original-attribute-expected")
         return InOriginal(one, many.name)
 
     def opposite(self, token: XPathToken) -> Condition:

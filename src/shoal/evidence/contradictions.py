@@ -7,17 +7,17 @@ parts is found by comparing the manifest with the keeper's copy.
 from collections.abc import Iterator
 from typing import Any
 
+from shoal.messages import Message
 from shoal.pipeline.manifest import Block, Manifest
-from shoal.text import counted, listed
 
 _ROLES = ("quasi", "confidential", "strata", "weights", "publish")
 _PROMISED = ("l", "l_form", "c", "t")
 
 
-def contradictions(manifest: Manifest) -> Iterator[str]:
-    """Yield a sentence for everything in which the sections of a manifest do not agree."""
+def contradictions(manifest: Manifest) -> Iterator[Message]:
+    """Yield a message for everything in which the sections of a manifest do not agree."""
     for each in (_on_blocks, _on_diversity, _on_roles, _on_units, _on_rest):
-        yield from (f"the manifest contradicts itself: {sentence}" for sentence in each(manifest))
+        yield from each(manifest)
 
 
 def _names(plan: dict[str, Any], role: str) -> list[str]:
@@ -38,15 +38,15 @@ def _promised(plan: dict[str, Any]) -> list[list[str]]:
     return given or [_names(plan, "quasi")]
 
 
-def _on_blocks(manifest: Manifest) -> Iterator[str]:
+def _on_blocks(manifest: Manifest) -> Iterator[Message]:
     """Yield how the groups that were counted differ from those that the plan promises."""
     plan, verified = manifest.plan, manifest.verified
     promised, strata = _promised(plan), _names(plan, "strata")
     k = plan.get("k")
     if promised and verified.k != k:
-        yield "the plan has another k than was verified" if verified.k is not None else f"k = {k} was not verified"
+        yield Message("contradicts-k") if verified.k is not None else Message("k-not-verified", k=k)
     if not promised and verified.k is not None:
-        yield f"k = {verified.k} was verified, which the plan does not promise"
+        yield Message("k-not-promised", k=verified.k)
     found = _sorted(block.attributes for block in verified.blocks)
     wanted = [_sorted([*block, *strata] for block in promised)]
     if plan.get("small_strata") == "merge":
@@ -54,28 +54,23 @@ def _on_blocks(manifest: Manifest) -> Iterator[str]:
     if found not in wanted:
         names = {name for block in promised for name in block}
         missing = sorted(names - {name for block in found for name in block})
-        yield (
-            f"groups by {listed(missing)} of the plan were not verified"
-            if missing
-            else "the groups that were verified are by other columns than those of the plan"
-        )
+        yield Message("block-not-verified", columns=missing) if missing else Message("contradicts-groups")
 
 
 def _sorted(blocks: Any) -> list[list[str]]:
     return sorted(sorted(str(name) for name in block) for block in blocks)
 
 
-def _on_diversity(manifest: Manifest) -> Iterator[str]:
+def _on_diversity(manifest: Manifest) -> Iterator[Message]:
     """Yield how the diversity that was verified differs from what the plan promises."""
     plan = manifest.plan
     promised = plan.get("l") is not None or plan.get("t") is not None
     wanted = sorted(_names(plan, "confidential")) if promised else []
     for block in manifest.verified.blocks:
         if sorted(said.attribute for said in block.diversity) != wanted:
-            found = counted(len(block.diversity), "column")
-            yield f"diversity was verified for {found}, where the plan promises it for {len(wanted):,}"
+            yield Message("contradicts-diversity", columns=len(block.diversity), promised=len(wanted))
         elif others := [name for name in _PROMISED if _differs(block, plan, name)]:
-            yield f"the plan has another {' and '.join(others)} than was verified"
+            yield Message("contradicts-l-or-t", parameters=others)
 
 
 def _differs(block: Block, plan: dict[str, Any], name: str) -> bool:
@@ -83,7 +78,7 @@ def _differs(block: Block, plan: dict[str, Any], name: str) -> bool:
     return any(getattr(said, name) != plan.get(name, default) for said in block.diversity)
 
 
-def _on_roles(manifest: Manifest) -> Iterator[str]:
+def _on_roles(manifest: Manifest) -> Iterator[Message]:
     """Yield columns with a role that the file cannot have."""
     plan, columns = manifest.plan, manifest.published.columns
     dropped = _names(plan, "identifiers")
@@ -93,58 +88,58 @@ def _on_roles(manifest: Manifest) -> Iterator[str]:
     else:
         dropped += _names(plan, "unit")
     if {*dropped} & {*columns}:
-        yield "identifiers of the plan are among the columns"
+        yield Message("identifier-published")
     blocks = _promised(plan)
     if {name for block in blocks for name in block} - {*roles["quasi"]} and roles["quasi"]:
-        yield "its blocks have other columns than its quasi-identifiers"
+        yield Message("contradicts-blocks")
     if unknown := sorted({name for names in roles.values() for name in names} - {*columns}):
-        yield f"{listed(unknown)} of the plan is not among the columns"
+        yield Message("planned-column-not-published", columns=unknown, number=len(unknown))
     seen: set[str] = set()
     for names in [*roles.values(), dropped]:
         if twice := sorted(seen & {*names}):
-            yield f"{listed(twice)} has two roles in the plan"
+            yield Message("two-roles-in-plan", columns=twice, number=len(twice))
         seen |= {*names}
 
 
-def _on_units(manifest: Manifest) -> Iterator[str]:
+def _on_units(manifest: Manifest) -> Iterator[Message]:
     """Yield how the units that were counted differ from those that the plan promises."""
     verified, unit = manifest.verified, manifest.plan.get("unit")
     if (verified.counts is not None) != (unit is not None):
-        yield "k counts units in the plan and records in what was verified, or the other way round"
+        yield Message("contradicts-unit")
     if unit is None:
         return
     found = [each for each in verified.units if each.column == unit]
     if _sorted(each.attributes for each in found) != _sorted(block.attributes for block in verified.blocks):
-        yield f"'{unit}', whose values k counts, was not counted in all groups"
+        yield Message("unit-not-counted", column=unit)
     if any(each.below_k or each.least < (verified.k or 0) for each in found):
-        yield f"some groups hold fewer than k = {verified.k} values of '{unit}'"
+        yield Message("unit-groups-below-k", k=verified.k, column=unit)
 
 
-def _on_rest(manifest: Manifest) -> Iterator[str]:
+def _on_rest(manifest: Manifest) -> Iterator[Message]:
     """Yield what else was verified and not promised, or the other way round."""
     plan, verified = manifest.plan, manifest.verified
     if verified.weighted_totals != (plan.get("preserve") is not None):
-        yield "weighted totals were promised and not verified, or verified and not promised"
+        yield Message("contradicts-preserve")
     if verified.dominance != (plan.get("p_percent") is not None or plan.get("dominance") is not None):
-        yield "dominance was promised and not verified, or verified and not promised"
+        yield Message("contradicts-dominance")
     if verified.domain_totals != (plan.get("keep_totals") is not None):
-        yield "totals of domains were promised and not verified, or verified and not promised"
+        yield Message("contradicts-totals")
     if verified.rules is not None and verified.rules.excused != (plan.get("edits_original") == "keep"):
-        yield "the plan treats original records that break rules in another way than was verified"
+        yield Message("contradicts-edits")
     households = verified.households
     if (plan.get("household") is None) != (households is None):
-        yield "households were promised and not verified, or verified and not promised"
+        yield Message("contradicts-households")
     elif households is not None and (
         _names(plan, "household_attributes") != households.attributes or households.smallest < (verified.k or 0)
     ):
-        yield "other household attributes were verified than those of the plan, or fewer than k households"
+        yield Message("contradicts-household-attributes")
     unknown = {name for each in verified.determined for name in [each.column, *each.by]} - {*manifest.published.columns}
     if unknown:
-        yield f"{listed(sorted(unknown))}, said to give originals away, is not among the columns"
+        yield Message("determining-column-not-published", columns=sorted(unknown), number=len(unknown))
     groups = {frozenset(block.attributes): block.groups for block in verified.blocks}
     unit = plan.get("unit")
     for each in verified.units:
         if each.column not in [unit, *_names(plan, "identifiers"), *_names(plan, "household")]:
-            yield f"'{each.column}' is no identifier that the plan drops"
+            yield Message("unit-not-dropped", column=each.column)
         if groups.get(frozenset(each.attributes)) != each.groups or each.below_k > each.groups:
-            yield f"the values of '{each.column}' were counted in other groups than were verified"
+            yield Message("unit-counted-elsewhere", column=each.column)
