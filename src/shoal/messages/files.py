@@ -31,7 +31,7 @@ ERRORS = {
         "The labels or declared missing values of the table do not fit into {format} files. Write Parquet."
     ),
     "name-not-for-format": (
-        "The name of column [{position}][{position:!}'{column}'] is not valid in {format} files, which take {rule}"
+        "The name of column[ {position}][ '{column}'] is not valid in {format} files, which take {rule}"
         "[, at most {most:,} bytes]. Rename it, or write Parquet."
     ),
     "names-differ-in-case": (

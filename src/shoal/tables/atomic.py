@@ -91,7 +91,7 @@ def in_words(error: OSError) -> str:
 
 def no_such_file(path: str | os.PathLike[str]) -> FileError:
     """Return the error for a file that does not exist."""
-    return FileError("no-file", path=str(path))
+    return FileError("no-file", path=str(path), what=None)
 
 
 def not_complete(path: str | os.PathLike[str], format_: str, line: int | None = None) -> FileError:

@@ -87,7 +87,7 @@ class _Reader:
 
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
-        raise FileError("xml-declarations", path=str(self._path))
+        raise FileError("xml-declarations", path=str(self._path), excel=False)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Go into an element: the root, a record or a variable."""
@@ -203,7 +203,7 @@ def _tags(table: pa.Table) -> Tags:
             return tags
     except (TypeError, ValueError):
         pass
-    raise DataError("bad-metadata", key=_KEY.decode())
+    raise DataError("bad-metadata", key=_KEY.decode(), column=None)
 
 
 def _elements(values: Array, name: str) -> Array:

@@ -28,7 +28,7 @@ def find_encoding(path: Path, given: str | None = None) -> str:
         return "utf-8"
     with path.open("rb") as file:
         if any(_CONTROL.search(block) for block in iter(lambda: file.read(_BLOCK), b"")):
-            raise DataError("not-text", path=str(path))
+            raise DataError("not-text", path=str(path), nul=False)
     return "cp1252" if _is_valid(path, "cp1252") else "latin-1"
 
 

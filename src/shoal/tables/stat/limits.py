@@ -173,9 +173,8 @@ def _refuse_names(names: list[str], kind: StatisticsKind) -> None:
     holder, seen = HOLDERS[kind], dict[str, str]()
     for name in names:
         if len(name.encode()) > holder.name_length or not re.fullmatch(holder.name, name):
-            raise DataError(
-                "name-not-for-format", column=name, format=TITLES[kind], rule=holder.rule, most=holder.name_length
-            )
+            most = holder.name_length
+            raise DataError("name-not-for-format", column=name, format=TITLES[kind], rule=holder.rule, most=most)
         key = name if holder.case_matters else name.lower()
         if key in seen:
             raise DataError("names-differ-in-case", column=seen[key], other=name, format=TITLES[kind])
