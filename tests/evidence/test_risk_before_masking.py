@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import shoal
+from shoal.messages import Message
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 PEOPLE = pa.table(
@@ -267,7 +268,7 @@ def test_the_screen_shows_figures_and_json_has_them_all(run, tmp_path):
         ([], "Error: Missing option '--keys'"),
         (["--keys", "age", "--no-suda", "--by-level"], "does not apply without SUDA2"),
         (["--keys", "age", "--fraction", "2"], "--fraction: must be above 0 and at most 1"),
-        (["--keys", "age", "--population", "none.csv"], "There is no file 'none.csv'"),
+        (["--keys", "age", "--population", "none.csv"], Message("no-file", path="none.csv", what=None)),
         (["--keys", "age", "--household", "age"], "--household: names 'age', which has another role."),
     ],
 )
