@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from tests.expect import refused
+from tests.expect import refused, reports
 
 import shoal
+from shoal.messages import Message
 from shoal.tables.atomic import written_whole
+from shoal.tables.private_folder import private_folder
 
 
 @pytest.fixture
@@ -123,13 +125,20 @@ def test_a_file_of_a_release_that_exists_is_named_beside_it(survey):
 
 
 def test_an_error_on_a_private_file_names_the_file_that_was_asked_for(tmp_path):
-    path = tmp_path / "out.csv"
+    path, full = tmp_path / "out.csv", Message("disk-error-or-full")
     with (
-        refused(shoal.FileError, "file-not-writable", path=str(path), reason="x"),
+        refused(shoal.FileError, "file-not-writable", path=str(path), reason=full),
         written_whole(path, False) as partial,
     ):
-        raise shoal.FileError("file-not-writable", path=str(partial), reason="x")
+        raise shoal.FileError("file-not-writable", path=str(partial), reason=full)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_private_folder_that_cannot_be_erased_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    with pytest.raises(shoal.FileError) as caught, private_folder("work-", tmp_path) as folder:
+        pass
+    assert reports(caught.value.messages, "folder-not-erased", path=str(folder))
 
 
 def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):

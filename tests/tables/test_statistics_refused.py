@@ -127,7 +127,8 @@ def test_a_damaged_file_is_one_message_from_the_process_that_reads_it(tmp_path, 
     ],
 )
 def test_a_name_that_the_file_cannot_hold_is_refused(tmp_path, kind, name):
-    with refused(DataError, "name-not-for-format", column=name, format=TITLES[kind], most=HOLDERS[kind].name_length):
+    rule, most = Message(HOLDERS[kind].rule), HOLDERS[kind].name_length
+    with refused(DataError, "name-not-for-format", column=name, format=TITLES[kind], rule=rule, most=most):
         write_table(Table(pa.table({name: [1.0]})), tmp_path / "t", kind)
 
 
@@ -183,6 +184,23 @@ def test_a_full_disk_is_not_blamed_on_the_table():
         pytest.skip("this system has no disk that is always full")
     with refused(FileError, "file-not-writable", path="/dev/full"):
         write_table(Table(survey()), "/dev/full", "sav")
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "code", "data"),
+    [
+        ("secret", DataError, "labels-not-for-format", {"format": "SPSS"}),
+        ("Unable to write data", FileError, "file-not-writable", {"reason": Message("disk-error-or-full")}),
+    ],
+)
+def test_an_error_of_the_library_shows_none_of_its_words(tmp_path, monkeypatch, said, error, code, data):
+    def fail(*_, **__):
+        raise ValueError(said)
+
+    monkeypatch.setattr("pyreadstat._readstat_writer.writer_entry_point", fail)
+    with refused(error, code, **data) as caught:
+        write_table(Table(survey()), tmp_path / "t.sav", "sav")
+    assert said not in str(caught.value)
 
 
 def test_sas_files_can_be_read_but_not_written():

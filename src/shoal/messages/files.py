@@ -185,7 +185,7 @@ PHRASES = {
     "disk-error-or-full": "the disk reported an error, or is full",
     "name-not-valid": "its name is not valid",
     # What a format holds
-    "limit-bytes": "at most {most:,} bytes, [{portable:?}of the portable characters][{portable:!}no NUL]",
+    "limit-bytes": "at most {most:,} bytes, [{portable:?}of the portable characters][{portable:!}no NUL character]",
     "limit-characters": "at most {most:,} characters",
     "limit-days": "at most {most:,} days",
     "limit-exact": "finite numbers that a float64 holds exactly, integers to 2^53",
@@ -193,7 +193,7 @@ PHRASES = {
     "limit-integers": "integers from {low} to {high}",
     "limit-milliseconds": "whole milliseconds",
     "limit-no-control": "no control characters",
-    "limit-no-nul": "no NUL",
+    "limit-no-nul": "no NUL character",
     "limit-not-empty": "an empty one would be read as missing",
     "limit-years": "the years {first} to {last}[, as {type}]",
     # Names of columns in a format

@@ -51,7 +51,7 @@ class Holder:
 
     package: Package
     name: str  # how a name may look
-    rule: Message  # the same in words
+    rule: str  # code of the message that says the same
     name_length: int
     text: int
     label: int
@@ -67,7 +67,7 @@ class Holder:
 _SPSS = Holder(
     package="spss",
     name=r"(?!(?:ALL|AND|BY|EQ|GE|GT|LE|LT|NE|NOT|OR|TO|WITH)$)[^\W\d_][\w.$#@]*",
-    rule=Message("names-in-spss"),
+    rule="names-in-spss",
     name_length=64,
     text=32_767,
     label=256,
@@ -81,7 +81,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
     "por": replace(
         _SPSS,
         name=r"[A-Z][A-Z0-9_.$#@]*",
-        rule=Message("names-in-spss-portable"),
+        rule="names-in-spss-portable",
         name_length=8,
         text=255,
         label=255,
@@ -91,7 +91,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
     "dta": Holder(
         package="stata",
         name=r"(?!(?:_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d*|strL|using|with)$)[^\W\d]\w*",
-        rule=Message("names-in-stata"),
+        rule="names-in-stata",
         name_length=32,
         text=2_000_000_000,
         label=80,
@@ -103,7 +103,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
     "xpt": Holder(
         package="sas",
         name=r"[A-Za-z_][A-Za-z0-9_]*",
-        rule=Message("names-in-sas"),
+        rule="names-in-sas",
         name_length=32,
         text=32_767,
         label=256,
@@ -173,8 +173,8 @@ def _refuse_names(names: list[str], kind: StatisticsKind) -> None:
     holder, seen = HOLDERS[kind], dict[str, str]()
     for name in names:
         if len(name.encode()) > holder.name_length or not re.fullmatch(holder.name, name):
-            most = holder.name_length
-            raise DataError("name-not-for-format", column=name, format=TITLES[kind], rule=holder.rule, most=most)
+            rule, most = Message(holder.rule), holder.name_length
+            raise DataError("name-not-for-format", column=name, format=TITLES[kind], rule=rule, most=most)
         key = name if holder.case_matters else name.lower()
         if key in seen:
             raise DataError("names-differ-in-case", column=seen[key], other=name, format=TITLES[kind])
