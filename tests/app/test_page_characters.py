@@ -16,6 +16,7 @@ from tests.app.test_service import app, running, until_healthy
 
 from shoal.app.listing import Listing
 from shoal.app.steps.attributes import _bars
+from shoal.messages import Message
 from shoal.text import visible
 
 ESCAPE, RIGHT_TO_LEFT, NO_CHARACTER, NO_BREAK = "\x1b[2K", "\u202e", "\ufffe", "\u2028"
@@ -112,8 +113,8 @@ def workbook(name):
 READ = {
     "half.xlsx": (workbook(b"a_xD800_ge"), "a_xD800_ge"),  # no text can hold it: it stays as it is spelt
     "half.csv": (b"a\xed\xa0\x80ge,pay\n" + b"1,2\n" * 40, "a\u00ed\u00a0\u20acge"),
-    "half.xml": (b"<r><p><age>&#xD800;</age></p></r>", "'half.xml' is not a complete XML file"),
-    "nul.csv": (b"a\0ge,pay\n" + b"1,2\n" * 40, "'nul.csv' has NUL bytes, so it is not a text file."),
+    "half.xml": (b"<r><p><age>&#xD800;</age></p></r>", Message("damaged-file", path="half.xml", format="XML", line=1)),
+    "nul.csv": (b"a\0ge,pay\n" + b"1,2\n" * 40, Message("not-text", path="nul.csv", nul=True)),
 }
 
 
@@ -124,7 +125,8 @@ def test_what_is_no_text_is_read_or_refused_for_that_reason(url, name):
     client = Client(url, name)
     assert client.upload(name, content).status_code == 200
     client.until("What are the attributes?" if words[0] == "a" else "Read the file again")
-    assert any(visible(words) in text for text in texts_of(client, client.page()))
+    problem = words.split(". ")[0]  # the remedy names an option, by its label on the page
+    assert any(visible(problem) in text for text in texts_of(client, client.page()))
 
 
 def test_a_distribution_shows_names_and_values_by_their_codes():

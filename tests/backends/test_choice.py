@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.expect import refused
 
 import shoal
 from shoal.backends.choose import engine_for
@@ -65,7 +66,7 @@ def test_a_plan_beside_a_large_file_gives_the_same_bytes_again(table, tmp_path):
 
 def test_a_folder_with_something_else_in_it_is_refused(table, tmp_path):
     (tmp_path / "sub").mkdir()
-    with pytest.raises(shoal.FileError, match="that is not Parquet"):
+    with refused(shoal.FileError, "other-file-in-folder", path=str(tmp_path), name="sub"):
         shoal.protect_file(Plan(k=3, quasi=["x"], input=tmp_path, output=tmp_path.parent / "folder-out.parquet"))
 
 

@@ -7,11 +7,14 @@ import os
 import resource
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import expect
 from tests.backends.backend_samples import MASKED, numbers, people, saved
+from tests.expect import prints
 
 import shoal
 from shoal.backends.file import checkpoint as work_folder
@@ -36,6 +39,13 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
     assert sorted(os.listdir(folder)) == before
 
 
+def refused_by_code(plan: Plan, error: type[ShoalError], code: str, folder: Path, **data: Any) -> None:
+    before = sorted(os.listdir(folder))
+    with expect.refused(error, code, **data):
+        protect_file(plan)
+    assert sorted(os.listdir(folder)) == before
+
+
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -50,7 +60,6 @@ def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> No
         ({"quasi": ["x0"], "types": {"x0": "date"}}, DataError, "'x0' is of type double, which does not hold dates"),
         ({"k": 301, "scale": {"block_size": 900}}, DataError, "k = 301 is more than the table has"),
         ({"output": None}, PlanError, "Name the file to write"),
-        ({"csv": {"delimiter": ";"}}, PlanError, "csv: does not apply"),
     ],
 )
 def test_plans(tmp_path, options, error, words):
@@ -81,34 +90,40 @@ def test_numbers_in_disguise_do_not_slip_through(tmp_path):
     refused(plan_for(tmp_path, source), DataError, "column 'c' holds numbers that are stored as text", tmp_path)
 
 
+def test_options_of_csv_files(tmp_path):
+    plan = plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet"), csv={"delimiter": ";"})
+    refused_by_code(plan, PlanError, "only-for-format", tmp_path, field="csv", format="CSV")
+
+
 def test_damaged_files(tmp_path):
     source = tmp_path / "in.parquet"
     pq.write_table(numbers(3000), source, write_page_checksum=True)
     whole = source.read_bytes()
-    source.write_bytes(whole[: len(whole) // 2])
-    refused(plan_for(tmp_path, source), FileError, "not a complete Parquet file", tmp_path)
-    source.write_bytes(whole[:5000] + b"\xff" * 400 + whole[5400:])
-    refused(plan_for(tmp_path, source), FileError, "not a complete Parquet file", tmp_path)
+    for content in (whole[: len(whole) // 2], whole[:5000] + b"\xff" * 400 + whole[5400:]):
+        source.write_bytes(content)
+        refused_by_code(plan_for(tmp_path, source), FileError, "damaged-file", tmp_path, format="Parquet")
 
 
 def test_folders(tmp_path):
     (folder := tmp_path / "parts").mkdir()
-    refused(plan_for(tmp_path, folder), FileError, "has no Parquet file.", tmp_path)
+    refused_by_code(plan_for(tmp_path, folder), FileError, "no-parquet-file", tmp_path, path=str(folder))
     saved(numbers(300), folder / "a.parquet")
     refused(plan_for(tmp_path, folder, output=str(folder / "out.parquet")), FileError, "is in the folder", tmp_path)
     saved(numbers(300, d=2), folder / "b.parquet")
-    refused(plan_for(tmp_path, folder), DataError, "b.parquet' and .*a.parquet' have different columns", tmp_path)
+    files = {"path": str(folder / "b.parquet"), "other": str(folder / "a.parquet")}
+    refused_by_code(plan_for(tmp_path, folder), DataError, "files-differ", tmp_path, **files)
 
 
 def test_kinds_and_paths(tmp_path):
     source = saved(numbers(300), tmp_path / "in.parquet")
-    refused(plan_for(tmp_path, tmp_path / "no.parquet"), FileError, "There is no file", tmp_path)
+    absent = tmp_path / "no.parquet"
+    refused_by_code(plan_for(tmp_path, absent), FileError, "no-file", tmp_path, path=str(absent))
     refused(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")), FileError, "written in pieces", tmp_path)
     refused(plan_for(tmp_path, source, output=str(source)), FileError, "already exists|is the input", tmp_path)
     (tmp_path / "in.xlsx").write_bytes(b"")
-    refused(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "be read in pieces", tmp_path)
+    refused_by_code(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "not-in-pieces", tmp_path)
     (tmp_path / "out.parquet").write_bytes(b"")
-    refused(plan_for(tmp_path, source), FileError, "already exists", tmp_path)
+    refused_by_code(plan_for(tmp_path, source), FileError, "file-exists", tmp_path, path=str(tmp_path / "out.parquet"))
 
 
 def test_two_runs_on_one_output(tmp_path):
@@ -143,8 +158,10 @@ def test_a_disk_that_fills_up(tmp_path):
     try:
         source = saved(numbers(30_000), tmp_path / "in.parquet")
         plan = plan_for(tmp_path, source, output=str(disk / "out.parquet"), scale={"block_size": 2000})
-        with pytest.raises(FileError, match=r"out.parquet' cannot be written: No space left on device"):
+        with pytest.raises(FileError) as caught:
             protect_file(plan)
+        full = os.strerror(errno.ENOSPC)
+        assert prints(str(caught.value), "file-not-writable", path=str(disk / "out.parquet"), reason=full)
         assert os.listdir(disk) == []
     finally:
         subprocess.run(["umount", str(disk)], check=True)
@@ -170,7 +187,8 @@ def test_files_that_may_not_grow(tmp_path, most):
     answer = context.Queue()
     process = context.Process(target=_with_small_files, args=(plan, most, answer))
     process.start()
-    assert "cannot be written: File too large" in answer.get(timeout=600)
+    said = answer.get(timeout=600)
+    assert prints(said, "file-not-writable", path=str(tmp_path / "out.csv"), reason=os.strerror(errno.EFBIG))
     process.join()
     assert os.listdir(tmp_path) == ["in.parquet"]
 
@@ -255,6 +273,6 @@ def test_resuming_over_a_file_is_refused_before_the_work(tmp_path):
     (tmp_path / "out.parquet").write_bytes(b"")
     plan = plan_for(tmp_path, source).updated(engine="file")
     steps = []
-    with pytest.raises(FileError, match="already exists"):
+    with expect.refused(FileError, "file-exists"):
         protect_to_file(plan, tmp_path / "out.parquet", resume=True, progress=lambda *step: steps.append(step))
     assert not steps

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from tests.expect import pattern, prints
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -47,7 +48,7 @@ def test_a_plan_file_does_what_the_options_did(run, people, tmp_path):
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     code, _, err = run("protect", "--plan", "one.csv.plan.toml")
     assert code == 2
-    assert "already exists" in err
+    assert prints(err, "file-exists")
     assert run("protect", "--plan", "one.csv.plan.toml", "--overwrite")[0] == 0
 
 
@@ -140,9 +141,9 @@ BAD = {
     "text in a number": (["-k", "3", "--quasi", "region", "--type", "region=continuous"], "'region' holds text"),
     "two mistakes at once": (["-k", "1", "--method", "magic"], "method: must be 'auto'"),
     "an output that is the input": (["-k", "3", "-o", "people.csv", "--overwrite"], "is the input"),
-    "an output that exists": (["-k", "3", "-o", "taken.csv"], "already exists"),
-    "an output of no known kind": (["-k", "3", "-o", "masked.doc"], "masked.doc"),
-    "an output without a folder": (["-k", "3", "-o", "no/masked.csv"], "does not exist"),
+    "an output that exists": (["-k", "3", "-o", "taken.csv"], pattern("file-exists", path="taken.csv", beside=None)),
+    "an output of no known kind": (["-k", "3", "-o", "masked.doc"], pattern("unknown-extension", path="masked.doc")),
+    "an output without a folder": (["-k", "3", "-o", "no/masked.csv"], pattern("no-folder", path="no")),
     "no output": (["-k", "3", "-o", ""], ""),
     "an option that does not apply": (["-k", "3", "--trim", "1"], "trim: does not apply"),
     "a broken number": (["-k", "many"], "whole number"),
@@ -160,19 +161,19 @@ def test_a_wrong_request_is_exit_code_2_and_nothing_is_written(run, people, tmp_
     code, out, err = run("protect", people, *arguments, "--publish-rest", *output)
     assert code == 2
     assert out == ""
-    assert message in err
+    assert message in err or re.search(message, err)
     assert "Traceback" not in err
     assert set(os.listdir(tmp_path)) == before
 
 
 FILES = {
-    "empty": (b"", "empty"),
-    "header only": (b"a,b\n", "no records"),
+    "empty": (b"", pattern("empty-file")),
+    "header only": (b"a,b\n", pattern("file-without-records")),
     "one record": (b"a,b\n1,2\n", "1 record"),
     "the same name twice": (b"a,a\n1,2\n3,4\n", "'a'"),
     "text in a number": (b"a,b\n1,2\n3,oops\n5,6\n", "record 2"),
     "a missing value": (b"a,b\n1,2\n3,\n5,6\n", "record 2"),
-    "ragged": (b"a,b\n1,2\n3,4,5\n", "record 2"),
+    "ragged": (b"a,b\n1,2\n3,4,5\n", pattern("number-of-cells", record=2, cells=3, columns=2)),
     "binary": (b"\x00\x01\x02" * 100, ""),
 }
 
@@ -184,7 +185,7 @@ def test_a_bad_file_is_one_sentence_without_a_value(run, tmp_path, case):
     code, out, err = run("protect", "bad.csv", "-k", 2, "-o", "masked.csv")
     assert code == 2
     assert out == ""
-    assert message in err
+    assert message in err or re.search(message, err)
     assert len(err.splitlines()) == 1
     assert "oops" not in err
     assert os.listdir(tmp_path) == ["bad.csv"]
@@ -195,7 +196,7 @@ def test_an_unwritable_folder_is_refused(run, people, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
     code, _, err = run("protect", people, "-k", 3, "-o", "locked/masked.csv")
     assert code == 2
-    assert "cannot be written to" in err
+    assert prints(err, "folder-not-writable", path="locked")
 
 
 def test_what_nobody_thought_of_is_no_traceback_and_no_value(run, people, monkeypatch):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from shoal import cli
+from shoal.messages import Message
 
 SECRETS = ("Quetzal", "Zanzibar", "example.org", "4711")
 
@@ -60,10 +61,7 @@ def test_the_plan_has_the_reasons_and_works_in_another_folder(run, people, tmp_p
 def test_a_plan_is_not_overwritten_unless_asked(run, people, tmp_path):
     (tmp_path / "plan.toml").write_text("mine")
     code, _, err = run("roles", people, "-o", "plan.toml", columns=200)
-    assert (code, err) == (
-        2,
-        "Error: 'plan.toml' already exists. Choose another name or add --overwrite (in Python overwrite=True).\n",
-    )
+    assert (code, err) == (2, f"Error: {Message('file-exists', path='plan.toml', beside=None)}\n")
     assert (tmp_path / "plan.toml").read_text() == "mine"
     assert run("roles", people, "-o", "plan.toml", "--overwrite")[0] == 0
 

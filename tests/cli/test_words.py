@@ -54,7 +54,7 @@ def test_a_number_too_long_to_read_is_refused_in_a_sentence(run, people, tmp_pat
 def test_a_file_in_the_way_is_named_with_the_output_it_goes_with_and_the_option_that_replaces_it(run, people, tmp_path):
     (tmp_path / "masked.csv.plan.toml").touch()
     err = run("protect", people, "-k", 3, *ROLES, "-o", "masked.csv")[2]
-    assert "'masked.csv.plan.toml', which goes with 'masked.csv', already exists" in err
+    assert prints(err, "file-exists", path="masked.csv.plan.toml", beside="masked.csv")
     assert "--overwrite" in err
 
 

@@ -53,7 +53,7 @@ def test_schematron_is_known_by_its_beginning_or_its_name(file, name, encoding):
 
 
 def test_what_is_called_schematron_and_is_not(file):
-    with pytest.raises(FileError, match="complete XML"):
+    with refused(FileError, "damaged-file", format="XML", line=1):
         read_rules(file("a == 1", "rules.sch"))
 
 
@@ -122,13 +122,13 @@ def test_other_encodings_are_refused_with_the_line(file, data, line):
 
 
 def test_files_of_more_than_ten_megabytes_are_refused(file):
-    with pytest.raises(FileError, match="larger than 10,000,000 bytes"):
+    with refused(FileError, "file-too-large", what="file of rules", most=10_000_000):
         read_rules(file(b"#" * 10_000_001))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="not on Windows")
 def test_a_file_without_end_is_refused():
-    with pytest.raises(FileError, match="larger than"):
+    with refused(FileError, "file-too-large", path="/dev/zero"):
         read_rules("/dev/zero")
 
 

@@ -1,6 +1,7 @@
 """Disks that are really full, permissions that are really gone, and a result that nobody can be shown."""
 
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.expect import prints
 from tests.faults.runs import OPTIONS, Place, assert_nothing_left, assert_one_clear_line, large, small
 
 import shoal
@@ -142,7 +144,7 @@ def test_an_input_that_may_not_be_read(make, tmp_path):
     ended = place.run(ordinary=True)
     assert ended.code == 2
     assert_one_clear_line(ended)
-    assert "permission denied" in ended.lines[0]
+    assert prints(ended.lines[0], "file-not-readable", reason=os.strerror(errno.EACCES))
     assert_nothing_left(place)
 
 

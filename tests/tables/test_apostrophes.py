@@ -102,7 +102,7 @@ open_table(sys.argv[1])
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has files without a name")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs files without names")
 def test_kill_9_leaves_nothing_of_the_original_behind(tmp_path):
     (tmp_path / "in.csv").write_text("a,b\n1,2\n")
     (tmp_path / "tmp").mkdir()

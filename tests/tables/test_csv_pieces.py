@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 
 from shoal.errors import DataError, ShoalError
 from shoal.plan import Csv
@@ -150,7 +151,7 @@ def test_the_head_ends_with_the_last_line_that_no_quote_is_open_in(parts):
 def test_a_stray_quote_before_two_million_lines_is_found_in_one_pass(tmp_path):
     path = tmp_path / "in.csv"
     path.write_bytes(b'a,b\n1,"' + b"x\n" * 2_500_000)  # counting quotes again for each line takes minutes
-    with pytest.raises(DataError, match="record 1 opens a quote that is never closed"):
+    with refused(DataError, "stray-quote", path=str(path), record=1, closes=False):
         open_source(path, None)
 
 
@@ -169,14 +170,14 @@ BAD = {
 
 @pytest.mark.usefixtures("_small_pieces")
 @pytest.mark.parametrize("text", BAD.values(), ids=list(BAD))
-def test_bad_files_are_refused_in_the_same_words(tmp_path, text):
+def test_bad_files_are_refused_alike(tmp_path, text):
     path = tmp_path / "in.csv"
     path.write_text(text)
     with pytest.raises(ShoalError) as whole:
         open_table(path)
     with pytest.raises(ShoalError) as pieces:
         in_pieces(path, 10)
-    assert (type(whole.value), str(whole.value)) == (type(pieces.value), str(pieces.value))
+    assert (type(whole.value), whole.value.sentences) == (type(pieces.value), pieces.value.sentences)
 
 
 @pytest.mark.usefixtures("_small_pieces")

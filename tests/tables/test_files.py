@@ -12,8 +12,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests.expect import refused, reports
 
 import shoal
+from shoal.messages import Message
+from shoal.tables.atomic import written_whole
+from shoal.tables.private_folder import private_folder
 
 
 @pytest.fixture
@@ -84,24 +88,57 @@ def test_rows_out_of_order_fail_verification(survey):
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
+    ("target", "code"),
     [
-        ("survey.csv", "is the input"),
-        ("taken.csv", "already exists"),
-        ("nowhere/masked.csv", "does not exist"),
-        ("masked.doc", "extension"),
-        ("folder.csv", "is a folder"),
+        ("taken.csv", "file-exists"),
+        ("nowhere/masked.csv", "no-folder"),
+        ("masked.doc", "unknown-extension"),
+        ("folder.csv", "folder-named"),
+        ("x" * 300 + ".csv", "bad-output-name"),
+        ("nul\0.csv", "bad-output-name"),
     ],
 )
-def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey, target, message):
+def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey, target, code):
     (survey / "taken.csv").write_text("mine")
     (survey / "folder.csv").mkdir()
     before = {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)}
-    with pytest.raises(shoal.FileError, match=message):
-        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(
-            survey / target, overwrite=target == "survey.csv"
-        )
+    path = survey / target
+    named = {} if code == "bad-output-name" else {"path": str(path.parent if code == "no-folder" else path)}
+    with refused(shoal.FileError, code, **named):
+        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(path)
     assert {name: (survey / name).stat().st_mtime_ns for name in os.listdir(survey)} == before
+
+
+def test_the_input_is_not_overwritten_when_asked_to(survey):
+    before = (survey / "survey.csv").stat().st_mtime_ns
+    with pytest.raises(shoal.FileError, match="is the input"):
+        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(survey / "survey.csv", overwrite=True)
+    assert (survey / "survey.csv").stat().st_mtime_ns == before
+
+
+def test_a_file_of_a_release_that_exists_is_named_beside_it(survey):
+    (survey / "masked.csv.plan.toml").touch()
+    found = {"path": str(survey / "masked.csv.plan.toml"), "beside": str(survey / "masked.csv")}
+    with refused(shoal.FileError, "file-exists", **found) as caught:
+        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(survey / "masked.csv")
+    assert ("--overwrite", None) in caught.value.messages[0].options
+
+
+def test_an_error_on_a_private_file_names_the_file_that_was_asked_for(tmp_path):
+    path, full = tmp_path / "out.csv", Message("disk-error-or-full")
+    with (
+        refused(shoal.FileError, "file-not-writable", path=str(path), reason=full),
+        written_whole(path, False) as partial,
+    ):
+        raise shoal.FileError("file-not-writable", path=str(partial), reason=full)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_private_folder_that_cannot_be_erased_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
+    with pytest.raises(shoal.FileError) as caught, private_folder("work-", tmp_path) as folder:
+        pass
+    assert reports(caught.value.messages, "folder-not-erased", path=str(folder))
 
 
 def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
@@ -119,16 +156,10 @@ def test_save_writes_to_the_plans_output(survey):
         shoal.protect(survey / "survey.csv", publish="rest", **ROLES).save()
 
 
-@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "nul\0.csv"])
-def test_an_impossible_name_is_a_clear_error(survey, name):
-    with pytest.raises(shoal.FileError):
-        shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(survey / name)
-
-
 def test_overwriting_is_done_when_asked_for(survey):
     release = shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES)
     release.save(survey / "masked.csv")
-    with pytest.raises(shoal.FileError, match="already exists"):
+    with refused(shoal.FileError, "file-exists", path=str(survey / "masked.csv"), beside=None):
         release.save(survey / "masked.csv")
     release.save(survey / "masked.csv", overwrite=True)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from surveys import KINDS, labelled, opened, survey, there_and_back
+from tests.expect import codes, reports
 
 from shoal.tables.files import open_table, write_table
 from shoal.tables.stat.labels import Labels, labels_of, letters_of, tagged
@@ -116,7 +117,7 @@ def test_stata_keeps_letters_integers_and_labels(tmp_path):
         "z",
     ]
     assert unkept(table, "dta") == []
-    assert [sentence.split(", in ")[-1][-10:] for sentence in unkept(table, "sav")][-1] == "kids, wage"
+    assert reports(unkept(table, "sav")[-1:], "letters-of-missing-lost", format="SPSS", columns=["kids", "wage"])
     assert there_and_back(table, tmp_path, "sav")["kids"].to_pylist() == [2.0, None, None, None]
 
 
@@ -258,16 +259,18 @@ def test_long_labels_are_shortened_between_characters_and_said_so(tmp_path):
     table = labelled({"X": [1.0]}, {"X": Labels("é" * 200, {1.0: "ü" * 100})})
     found = labels_of(there_and_back(table, tmp_path, "sav").field("X"))
     assert (found.label, found.values) == ("é" * 128, {1.0: "ü" * 60})
-    assert unkept(table, "sav") == ["labels that an SPSS file cannot hold were left out or shortened: X"]
+    assert reports(unkept(table, "sav"), "labels-lost", format="SPSS", columns=["X"])
     assert labels_of(there_and_back(table, tmp_path, "dta").field("X")).label == "é" * 40
 
 
 def test_what_a_kind_cannot_keep_is_named():
     assert unkept(survey(), "parquet") == []
-    assert unkept(survey(), "csv") == [
-        "a CSV file holds no labels, so those of AGE, INCOME, REGION, BORN are left out."
-    ]
-    assert unkept(survey(), "dta")[1] == "codes that a Stata file does not mark as missing: AGE, INCOME, REGION, BORN"
+    lost = unkept(survey(), "csv")
+    assert codes(lost) == ["labels-lost"]
+    assert lost[0].data == {"format": "CSV", "columns": ["AGE", "INCOME", "REGION", "BORN"]}
+    lost = unkept(survey(), "dta")[1]
+    assert lost.code == "codes-not-missing-in-format"
+    assert lost.data == {"format": "Stata", "columns": ["AGE", "INCOME", "REGION", "BORN"]}
     assert unkept(survey().select(["SEEN"]), "xpt") == []
 
 

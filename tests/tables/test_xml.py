@@ -1,7 +1,6 @@
 """XML microdata: what comes back, what is refused, and what never happens: an entity that is resolved."""
 
 import datetime as dt
-import re
 import struct
 import tempfile
 from pathlib import Path
@@ -11,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from tests.expect import refused
 
 from shoal.errors import DataError, FileError
+from shoal.messages import Message
 from shoal.tables import xml as module
 from shoal.tables.xml import read_xml, write_xml
-from shoal.text import visible
 
 SMALL = """<?xml version="1.0"?>
 <Census>
@@ -76,13 +76,14 @@ def test_the_names_around_the_variables_are_kept(opened, tmp_path):
 
 def test_what_is_written_is_one_line_a_variable(tmp_path):
     write_xml(pa.table({"V1": [1, None], "V2": ["<a>", "&"]}), tmp_path / "out.xml")
-    assert (tmp_path / "out.xml").read_text() == (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        "<Records>\n"
-        "  <Record>\n    <V1>1</V1>\n    <V2>&lt;a&gt;</V2>\n  </Record>\n"
-        "  <Record>\n    <V1/>\n    <V2>&amp;</V2>\n  </Record>\n"
-        "</Records>\n"
-    )
+    assert (tmp_path / "out.xml").read_text().splitlines() == [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        "<Records>",
+        *("  <Record>", "    <V1>1</V1>", "    <V2>&lt;a&gt;</V2>", "  </Record>"),
+        *("  <Record>", "    <V1/>", "    <V2>&amp;</V2>", "  </Record>"),
+        "</Records>",
+    ]
+    assert (tmp_path / "out.xml").read_bytes().endswith(b"</Records>\n")
 
 
 def test_the_same_table_gives_the_same_bytes(opened, tmp_path):
@@ -158,28 +159,32 @@ def refusal(opened, content, error):
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "code", "data"),
     [
-        ("<r/>", "no records"),
-        ("<r>  </r>", "no records"),
-        ("<r><p/></r>", "has no columns"),
-        ("<r><p><a><secret>1</secret></a></p></r>", "record 1 has an element inside of the variable 'a'"),
-        ("<r><p><a>1</a></p><p><a unit='secret'>1</a></p></r>", "record 2 has attributes on 'a'"),
-        ("<r><p id='secret'><a>1</a></p></r>", "record 1 has attributes on 'p'"),
-        ("<r x='1'><p><a>1</a></p></r>", "the root has attributes on 'r'"),
-        ("<r><p><a>1</a>secret</p></r>", "record 1 has text outside of its variables"),
-        ("<r><p><a>1</a></p>secret</r>", "record 1 has text outside of its variables"),
-        ("<r>secret<p><a>1</a></p></r>", "the root has text outside of its variables"),
-        ("<r><p><a>1</a><a>2</a></p></r>", "record 1 has the variable 'a' twice"),
-        ("<r><p><a>1</a></p><q><a>1</a></q></r>", "record 2 is named 'q', and 'p' elsewhere"),
-        ("<r xmlns='urn:x'><p><a>1</a></p></r>", "the root has a namespace"),
-        ("<r xmlns:n='urn:x'><p><n:a>1</n:a></p></r>", "record 1 has a namespace"),
+        ("<r/>", "file-without-records", {}),
+        ("<r>  </r>", "file-without-records", {}),
+        ("<r><p><a><secret>1</secret></a></p></r>", "xml-element-in-variable", {"record": 1, "column": "a"}),
+        ("<r><p><a>1</a></p><p><a unit='secret'>1</a></p></r>", "xml-attributes", {"record": 2, "column": "a"}),
+        ("<r><p id='secret'><a>1</a></p></r>", "xml-attributes", {"record": 1, "column": "p"}),
+        ("<r x='1'><p><a>1</a></p></r>", "xml-attributes", {"record": None, "column": "r"}),
+        ("<r><p><a>1</a>secret</p></r>", "xml-text-outside-variables", {"record": 1}),
+        ("<r><p><a>1</a></p>secret</r>", "xml-text-outside-variables", {"record": 1}),
+        ("<r>secret<p><a>1</a></p></r>", "xml-text-outside-variables", {"record": None}),
+        ("<r><p><a>1</a><a>2</a></p></r>", "xml-variable-twice", {"record": 1, "column": "a"}),
+        ("<r><p><a>1</a></p><q><a>1</a></q></r>", "xml-record-name", {"record": 2, "name": "q", "other": "p"}),
+        ("<r xmlns='urn:x'><p><a>1</a></p></r>", "xml-namespace", {"record": None}),
+        ("<r xmlns:n='urn:x'><p><n:a>1</n:a></p></r>", "xml-namespace", {"record": 1}),
     ],
 )
-def test_xml_of_another_shape_is_refused(opened, content, sentence):
-    said = refusal(opened, content, DataError)
-    assert sentence in said
-    assert "secret" not in said
+def test_xml_of_another_shape_is_refused(opened, tmp_path, content, code, data):
+    with refused(DataError, code, path=str(tmp_path / "table.xml"), **data) as caught:
+        opened(content)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_records_without_variables_are_refused(opened):
+    assert "has no columns" in refusal(opened, "<r><p/></r>", DataError)
 
 
 LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
@@ -199,8 +204,8 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
 )
 def test_documents_that_declare_anything_are_refused(opened, tmp_path, content):
     (tmp_path / "secret").write_text("42")
-    said = refusal(opened, content.replace("SECRET", (tmp_path / "secret").as_uri()), FileError)
-    assert "has a DOCTYPE, which may declare entities. Remove it." in said
+    with refused(FileError, "xml-declarations", path=str(tmp_path / "table.xml")):
+        opened(content.replace("SECRET", (tmp_path / "secret").as_uri()))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +213,13 @@ def test_documents_that_declare_anything_are_refused(opened, tmp_path, content):
     [b"", b"a,b\n1,2\n", b"PK\3\4", b"<r><p><a>1</a></q></r>", b"<r>&undeclared;</r>", b"<r><p><a>\xff</a></p></r>"],
 )
 def test_what_is_not_xml_is_refused(opened, content):
-    assert "is not a complete XML file" in refusal(opened, content, FileError)
+    with refused(FileError, "damaged-file", format="XML"):
+        opened(content)
+
+
+def test_the_line_that_is_not_xml_is_named(opened):
+    with refused(FileError, "damaged-file", line=3):
+        opened("<r>\n<p>\n<a>1</p>\n</r>")
 
 
 def test_a_file_that_is_cut_off_is_refused_wherever_that_is(opened):
@@ -233,7 +244,7 @@ def test_a_large_file_is_not_kept_as_a_tree(tmp_path):
 
 @pytest.mark.parametrize("name", ["a b", "1a", "", "a:b", "{u}a", "<a", "-a", "a\n", "a>"])
 def test_names_that_xml_does_not_have_are_refused(tmp_path, name):
-    with pytest.raises(DataError, match=re.escape(f"'{visible(name)}' is not a valid element name in XML")):
+    with refused(DataError, "name-not-for-format", column=name, format="XML", rule=Message("names-in-xml")):
         write_xml(pa.table({name: [1]}), tmp_path / "out.xml")
     assert not (tmp_path / "out.xml").exists()
 
@@ -250,25 +261,24 @@ def test_a_name_that_passes_is_one_to_the_parser_too(name):
 
 @pytest.mark.parametrize("noted", [b"{}}", b"[]", b'{"root": "a", "more": "b"}', b'{"root": "a><b", "record": "r"}'])
 def test_metadata_that_names_no_elements_is_refused(tmp_path, noted):
-    with pytest.raises(DataError):
+    with refused(DataError, "bad-metadata", key="shoal.xml"):
         write_xml(pa.table({"a": [1]}).replace_schema_metadata({b"shoal.xml": noted}), tmp_path / "out.xml")
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "code", "data"),
     [
-        (["x", ""], "column 'a' has an empty text in record 2"),
-        (["x", "secret\x01"], "column 'a' has a control character in record 2"),
-        (["x", "secret\uffff"], "column 'a' has a control character in record 2"),
-        ([1.0, float("inf")], "column 'a' is infinite in record 2"),
-        ([b"x", b"y"], "column 'a' is of type binary, which XML cannot hold. Write Parquet"),
-        ([[1], [2]], "column 'a' is of type list<item: int64>, which XML cannot hold. Write Parquet"),
+        (["x", ""], "value-not-for-format", {"record": 2, "limit": Message("limit-not-empty")}),
+        (["x", "secret\x01"], "value-not-for-format", {"record": 2, "limit": Message("limit-no-control")}),
+        (["x", "secret\uffff"], "value-not-for-format", {"record": 2, "limit": Message("limit-no-control")}),
+        ([1.0, float("inf")], "value-not-for-format", {"record": 2, "limit": Message("limit-finite")}),
+        ([b"x", b"y"], "type-not-for-format", {"type": "binary", "instead": "Parquet"}),
+        ([[1], [2]], "type-not-for-format", {"type": "list<item: int64>", "instead": "Parquet"}),
     ],
 )
-def test_what_xml_cannot_hold_is_refused(tmp_path, values, sentence):
-    with pytest.raises(DataError) as caught:
+def test_what_xml_cannot_hold_is_refused(tmp_path, values, code, data):
+    with refused(DataError, code, column="a", format="XML", **data) as caught:
         write_xml(pa.table({"a": values}), tmp_path / "out.xml")
-    assert sentence in str(caught.value)
     assert "secret" not in str(caught.value)
     assert not (tmp_path / "out.xml").exists()
 

@@ -34,9 +34,7 @@ def read_rules(source: str | os.PathLike[str] | Sequence[str]) -> list[Rule]:
 
 
 def _from_file(path: str) -> list[Rule]:
-    data = read_small(
-        Path(path), "file of rules", _LARGEST, ". Single rules are given by --edit, or as a list in Python"
-    )
+    data = read_small(Path(path), "file of rules", _LARGEST, "single rules are given by --edit, or as a list in Python")
     if path.lower().endswith((".sch", ".xml")) or data.lstrip(_BEFORE_MARKUP).startswith(b"<"):
         from shoal.edits.schematron import read_schematron  # with a parser of XPath: slow to load
 

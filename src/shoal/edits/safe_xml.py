@@ -51,8 +51,7 @@ def _with_one_root(data: bytes, name: str) -> bytes:
 
 
 def _refuse(error: etree.XMLSyntaxError, name: str) -> NoReturn:
-    where = f" (line {error.lineno})" if error.lineno else ""
-    raise not_complete(name, "XML", where) from None
+    raise not_complete(name, "XML", error.lineno) from None
 
 
 class _Guard:

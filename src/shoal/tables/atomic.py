@@ -5,10 +5,11 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shoal.errors import FileError
+from shoal.messages import Message
 
 
 def _umask() -> int:
@@ -25,20 +26,19 @@ _MODE = 0o666 & ~_umask()
 
 def already_exists(path: object, beside: object = None) -> FileError:
     """Return the error on a file that would be replaced; it may be one that is written beside another."""
-    what = f"'{path}'" if beside is None else f"'{path}', which goes with '{beside}',"
-    return FileError(f"{what} already exists. Choose another name or add --overwrite (in Python overwrite=True).")
+    return FileError("file-exists", path=str(path), beside=None if beside is None else str(beside))
 
 
 def refuse_unwritable(path: Path, overwrite: bool, beside: Path | None = None) -> None:
     """Explain what stands in the way of writing `path`, perhaps beside another, before any work is done."""
     if "\0" in path.name or len(os.fsencode(path.name)) > _LONGEST:
-        raise FileError("The name of the output is too long or has a NUL character. Choose another.")
+        raise FileError("bad-output-name")
     if path.is_dir():
-        raise FileError(f"'{path}' is a folder. Name a file.")
+        raise FileError("folder-named", path=str(path))
     if not path.parent.is_dir():
-        raise FileError(f"Folder '{path.parent}' does not exist. Create it first.")
+        raise FileError("no-folder", path=str(path.parent))
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise FileError(f"Folder '{path.parent}' cannot be written to. Choose another.")
+        raise FileError("folder-not-writable", path=str(path.parent))
     if os.path.lexists(path) and not overwrite:  # also a link that leads nowhere
         raise already_exists(path, beside)
 
@@ -70,27 +70,33 @@ def written_together(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Pa
             yield partials
             put_in_place(list(zip(partials, paths, strict=True)), overwrite)
     except FileError as error:
-        said = str(error)
-        for partial, path in zip(partials, paths, strict=False):  # a user does not know the private names
-            said = said.replace(str(partial), str(path))
-        raise FileError(said) from None
+        names = {str(partial): str(path) for partial, path in zip(partials, paths, strict=False)}
+        raise FileError(*(_with_public_names(each, names) for each in error.messages)) from None
     except OSError as error:
-        raise FileError(f"'{paths[0]}' cannot be written: {in_words(error)}") from None
+        raise FileError("file-not-writable", path=str(paths[0]), reason=in_words(error)) from None
+
+
+def _with_public_names(message: Message, names: Mapping[str, str]) -> Message:
+    """Replace the private names of files, which a user does not know."""
+    data = dict(message.data)
+    for private, public in names.items():
+        data |= {name: value.replace(private, public) for name, value in data.items() if type(value) is str}
+    return Message(message.code, field=message.field, **data)
 
 
 def in_words(error: OSError) -> str:
     """Return the system's message for an error alone: libraries put paths and more into theirs."""
-    return os.strerror(error.errno) if error.errno else "the disk reported an error"
+    return os.strerror(error.errno) if error.errno else Message("disk-error")
 
 
 def no_such_file(path: str | os.PathLike[str]) -> FileError:
     """Return the error for a file that does not exist."""
-    return FileError(f"There is no file '{path}'.")
+    return FileError("no-file", path=str(path), what=None)
 
 
-def not_complete(path: str | os.PathLike[str], what: str, where: str = "") -> FileError:
+def not_complete(path: str | os.PathLike[str], format_: str, line: int | None = None) -> FileError:
     """Return the error for a file that is not what its name promises: damaged, truncated or in another format."""
-    return FileError(f"'{path}' is not a complete {what} file: it is damaged, truncated, or in another format{where}.")
+    return FileError("damaged-file", path=str(path), format=format_, line=line)
 
 
 def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
@@ -99,12 +105,12 @@ def read_small(path: Path, what: str, most: int, hint: str = "") -> bytes:
         with path.open("rb") as file:
             content = file.read(most + 1)
     except FileNotFoundError:
-        raise FileError(f"There is no {what} '{path}'{hint}") from None
+        raise FileError("no-file", path=str(path), what=what, hint=hint) from None
     except (OSError, ValueError) as error:  # a ValueError where the path holds a NUL character
-        reason = getattr(error, "strerror", None) or "its name is not valid"
-        raise FileError(f"The {what} '{path}' cannot be read: {reason}") from None
+        reason = getattr(error, "strerror", None) or Message("name-not-valid")
+        raise FileError("file-not-readable", path=str(path), what=what, reason=reason) from None
     if len(content) > most:
-        raise FileError(f"'{path}' is not the {what}: it is larger than {most:,} bytes")
+        raise FileError("file-too-large", path=str(path), what=what, most=most)
     return content
 
 

@@ -50,9 +50,7 @@ def open_bounded(source: Any, plan: Plan) -> Table:
 
     table = _opened(source, plan.csv or Csv(), plan.sheet)
     if table.has_index:
-        raise PlanError(
-            [("epsilon", "The index of the table cannot be protected. Drop it with reset_index(drop=True).")]
-        )
+        raise PlanError("epsilon-with-index", field="epsilon")
     columns = {
         name: _within(_numbers(table, name), *plan.bounds[name], whole=bool(plan.round))
         if name in plan.bounds
@@ -71,14 +69,11 @@ def _opened(source: Any, csv: Csv, sheet: str | None) -> Table:
     path = Path(source)
     kind = readable_kind(path)
     if kind == "xml":
-        raise PlanError([("epsilon", "does not apply to XML, whose records name the columns. Convert it to CSV.")])
+        raise PlanError("epsilon-with-xml", field="epsilon")
     try:
         return read_as_text(path, csv) if kind == "csv" else open_table(path, csv, sheet)
     except (DataError, FileError):
-        raise FileError(
-            f"'{path}' cannot be read as a table. With --epsilon the reason is not shown, because it may disclose "
-            f"a record: run shoal roles {path} to see it."
-        ) from None
+        raise FileError("unreadable-with-epsilon", path=str(path)) from None
 
 
 def _within(values: NDArray[np.float64], low: float, high: float, *, whole: bool) -> Array:
@@ -100,8 +95,7 @@ def _numbers(table: Table, name: str) -> NDArray[np.float64]:
     if is_text(column.type):
         column = each_number(column, table.decimal)
     elif not (is_number(column.type) or pa.types.is_null(column.type)):
-        what = f"'{name}' is of type {column.type} and cannot be protected: with --epsilon only numbers can be masked."
-        raise PlanError([("epsilon", what)])
+        raise PlanError("epsilon-with-type", field="epsilon", column=name, type=str(column.type))
     return _floats(column)
 
 

@@ -42,8 +42,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     """Find the kind of a file from the ending of its name."""
     kind = KINDS.get(Path(path).suffix.lower())
     if kind is None:
-        *others, last = KINDS
-        raise FileError(f"'{path}' has no extension that Shoal knows. Use {', '.join(others)} or {last}")
+        raise FileError("unknown-extension", path=str(path), extensions=[*KINDS])
     return kind
 
 
@@ -51,7 +50,7 @@ def writable_kind(path: str | os.PathLike[str]) -> Kind:
     """Find the kind of an output file from the ending of its name; some kinds can only be read."""
     kind = kind_of(path)
     if kind == "sas7bdat":
-        raise FileError(f"'{path}': .sas7bdat files can be read but not written. Use .xpt, which SAS reads too.")
+        raise FileError("read-only-format", path=str(path), extension=".sas7bdat", instead=".xpt")
     return kind
 
 
@@ -88,14 +87,12 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except FileError:
         raise
-    except PermissionError:
-        raise FileError(f"'{path}' cannot be read: permission denied.") from None
     except OSError as error:
-        raise FileError(f"'{path}' cannot be read: {in_words(error)}") from None
+        raise FileError("file-not-readable", path=str(path), reason=in_words(error)) from None
 
 
 @contextmanager
-def undamaged(path: Path, kind: str) -> Iterator[None]:
+def undamaged(path: Path, format_: str) -> Iterator[None]:
     """Explain in one sentence what is wrong with a file whose bytes are not of its kind."""
     with readable(path):
         try:
@@ -103,7 +100,7 @@ def undamaged(path: Path, kind: str) -> Iterator[None]:
         except (FileError, DataError, MemoryError, PermissionError):
             raise
         except (pa.ArrowException, OSError, ValueError):
-            raise not_complete(path, kind) from None
+            raise not_complete(path, format_) from None
 
 
 def _read(path: Path, kind: Kind, sheet: str | None) -> pa.Table:
@@ -129,7 +126,7 @@ def _adopted(source: Any) -> Table:
 def refuse_csv_options(csv: Csv) -> None:
     """Refuse options of CSV files for anything else."""
     if csv != Csv():
-        raise PlanError([("csv", "does not apply: the table is not a CSV file. Leave it out.")])
+        raise PlanError("only-for-format", field="csv", format="CSV")
 
 
 def is_workbook(source: Any) -> bool:
@@ -152,13 +149,13 @@ def sheets_of(source: Any) -> list[str]:
 def refuse_sheet(source: Any, sheet: str | None) -> None:
     """Refuse the name of a sheet for anything but an Excel workbook."""
     if sheet is not None and not is_workbook(source):
-        raise PlanError([("sheet", "does not apply: the table is not an Excel workbook. Leave it out.")])
+        raise PlanError("only-for-format", field="sheet", format="Excel")
 
 
 def readable_kind(path: Path) -> Kind:
     """Find the kind of an input file; refuse folders, pipes and files that are not there."""
     if path.is_dir():
-        raise FileError(f"'{path}' is a folder. Name a file in it, or use --engine file for a folder of Parquet files.")
+        raise FileError("folder-named", path=str(path), reading=True)
     kind = kind_of(path)
     if not path.exists():
         raise no_such_file(path)
@@ -169,7 +166,7 @@ def readable_kind(path: Path) -> Kind:
 def refuse_endless(path: Path) -> None:
     """Refuse pipes and devices: they cannot be read twice, and some never end."""
     if not path.is_file():
-        raise FileError(f"'{path}' is a pipe or a device. Save its content to a file first.")
+        raise FileError("pipe-or-device", path=str(path))
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -215,7 +212,7 @@ def write_table(table: Table, path: str | os.PathLike[str], kind: Kind) -> None:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"'{path}' cannot be written: {in_words(error)}") from None
+        raise FileError("file-not-writable", path=str(path), reason=in_words(error)) from None
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
@@ -226,10 +223,7 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
         try:
             pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
         except pa.ArrowException:
-            raise DataError(
-                f"column '{field.name}' is of type {field.type}, which Parquet cannot hold. Convert it, or leave "
-                "the column out."
-            ) from None
+            raise DataError("type-not-for-format", column=field.name, type=str(field.type), format="Parquet") from None
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 

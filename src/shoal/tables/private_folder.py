@@ -42,7 +42,7 @@ def private_folder(prefix: str, within: Path | None = None, again: Path | None =
         if handle is not None:
             os.close(handle)
         if folder.exists():
-            raise FileError(f"'{folder}' could not be erased. Erase it by hand.")
+            raise FileError("folder-not-erased", path=str(folder))
 
 
 def abandoned(prefix: str, within: Path | None = None) -> Iterator[Path]:

@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
+from shoal.messages import Message
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.stat.labels import labels_of
 from shoal.tables.stat.limits import StatisticsKind, held, held_type
@@ -13,7 +14,7 @@ from shoal.tables.text_values import decoded, one_chunk
 Kind = Literal["csv", "parquet", "arrow", "sav", "zsav", "por", "dta", "xpt", "sas7bdat", "excel", "xml"]
 
 STATISTICS: frozenset[StatisticsKind] = frozenset(get_args(StatisticsKind))
-_TITLES: dict[Kind, str] = {"csv": "a CSV file", "excel": "an Excel workbook", "xml": "an XML file"}
+_TITLES: dict[Kind, str] = {"csv": "CSV", "excel": "Excel", "xml": "XML"}
 
 
 def stored_type(kind: Kind, type_: pa.DataType) -> pa.DataType:
@@ -77,12 +78,12 @@ def stored(table: pa.Table, kind: Kind) -> pa.Table:
     return held(table, kind) if kind in STATISTICS else table
 
 
-def unkept(table: pa.Table, kind: Kind) -> list[str]:
-    """List what a file of this kind cannot keep of what statistics packages note on columns, a sentence for each."""
+def unkept(table: pa.Table, kind: Kind) -> list[Message]:
+    """List what a file of this kind cannot keep of what statistics packages note on columns."""
     if kind in STATISTICS:
         return unkept_labels(table, kind)
     if kind in ("parquet", "arrow"):
         return []
     noted = {field.name: labels_of(field) for field in table.schema}
     labelled = [name for name, labels in noted.items() if labels.label or labels.values or labels.missing]
-    return [f"{_TITLES[kind]} holds no labels, so those of {', '.join(labelled)} are left out."] if labelled else []
+    return [Message("labels-lost", format=_TITLES[kind], columns=labelled)] if labelled else []

@@ -75,9 +75,7 @@ def open_parquet(path: Path) -> ArrowSource:
             records += opened.metadata.num_rows
     for file, schema in zip(files, schemas, strict=True):
         if not schema.equals(schemas[0]):
-            raise DataError(
-                f"'{file}' and '{files[0]}' have different columns or types. All files of a folder must have the same."
-            )
+            raise DataError("files-differ", path=str(file), other=str(files[0]))
     return _with_records(ArrowSource("parquet", files, schemas[0], records), path)
 
 
@@ -85,9 +83,7 @@ def open_arrow(path: Path) -> ArrowSource:
     """Open an Arrow file; the stream format tells nothing of the records to come, and is refused."""
     with undamaged(path, "Arrow"), pa.OSFile(str(path), "rb") as file:
         if file.read(6) != b"ARROW1":
-            raise FileError(
-                f"'{path}' is not in Arrow's file format. Write it with pyarrow.ipc.new_file, or as Parquet."
-            )
+            raise FileError("arrow-stream", path=str(path))
         file.seek(0)
         reader = pa.ipc.open_file(file)
         records = sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
@@ -97,7 +93,7 @@ def open_arrow(path: Path) -> ArrowSource:
 def _with_records(source: ArrowSource, path: Path) -> ArrowSource:
     check_names(source.schema.names, f"'{path}'")
     if not source.records:
-        raise DataError("The table has no records.")
+        raise DataError("file-without-records", path=str(path))
     return source
 
 
@@ -105,12 +101,9 @@ def _in_folder(path: Path) -> list[Path]:
     files = sorted(file for file in path.iterdir() if file.name[0] not in "._")
     for file in files:
         if file.is_dir() or file.suffix.lower() != ".parquet":
-            raise FileError(
-                f"Folder '{path}' has a file that is not Parquet, '{file.name}'. Move the files to protect into "
-                "their own folder."
-            )
+            raise FileError("other-file-in-folder", path=str(path), name=file.name)
     if not files:
-        raise FileError(f"the folder '{path}' has no Parquet file.")
+        raise FileError("no-parquet-file", path=str(path))
     return files
 
 
@@ -122,10 +115,7 @@ def readable_kind(path: Path) -> Kind:
     if not path.is_dir():
         refuse_endless(path)
     if kind not in STREAMED:
-        raise FileError(
-            f"'{path}' has a format that cannot be read in pieces. Convert it to Parquet or CSV, or protect it in "
-            "memory (--engine memory)."
-        )
+        raise FileError("not-in-pieces", path=str(path))
     return kind
 
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 from lxml import etree
 
 from shoal.errors import DataError, FileError
+from shoal.messages import Message
 from shoal.tables.arrow import Array, pc
 from shoal.tables.atomic import not_complete
 from shoal.tables.dataframes import check_names, column_of
@@ -67,8 +68,7 @@ def read_xml(path: Path) -> pa.Table:
                 parser.feed(block)
         parser.close()
     except etree.XMLSyntaxError as error:
-        where = f" (line {error.lineno})" if error.lineno else ""
-        raise not_complete(path, "XML", where) from None
+        raise not_complete(path, "XML", error.lineno) from None
     return reader.table()
 
 
@@ -87,7 +87,7 @@ class _Reader:
 
     def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
         """Refuse declarations: entities may blow up, and external ones reach for other files."""
-        raise FileError(f"'{self._path}' has a DOCTYPE, which may declare entities. Remove it.")
+        raise FileError("xml-declarations", path=str(self._path), excel=False)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Go into an element: the root, a record or a variable."""
@@ -95,15 +95,15 @@ class _Reader:
         if depth == 1:
             self._records += 1
         if tag.startswith("{"):
-            self._refuse("has a namespace", "Remove xmlns")
+            self._refuse("xml-namespace")
         if attributes:
-            self._refuse(f"has attributes on '{tag}'", "Make variables of them")
+            self._refuse("xml-attributes", column=tag)
         if depth == 1 and self._tags and tag != self._tags.record:
-            self._refuse(f"is named '{tag}', and '{self._tags.record}' elsewhere", "Use one name for all records")
+            self._refuse("xml-record-name", name=tag, other=self._tags.record)
         if depth == 2 and tag in self._record:
-            self._refuse(f"has the variable '{tag}' twice", "keep one")
+            self._refuse("xml-variable-twice", column=tag)
         if depth == 3:
-            self._refuse(f"has an element inside of the variable '{self._open[-1]}'", "Keep only text in variables")
+            self._refuse("xml-element-in-variable", column=self._open[-1])
         if depth == 1 and not self._tags:
             self._tags = Tags(self._open[0], tag)
         self._open.append(tag)
@@ -113,7 +113,7 @@ class _Reader:
         if len(self._open) == 3:
             self._text.append(text)
         elif not text.isspace():
-            self._refuse("has text outside of its variables", "Move the text into a variable")
+            self._refuse("xml-text-outside-variables")
 
     def end(self, tag: str) -> None:
         """Come out of an element."""
@@ -127,9 +127,8 @@ class _Reader:
     def close(self) -> None:
         """Do nothing: the table is asked for only when the parser has found the file to be whole."""
 
-    def _refuse(self, what: str, way_out: str) -> NoReturn:
-        where = f"record {self._records}" if self._records else "the root"
-        raise DataError(f"'{self._path}': {where} {what}. {way_out}, or write the table as CSV.")
+    def _refuse(self, code: str, **data: str) -> NoReturn:
+        raise DataError(code, path=str(self._path), record=self._records or None, **data)
 
     def _keep_record(self) -> None:
         at = (self._records - 1) % _CHUNK
@@ -152,7 +151,7 @@ class _Reader:
     def table(self) -> pa.Table:
         """Return the table, once the file has been read."""
         if not self._tags:
-            raise DataError(f"'{self._path}' has no records.")
+            raise DataError("file-without-records", path=str(self._path))
         rest = self._records % _CHUNK
         if rest:
             self._flush(rest)
@@ -171,7 +170,9 @@ def write_xml(table: pa.Table, path: Path) -> None:
     alone: text that looks like a number is read as one.
     """
     tags = _tags(table)
-    _refuse_names([*tags, *table.column_names])
+    for name in table.column_names:
+        if not _NAME.fullmatch(name):
+            raise DataError("name-not-for-format", column=name, format="XML", rule=Message("names-in-xml"))
     columns = {name: _elements(coarsest(decoded(column_of(table, name))), name) for name in table.column_names}
     with path.open("wb") as file:
         for lines in _document(columns, tags, table.num_rows):
@@ -197,25 +198,19 @@ def _tags(table: pa.Table) -> Tags:
     if noted is None:
         return Tags()
     try:
-        return Tags(**json.loads(noted))
+        tags = Tags(**json.loads(noted))
+        if all(map(_NAME.fullmatch, tags)):
+            return tags
     except (TypeError, ValueError):
-        raise DataError("the metadata 'shoal.xml' of the table does not name root and record. Remove it.") from None
-
-
-def _refuse_names(names: list[str]) -> None:
-    for name in names:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise DataError(
-                f"'{name}' is not a valid element name in XML. Use letters, digits, '_', '-' and '.', a letter or "
-                "'_' first, or write Parquet."
-            )
+        pass
+    raise DataError("bad-metadata", key=_KEY.decode(), column=None)
 
 
 def _elements(values: Array, name: str) -> Array:
     """Write a column as text between tags; null where a value is missing."""
     kind = values.type
     if not has_text(kind):
-        raise DataError(f"column '{name}' is of type {inner(kind)}, which XML cannot hold. Write Parquet.")
+        raise DataError("type-not-for-format", column=name, type=str(inner(kind)), format="XML", instead="Parquet")
     text = render(values, ".")
     if pa.types.is_timestamp(kind):
         text = pc.replace_substring(text, " ", "T")
@@ -223,7 +218,7 @@ def _elements(values: Array, name: str) -> Array:
         _refuse_texts(text, name)
         return escaped(text)
     if pa.types.is_floating(kind) and (record := first_where(pc.is_inf(values.cast(pa.float64())))):
-        raise DataError(f"column '{name}' is infinite in record {record}, which would be read as text. Write Parquet.")
+        raise _not_held(name, "number", record, Message("limit-finite"))
     return text
 
 
@@ -238,13 +233,11 @@ def escaped(text: Array) -> Array:
 def _refuse_texts(text: Array, name: str) -> None:
     record = first_where(pc.equal(text, ""))
     if record:
-        raise DataError(
-            f"column '{name}' has an empty text in record {record}, which XML cannot tell from a missing value. "
-            "Make it missing, or write Parquet."
-        )
+        raise _not_held(name, "text", record, Message("limit-not-empty"))
     record = first_where(pc.match_substring_regex(text, NO_CHARACTER))
     if record:
-        raise DataError(
-            f"column '{name}' has a control character in record {record}, which XML cannot hold. Remove it, or "
-            "write Parquet."
-        )
+        raise _not_held(name, "text", record, Message("limit-no-control"))
+
+
+def _not_held(column: str, value: str, record: int, limit: Message) -> DataError:
+    return DataError("value-not-for-format", column=column, value=value, record=record, format="XML", limit=limit)

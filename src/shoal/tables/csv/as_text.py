@@ -32,7 +32,7 @@ def read_as_text(path: Path, csv: Csv) -> Table:
     encoding = stated or _NO_FAULT
     lines = next(utf8_blocks(path, encoding)).decode(errors="replace").lstrip("\r\n")
     if not lines:
-        raise DataError(f"'{path}' is empty.")
+        raise DataError("empty-file", path=str(path))
     dialect = _dialect(re.split(r"[\r\n]", lines, maxsplit=1)[0], path, csv)
     refuse_stray_quotes(partial(utf8_blocks, path, encoding), dialect, path)
     found = header_of(io.StringIO(lines, newline=""), dialect, path)
@@ -46,7 +46,7 @@ def _dialect(header: str, path: Path, csv: Csv) -> Dialect:
     likely = "\t" if path.suffix.lower() == ".tsv" else max(DELIMITERS, key=header.count)
     delimiter = csv.delimiter or likely
     if delimiter == ";" and csv.decimal is None:
-        raise PlanError([("csv.decimal", "must be set with --epsilon: records must not decide it. Use --decimal.")])
+        raise PlanError("decimal-with-epsilon", field="csv.decimal")
     return Dialect(delimiter, csv.quote or '"', decimal=csv.decimal or ".", missing=tuple(csv.missing))
 
 

@@ -18,6 +18,7 @@ from typing import Literal
 import duckdb
 
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan import Csv
 from shoal.tables.csv.quoting import in_records
 from shoal.tables.duck import cursor
@@ -63,23 +64,23 @@ def check_options(csv: Csv) -> None:
     problems = []
     for field, value in (("delimiter", csv.delimiter), ("quote", csv.quote)):
         if value is not None and (not value.isascii() or value in "\r\n\0"):
-            problems.append((f"csv.{field}", "must be an ASCII character other than a line break."))
+            problems.append(Message("not-one-ascii-character", field=f"csv.{field}"))
     if csv.quote is not None and csv.quote == csv.delimiter:
-        problems.append(("csv.quote", "must differ from the delimiter."))
-    problems += [("csv.missing", what) for what in _wrong_words(csv.missing)]
+        problems.append(Message("quote-is-delimiter", field="csv.quote"))
+    problems += _wrong_words(csv.missing)
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
-def _wrong_words(words: list[str]) -> Iterator[str]:
+def _wrong_words(words: list[str]) -> Iterator[Message]:
     if not all(words):
-        yield "has an empty word. Leave it out: empty cells always count as missing."
+        yield Message("bad-missing-word", field="csv.missing", empty=True)
     if any(word != word.strip() for word in words):
-        yield "has a word with spaces around it. Remove them: cells are compared without surrounding spaces."
+        yield Message("bad-missing-word", field="csv.missing", blanks=True)
     if not all(word.isprintable() for word in words):
-        yield "has a word with characters that cannot be printed, such as tabs or line breaks. Remove them."
+        yield Message("bad-missing-word", field="csv.missing", unprintable=True)
     for word in sorted({word for word in words if words.count(word) > 1 and word.isprintable()}):
-        yield f"names '{word}' more than once."
+        yield Message("names-twice", field="csv.missing", column=word)
 
 
 def find_dialect(head: bytes, csv: Csv, blocks: Callable[[], Iterable[bytes]]) -> Dialect:

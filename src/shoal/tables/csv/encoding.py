@@ -28,10 +28,7 @@ def find_encoding(path: Path, given: str | None = None) -> str:
         return "utf-8"
     with path.open("rb") as file:
         if any(_CONTROL.search(block) for block in iter(lambda: file.read(_BLOCK), b"")):
-            raise DataError(
-                f"'{path}' is not a text file. Perhaps it is a compressed file or a spreadsheet with the wrong "
-                "extension."
-            )
+            raise DataError("not-text", path=str(path), nul=False)
     return "cp1252" if _is_valid(path, "cp1252") else "latin-1"
 
 
@@ -48,9 +45,7 @@ def utf8_blocks(path: Path, encoding: str, size: int = _BLOCK) -> Iterator[bytes
     """Read the text of a file in UTF-8, without a byte order mark, about `size` bytes at a time."""
     for block in _recoded(path, encoding, size):
         if b"\0" in block:
-            raise DataError(
-                f"'{path}' has NUL bytes, so it is not a text file. If it is UTF-16, add --encoding utf-16."
-            )
+            raise DataError("not-text", path=str(path), nul=True)
         yield block
 
 
@@ -65,10 +60,8 @@ def _recoded(path: Path, encoding: str, size: int) -> Iterator[bytes]:
                 text = decoder.decode(raw, final=not raw)
                 yield (text if done else text.removeprefix("\ufeff")).encode()
             except UnicodeError as error:
-                where = f" (at byte {start + error.start + 1})" if isinstance(error, UnicodeDecodeError) else ""
-                raise DataError(
-                    f"'{path}' is not encoded in {encoding}{where}. Set --encoding, for example --encoding cp1252."
-                ) from None
+                byte = start + error.start + 1 if isinstance(error, UnicodeDecodeError) else None
+                raise DataError("wrong-encoding", path=str(path), encoding=encoding, byte=byte) from None
             done += len(raw)
 
 
@@ -77,9 +70,7 @@ def _known(encoding: str) -> str:
         codecs.getincrementaldecoder(encoding)
         "a".encode(encoding)
     except (LookupError, ValueError):
-        raise PlanError(
-            [("csv.encoding", "is not a text encoding. Use for example --encoding utf-8 or cp1252.")]
-        ) from None
+        raise PlanError("unknown-encoding", field="csv.encoding") from None
     return encoding
 
 

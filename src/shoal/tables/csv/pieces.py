@@ -22,7 +22,6 @@ from shoal.tables.csv.encoding import find_encoding, utf8_blocks
 from shoal.tables.csv.inference import Look, look, together
 from shoal.tables.csv.quoting import end_of_records
 from shoal.tables.csv.rows import (
-    HINT,
     cutting,
     header_of,
     refuse_ragged,
@@ -36,7 +35,6 @@ from shoal.tables.storage import Kind
 from shoal.tables.stream_reading import in_rows
 from shoal.tables.table import Table
 from shoal.tables.text_values import as_type, decoded, find_decimal, one_chunk, without_words
-from shoal.text import sentence
 
 _HEAD = 1 << 22  # bytes that are looked at to find how the file is written
 _PIECE = 1 << 18  # bytes that are parsed at a time; Arrow reads up to 32 times as many ahead
@@ -132,9 +130,9 @@ class CsvSource:
         except pa.ArrowInvalid:
             refuse_ragged(ragged, self.path, width)
             if block > 4 * self.path.stat().st_size:  # of UTF-8, at most so many bytes
-                raise FileError(f"'{self.path}' cannot be split into cells. {sentence(HINT)}") from None
+                raise FileError("cells-not-found", path=str(self.path)) from None
         except OSError as error:
-            raise FileError(f"'{self.path}' cannot be read: {in_words(error)}") from None
+            raise FileError("file-not-readable", path=str(self.path), reason=in_words(error)) from None
         else:
             refuse_ragged(ragged, self.path, width)
             return
@@ -161,7 +159,7 @@ def open_csv(path: Path, csv: Csv) -> CsvSource:
     check_names(names, f"'{path}'")
     first = first.slice(1) if first.num_rows > 1 else next(parsed, first.slice(1))
     if not first.num_rows:
-        raise DataError(f"'{path}' has a header and no records.")
+        raise DataError("file-without-records", path=str(path))
     source = replace(source, names=names)
     decimal = csv.decimal or "."
     if csv.decimal is None and dialect.delimiter != "," and any(b"," in block for block in blocks()):
@@ -175,7 +173,7 @@ def _head(path: Path, encoding: str) -> bytes:
     """Read the start of a file, cut between records as far as that can be seen."""
     head = next(utf8_blocks(path, encoding, _HEAD))
     if not head.strip():
-        raise DataError(f"'{path}' is empty.")
+        raise DataError("empty-file", path=str(path))
     if path.stat().st_size <= _HEAD:
         return head
     return head[: end_of_records(head) or len(head)]

@@ -14,9 +14,6 @@ from shoal.tables.arrow import Array
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.quoting import in_records
 from shoal.tables.text_values import infer, is_like_name, may_be_value
-from shoal.text import counted, sentence
-
-HINT = "set --delimiter and --quote."
 
 
 def rows_of(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
@@ -56,7 +53,7 @@ def header_of(lines: Iterable[str], dialect: Dialect, path: Path) -> list[str]:
     try:
         return next(row for row in rows_of(lines, dialect) if row)
     except (pycsv.Error, StopIteration):
-        raise DataError(f"'{path}': the header cannot be read. {sentence(HINT)}") from None
+        raise DataError("cells-not-found", path=str(path), header=True) from None
 
 
 def refuse_stray_quotes(blocks: Callable[[], Iterable[bytes]], dialect: Dialect, path: Path) -> None:
@@ -66,9 +63,7 @@ def refuse_stray_quotes(blocks: Callable[[], Iterable[bytes]], dialect: Dialect,
     at, stray = next(found, (0, None))
     if stray is not None:
         record = stray.record + sum(_count(piece, dialect) for piece, _ in islice(in_records(blocks(), *how), at))
-        where = f"record {record}" if record else "the header"
-        what = "has text after a closing quote" if stray.closes else "opens a quote that is never closed"
-        raise DataError(f"'{path}': {where} {what}. Double the quotes inside a cell, or {HINT}")
+        raise DataError("stray-quote", path=str(path), record=record or None, closes=stray.closes)
 
 
 def _count(piece: bytes, dialect: Dialect) -> int:
@@ -81,18 +76,12 @@ def refuse_ragged(ragged: list[pacsv.InvalidRow], path: Path, width: int) -> Non
     """Refuse rows of another width, if there are any, which the one that counted them can number."""
     if ragged:
         row = min(ragged, key=lambda row: row.number or 0)
-        found = counted(row.actual_columns, "cell")
-        raise DataError(
-            f"'{path}': record {(row.number or 1) - 1} has {found}, and the header has {width}. Put quotes around "
-            f"cells that hold the delimiter, or {HINT}"
-        )
+        record, cells = (row.number or 1) - 1, row.actual_columns
+        raise DataError("number-of-cells", path=str(path), record=record, cells=cells, columns=width)
 
 
 def refuse_record_as_header(columns: Iterable[tuple[str, Array]], decimal: str, path: Path) -> None:
     """Refuse a first row that names columns by what looks like a value among the values of that column."""
     for position, (name, cells) in enumerate(columns, start=1):
         if may_be_value(name) and is_like_name(infer(cells, decimal), name, decimal):
-            raise DataError(
-                f"'{path}': the first row looks like a record (column {position}). It must name the columns; a "
-                "name that is a number, such as a year, needs a letter, as in y2019."
-            )
+            raise DataError("first-row-like-record", path=str(path), position=position)

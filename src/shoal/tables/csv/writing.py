@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.tables.arrow import Array, empty_text, pc
 from shoal.tables.csv.dialect import Dialect
 from shoal.tables.csv.formulas import with_apostrophes
@@ -37,7 +38,8 @@ def write_csv(table: Table, path: Path) -> None:
     columns = []
     for name, kind in zip(arrow.column_names, arrow.schema.types, strict=True):
         if not has_text(kind):
-            raise DataError(f"column '{name}' is of type {inner(kind)}, which CSV cannot hold. Write Parquet.")
+            type_ = str(inner(kind))
+            raise DataError("type-not-for-format", column=name, type=type_, format="CSV", instead="Parquet")
         column = coarsest(column_of(arrow, name))
         refuse_misread(column, name, dialect.decimal)
         if dialect.quotes_formulas:
@@ -59,19 +61,16 @@ def refuse_misread(column: Array, name: str, decimal: str, start: int = 0) -> No
     """Refuse what would not read back as it is; `start` records come before the column."""
     values = decoded(column)
     if "\0" in name:
-        raise DataError("The name of a column has a NUL character, which CSV cannot hold. Rename the column.")
+        raise DataError("name-not-for-format", column=name, format="CSV", rule=Message("limit-no-nul"))
     if is_text(values.type):
         record = first_where(pc.match_substring(values.cast(pa.large_string()), "\0"))
         if record:
+            limit = Message("limit-no-nul")
             raise DataError(
-                f"column '{name}' has a NUL character in record {record + start}, which CSV cannot hold. Remove "
-                "it, or write Parquet."
+                "value-not-for-format", column=name, value="text", record=record + start, format="CSV", limit=limit
             )
     if is_like_name(values, name, decimal):
-        raise DataError(
-            f"column '{name}' has a name like its values, so a CSV file would seem to have no header. Use a name "
-            "with a letter, such as y2019, or write Parquet."
-        )
+        raise DataError("name-like-values", column=name)
 
 
 def with_word(column: Array, name: str, dialect: Dialect) -> Array:
@@ -81,10 +80,7 @@ def with_word(column: Array, name: str, dialect: Dialect) -> Array:
     text = render(column, dialect.decimal)
     record = first_where(pc.and_(text.is_valid(), without_words(text, dialect.missing).is_null()))
     if record:
-        raise DataError(
-            f"column '{name}' has a value in record {record} that --missing-word reads as missing. Leave out that "
-            "word, or write Parquet."
-        )
+        raise DataError("read-as-missing", column=name, record=record)
     filled: Array = pc.fill_null(text, dialect.missing[0])
     return filled
 

@@ -23,7 +23,6 @@ from shoal.tables.dataframes import check_names, with_row_names
 from shoal.tables.excel.writing import MOST_COLUMNS, MOST_ROWS
 from shoal.tables.text_values import one_chunk
 from shoal.tables.xml import SAFE
-from shoal.text import counted
 
 _MOST_BYTES = 1 << 32
 _BLOCK = 1 << 20
@@ -63,7 +62,7 @@ def read_excel(path: Path, sheet: str | None = None) -> pa.Table:
         names = _names(first[1] if first[0] == 1 else [], path)
         columns, timed = _columns(rows, names, path)
     if not columns[0]:
-        raise DataError(f"'{path}' has a header and no records.")
+        raise DataError("file-without-records", path=str(path))
     return pa.table({name: _typed(columns[i], i in timed) for i, name in enumerate(names)})
 
 
@@ -85,11 +84,11 @@ def _refuse_other_kinds(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(len(_OLE))
         if start == _OLE and _ENCRYPTED in file.read():
-            raise FileError(f"'{path}' is protected with a password. Save it without one.")
+            raise FileError("file-with-password", path=str(path))
     if start == _OLE:
-        raise FileError(f"'{path}' is an Excel file in the old format (.xls). Save it as .xlsx.")
+        raise FileError("old-excel-format", path=str(path))
     if not start.startswith(b"PK"):
-        raise FileError(f"'{path}' is not an Excel file. Use the extension of its real format.")
+        raise not_complete(path, "Excel")
 
 
 @contextlib.contextmanager
@@ -117,7 +116,7 @@ def _refuse_large_or_damaged(archive: zipfile.ZipFile, path: Path) -> None:
 
 
 def _too_large(path: Path) -> FileError:
-    return FileError(f"'{path}' unpacks to more than 4 GiB. Save the table as CSV or Parquet.")
+    return FileError("unpacks-to-too-much", path=str(path))
 
 
 class _Prolog:
@@ -129,10 +128,7 @@ class _Prolog:
 
     def doctype(self, *_: object) -> NoReturn:
         """Refuse declarations, in whatever encoding; those that follow are not read any more."""
-        raise FileError(
-            f"'{self._path}' declares XML entities, which Excel does not need and which may be an attack. "
-            "Save it again in Excel."
-        )
+        raise FileError("xml-declarations", path=str(self._path), excel=True)
 
     def start(self, *_: object) -> None:
         """Note the root, or an element in it."""
@@ -310,30 +306,25 @@ def _chosen(book: _Book, path: Path, sheet: str | None) -> str:
     """Return the name of the sheet to read, which has data and no merged cells."""
     filled = book.filled
     if not filled:
-        raise DataError(f"'{path}' is empty: no sheet has data.")
+        raise DataError("empty-file", path=str(path), sheets=True)
     if sheet is not None and sheet not in filled:
-        *others, last = [f"'{title}'" for title in filled]
-        known = f"{', '.join(others)} or {last}" if others else last
-        raise PlanError([("sheet", f"names '{sheet}', which is no sheet with data of '{path}'. Use {known}.")])
+        raise PlanError("no-such-sheet", field="sheet", sheet=sheet, path=str(path), sheets=filled)
     if sheet is None and len(filled) > 1:
-        titles = ", ".join(f"'{title}'" for title in filled)
-        raise DataError(
-            f"'{path}' has more than one sheet with data ({titles}, hidden ones included). Choose one with --sheet."
-        )
+        raise DataError("several-sheets", path=str(path), sheets=filled)
     chosen = filled[0] if sheet is None else sheet
     if book.has(book.sheets[chosen], "mergeCell"):
-        raise DataError(f"'{path}' has merged cells in sheet '{chosen}'. Unmerge them and fill every cell.")
+        raise DataError("merged-cells", path=str(path), sheet=chosen)
     return chosen
 
 
 def _names(header: list[_Cell], path: Path) -> list[str]:
     """Names of the columns: the first row, up to its last cell that is not empty."""
     if not header:
-        raise DataError(f"'{path}': the first row is empty. It must name the columns.")
+        raise DataError("first-row-empty", path=str(path))
     names: list[Any] = [""] * (header[-1].column + 1)
     for cell in header:
         if cell.is_error:
-            raise DataError(f"'{path}': the name of column {cell.column + 1} is an error. Correct it in Excel.")
+            raise DataError("error-in-cell", path=str(path), position=cell.column + 1)
         names[cell.column] = "" if cell.value is None else cell.value
     names = with_row_names(names)
     check_names(names, f"'{path}'")
@@ -347,22 +338,14 @@ def _columns(rows: Iterator[tuple[int, list[_Cell]]], names: list[str], path: Pa
     for number, row in rows:
         filled += len(row)
         if row and (number - 1) * len(names) > max(_CELLS, _EMPTY * filled):
-            raise DataError(
-                f"'{path}' has {counted(filled, 'cell')} with a value in {number - 1:,} rows and {len(names):,} "
-                "columns. Delete the empty rows and any values far below the table."
-            )
+            raise DataError("mostly-empty-sheet", path=str(path), cells=filled, rows=number - 1, columns=len(names))
         for cell in row:
             if cell.column >= len(names):
                 check_names([*names, ""], f"'{path}'")
             if cell.is_error:
-                raise DataError(
-                    f"column '{names[cell.column]}' has an error in record {number - 1}. Correct it in Excel."
-                )
+                raise DataError("error-in-cell", column=names[cell.column], record=number - 1)
             if cell.is_unsaved:
-                raise DataError(
-                    f"column '{names[cell.column]}' has a formula in record {number - 1} whose value was not "
-                    "saved. Open the file in Excel and save it again."
-                )
+                raise DataError("formula-without-value", column=names[cell.column], record=number - 1)
             columns[cell.column] += [None] * (number - 2 - len(columns[cell.column]))
             columns[cell.column].append(cell.value)
             if cell.is_timed:

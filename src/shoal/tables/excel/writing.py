@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.tables.arrow import Array, pc
 from shoal.tables.dataframes import column_of
 from shoal.tables.dtypes import is_number, is_text
@@ -81,18 +82,15 @@ def write_excel(table: pa.Table, path: Path) -> None:
     Floats come back to the bit, and text as text, whatever it starts with. A missing value, which NaN is too, is an
     empty cell.
     """
-    if any(len(name) > MOST_CHARACTERS for name in table.column_names):
-        raise DataError(f"a column has a name of more than {MOST_CHARACTERS} characters. Excel needs a shorter one.")
+    for position, name in enumerate(table.column_names, start=1):
+        if len(name) > MOST_CHARACTERS:
+            rule = Message("limit-characters", most=MOST_CHARACTERS)
+            raise DataError("name-not-for-format", position=position, format="Excel", rule=rule)
     if table.num_rows >= MOST_ROWS or table.num_columns > MOST_COLUMNS:
-        raise DataError(
-            f"The table has {table.num_rows} records and {table.num_columns} columns, more than the "
-            f"{MOST_ROWS - 1} and {MOST_COLUMNS} of Excel. Write CSV or Parquet."
-        )
+        raise _too_large(table)
     columns = {name: cells_of(decoded(column_of(table, name)), name) for name in table.column_names}
     if table.num_rows and not any(cells.inside[-1].is_valid for cells in columns.values()):
-        raise DataError(
-            "The last record has no value at all, which a sheet cannot show. Leave it out, or write Parquet."
-        )
+        raise DataError("last-record-empty")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in PARTS.items():
             archive.writestr(_entry(name), text)
@@ -101,8 +99,18 @@ def write_excel(table: pa.Table, path: Path) -> None:
             for lines in sheet_text(columns, table.num_rows):
                 size += len(lines)
                 if size > _MOST_IN_PART:
-                    raise DataError("The table needs more than 2 GiB in Excel's format. Write CSV or Parquet.")
+                    raise _too_large(table)
                 file.write(lines)
+
+
+def _too_large(table: pa.Table) -> DataError:
+    return DataError(
+        "too-large-for-excel",
+        records=table.num_rows,
+        columns=table.num_columns,
+        most_records=MOST_ROWS - 1,
+        most_columns=MOST_COLUMNS,
+    )
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -141,7 +149,11 @@ def cells_of(values: Array, name: str) -> Cells:
         return Cells(_TIME, _spelt(_days(_in_milliseconds(values, pa.time32("ms"), name))))
     if pa.types.is_duration(kind):
         return _durations(values, name)
-    raise DataError(f"column '{name}' is of type {kind}, which Excel cannot hold. Write Parquet.")
+    raise _no_such_type(kind, name)
+
+
+def _no_such_type(kind: pa.DataType, name: str) -> DataError:
+    return DataError("type-not-for-format", column=name, type=str(kind), format="Excel", instead="Parquet")
 
 
 def sheet_text(columns: Mapping[str, Cells], records: int) -> Iterator[memoryview | bytes]:
@@ -174,7 +186,7 @@ def _letters(at: int) -> str:
 def _texts(text: Array, name: str) -> Cells:
     # Excel counts the halves of characters beyond the first 65,536
     lengths = pc.add(pc.utf8_length(text), pc.count_substring_regex(text, r"[\x{10000}-\x{10FFFF}]"))
-    _refuse(pc.greater(lengths, MOST_CHARACTERS), f"a text of more than {MOST_CHARACTERS} characters", name)
+    _refuse(pc.greater(lengths, MOST_CHARACTERS), "text", name, Message("limit-characters", most=MOST_CHARACTERS))
     return Cells(
         ' t="inlineStr"', joined('<is><t xml:space="preserve">', escaped(_without_controls(text)), "</t></is>")
     )
@@ -193,7 +205,7 @@ def _without_controls(text: Array) -> Array:
 
 
 def _numbers(values: Array, name: str) -> Cells:
-    _refuse(_is_inexact(values), "a number that is infinite or has too many digits (integers end at 2^53)", name)
+    _refuse(_is_inexact(values), "number", name, Message("limit-exact"))
     return Cells("", joined("<v>", render(values, "."), "</v>"))
 
 
@@ -213,21 +225,20 @@ def _is_inexact(values: Array) -> Array:
 def _moments(values: Array, name: str) -> Cells:
     kind: Any = values.type
     if kind.tz is not None:
-        raise DataError(
-            f"column '{name}' has times with a time zone, which Excel cannot hold. Remove the zone, or write Parquet."
-        )
+        raise _no_such_type(kind, name)
     return Cells(_MOMENT, _spelt(_serials(_in_milliseconds(values, pa.timestamp("ms"), name), name)))
 
 
 def _durations(values: Array, name: str) -> Cells:
     days = _days(_in_milliseconds(values, pa.duration("ms"), name))
-    _refuse(pc.greater(pc.abs(days), float(_MOST_DAYS)), f"a duration of more than {_MOST_DAYS} days", name)
+    _refuse(pc.greater(pc.abs(days), float(_MOST_DAYS)), "duration", name, Message("limit-days", most=_MOST_DAYS))
     return Cells(_DURATION, _spelt(days))
 
 
 def _in_milliseconds(values: Array, kind: pa.DataType, name: str) -> Array:
     coarse = values.cast(kind, safe=False)
-    _refuse(pc.not_equal(coarse.cast(values.type, safe=False), values), "a time finer than a millisecond", name)
+    finer = pc.not_equal(coarse.cast(values.type, safe=False), values)
+    _refuse(finer, "date or time", name, Message("limit-milliseconds"))
     return coarse
 
 
@@ -235,18 +246,15 @@ def _serials(moments: Array, name: str) -> Array:
     """Count days as Excel does, which thinks that 1900 was a leap year, from 1 = 1900-01-01."""
     milliseconds = moments.cast(pa.int64())
     outside = pc.or_(pc.less(milliseconds, _FIRST), pc.greater(milliseconds, _LAST))
-    _refuse(outside, "a date that is not between 1900 and 9999", name)
+    _refuse(outside, "date or time", name, Message("limit-years", first=1900, last=9999))
     days = pc.add(_days(moments), float(_EPOCH))
     counted: Array = pc.subtract(days, pc.less(days, 61.0).cast(pa.float64()))
     return counted
 
 
-def _refuse(bad: Array, what: str, name: str) -> None:
+def _refuse(bad: Array, value: str, name: str, limit: Message) -> None:
     if (record := first_where(bad)) is not None:
-        raise DataError(
-            f"column '{name}' holds {what} in record {record}, which Excel cannot hold exactly. Change it, or write "
-            "Parquet."
-        )
+        raise DataError("value-not-for-format", column=name, value=value, record=record, format="Excel", limit=limit)
 
 
 def _days(times: Array) -> Array:

@@ -59,7 +59,7 @@ def labels_of(field: "pa.Field[Any]") -> Labels:
         missing = tuple((_code(low, -np.inf), _code(high, np.inf)) for low, high in said.pop("missing", []))
         return Labels(values=values, missing=missing, **said)
     except (AttributeError, TypeError, ValueError):
-        raise DataError(f"The labels in the metadata of column '{field.name}' cannot be read.") from None
+        raise DataError("bad-metadata", key=_LABELS.decode(), column=field.name) from None
 
 
 def with_labels(field: "pa.Field[Any]", labels: Labels) -> "pa.Field[Any]":

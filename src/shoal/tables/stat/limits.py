@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import inner, is_number, is_text
 from shoal.tables.stat.dates import LIMITS, TYPES, Moment, Package, arrow_numbers, type_moment
@@ -30,6 +31,14 @@ from shoal.tables.stat.labels import (
 from shoal.tables.text_values import decoded, first_where, one_chunk
 
 StatisticsKind = Literal["sav", "zsav", "por", "dta", "xpt", "sas7bdat"]
+TITLES: dict[StatisticsKind, str] = {
+    "sav": "SPSS",
+    "zsav": "SPSS",
+    "por": "SPSS portable",
+    "dta": "Stata",
+    "xpt": "SAS transport",
+    "sas7bdat": "SAS",
+}
 
 _EXACT = 2**53  # beyond it, not every integer is a float64
 _LONG = (-2_147_483_647, 2_147_483_620)  # Stata's integers; it needs the others for missing values
@@ -40,10 +49,9 @@ _PORTABLE = r"^[0-9A-Za-z .<(+|&\[\]!$*);^\-/,%_>?`:#@'=\"~{}\\]*$"
 class Holder:
     """What files of a kind hold; lengths are in bytes."""
 
-    title: str
     package: Package
     name: str  # how a name may look
-    rule: str  # the same in words
+    rule: str  # code of the message that says the same
     name_length: int
     text: int
     label: int
@@ -57,10 +65,9 @@ class Holder:
 
 
 _SPSS = Holder(
-    title="an SPSS file",
     package="spss",
     name=r"(?!(?:ALL|AND|BY|EQ|GE|GT|LE|LT|NE|NOT|OR|TO|WITH)$)[^\W\d_][\w.$#@]*",
-    rule="letters, digits and _ . $ # @, a letter first, no word of SPSS's own",
+    rule="names-in-spss",
     name_length=64,
     text=32_767,
     label=256,
@@ -73,9 +80,8 @@ HOLDERS: dict[StatisticsKind, Holder] = {
     "zsav": _SPSS,
     "por": replace(
         _SPSS,
-        title="an SPSS portable file",
         name=r"[A-Z][A-Z0-9_.$#@]*",
-        rule="capital letters, digits and _ . $ # @, a letter first",
+        rule="names-in-spss-portable",
         name_length=8,
         text=255,
         label=255,
@@ -83,10 +89,9 @@ HOLDERS: dict[StatisticsKind, Holder] = {
         characters=_PORTABLE,
     ),
     "dta": Holder(
-        title="a Stata file",
         package="stata",
         name=r"(?!(?:_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str\d*|strL|using|with)$)[^\W\d]\w*",
-        rule="letters, digits and _, no digit first, no word of Stata's own",
+        rule="names-in-stata",
         name_length=32,
         text=2_000_000_000,
         label=80,
@@ -96,10 +101,9 @@ HOLDERS: dict[StatisticsKind, Holder] = {
         case_matters=True,
     ),
     "xpt": Holder(
-        title="a SAS transport file",
         package="sas",
         name=r"[A-Za-z_][A-Za-z0-9_]*",
-        rule="plain letters, digits and _, no digit first",
+        rule="names-in-sas",
         name_length=32,
         text=32_767,
         label=256,
@@ -110,7 +114,7 @@ HOLDERS: dict[StatisticsKind, Holder] = {
 }
 
 
-def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
+def held_type(kind: StatisticsKind, type_: pa.DataType, name: str = "") -> pa.DataType:
     """Return the type that a column has after it was written to a file of this kind and read again."""
     within = inner(type_)
     whole = pa.int32() if kind == "dta" else pa.int64()
@@ -124,7 +128,7 @@ def held_type(kind: StatisticsKind, type_: pa.DataType) -> pa.DataType:
         return pa.float64()
     moment = type_moment(within)
     if moment is None or (pa.types.is_timestamp(within) and within.tz is not None):
-        raise DataError(f"is of type {type_}, which {HOLDERS[kind].title} cannot hold. Convert it, or leave it out.")
+        raise DataError("type-not-for-format", column=name, type=str(type_), format=TITLES[kind], instead="Parquet")
     return TYPES[moment]
 
 
@@ -135,27 +139,18 @@ def _is_coded(type_: pa.DataType, kind: StatisticsKind) -> bool:
 
 def held(table: pa.Table, kind: StatisticsKind) -> pa.Table:
     """Return a table as it is found again in a file of this kind: types, values and labels."""
-    holder = HOLDERS[kind]
-    _refuse_names(table.column_names, holder)
+    _refuse_names(table.column_names, kind)
     fields, columns = [], []
     for field, chunks in zip(table.schema, table.columns, strict=True):
-        try:
-            column, labels = _held(one_chunk(chunks), labels_of(field), kind)
-        except DataError as error:
-            raise DataError(f"column '{field.name}' {error}") from None
+        column, labels = _held(one_chunk(chunks), labels_of(field), kind, field.name)
         fields.append(with_labels(pa.field(field.name, column.type), _fitted(labels, column.type, kind)))
         columns.append(column)
     return pa.table(columns, schema=pa.schema(fields))
 
 
-def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
+def unkept(table: pa.Table, kind: StatisticsKind) -> list[Message]:
     """List which labels and letters of missing values a file of this kind has no place for."""
-    title = HOLDERS[kind].title
-    lost: dict[str, list[str]] = {
-        f"labels that {title} cannot hold were left out or shortened:": [],
-        f"codes that {title} does not mark as missing:": [],
-        f"missing values lost their letters, which {title} does not have:": [],
-    }
+    lost: dict[str, list[str]] = {"labels-lost": [], "codes-not-missing-in-format": [], "letters-of-missing-lost": []}
     shortened, undeclared, plain = lost.values()
     ready = held(table, kind)
     for field in table.schema:
@@ -166,7 +161,7 @@ def unkept(table: pa.Table, kind: StatisticsKind) -> list[str]:
             undeclared.append(field.name)
         if pa.types.is_floating(field.type) and _letters(table, field.name) > _letters(ready, field.name):
             plain.append(field.name)
-    return [f"{what} {', '.join(names)}" for what, names in lost.items() if names]
+    return [Message(code, format=TITLES[kind], columns=names) for code, names in lost.items() if names]
 
 
 def _letters(table: pa.Table, name: str) -> int:
@@ -174,27 +169,22 @@ def _letters(table: pa.Table, name: str) -> int:
     return int(np.count_nonzero(letters_of(arrow_numbers(one_chunk(table.column(name))))))
 
 
-def _refuse_names(names: list[str], holder: Holder) -> None:
-    seen: dict[str, str] = {}
+def _refuse_names(names: list[str], kind: StatisticsKind) -> None:
+    holder, seen = HOLDERS[kind], dict[str, str]()
     for name in names:
         if len(name.encode()) > holder.name_length or not re.fullmatch(holder.name, name):
-            raise DataError(
-                f"column '{name}' is not a valid name in {holder.title}: names have {holder.rule}, and at most "
-                f"{holder.name_length} bytes. Rename it."
-            )
+            rule, most = Message(holder.rule), holder.name_length
+            raise DataError("name-not-for-format", column=name, format=TITLES[kind], rule=rule, most=most)
         key = name if holder.case_matters else name.lower()
         if key in seen:
-            raise DataError(
-                f"columns '{seen[key]}' and '{name}' differ only in case, which {holder.title} ignores. Rename "
-                "one of them."
-            )
+            raise DataError("names-differ-in-case", column=seen[key], other=name, format=TITLES[kind])
         seen[key] = name
 
 
-def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, Labels]:
+def _held(column: Array, labels: Labels, kind: StatisticsKind, name: str) -> tuple[Array, Labels]:
     """Convert a column to its type in the file, with the labels that tell what was in it."""
     type_: Any = column.type
-    final = held_type(kind, type_)
+    final = held_type(kind, type_, name)
     if is_text(inner(type_)) and _is_coded(type_, kind):
         return _coded(column, final, labels)
     values = decoded(column)
@@ -203,9 +193,9 @@ def _held(column: Array, labels: Labels, kind: StatisticsKind) -> tuple[Array, L
         words = replace(labels, values=labels.values or {0.0: "false", 1.0: "true"})
         return numbers, used_labels(words, numbers)
     if is_text(values.type):
-        return _text(values, kind), labels
+        return _text(values, kind, name), labels
     moment = type_moment(final)
-    return (_numbers(values, final, kind) if moment is None else _moments(values, moment, kind)), labels
+    return (_numbers(values, final, kind, name) if moment is None else _moments(values, moment, kind, name)), labels
 
 
 def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labels]:
@@ -219,17 +209,17 @@ def _coded(column: Any, final: pa.DataType, labels: Labels) -> tuple[Array, Labe
     return codes, replace(labels, values=values, measure=measure, missing=())
 
 
-def _text(values: Array, kind: StatisticsKind) -> Array:
+def _text(values: Array, kind: StatisticsKind, name: str) -> Array:
     holder, text = HOLDERS[kind], values.cast(pa.string())
     if kind != "dta":
         text = pc.utf8_rtrim(text, " ")
     strange = pc.invert(pc.match_substring_regex(text, holder.characters))
-    rule = f"at most {holder.text} bytes, {'of the portable characters' if kind == 'por' else 'no NUL'}"
-    _refuse(pc.or_(strange, pc.greater(pc.binary_length(text), holder.text)), "text", rule, kind)
+    limit = Message("limit-bytes", most=holder.text, portable=kind == "por")
+    _refuse(pc.or_(strange, pc.greater(pc.binary_length(text), holder.text)), "text", limit, kind, name)
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)  # type: ignore[no-any-return]
 
 
-def _numbers(values: Array, final: pa.DataType, kind: StatisticsKind) -> Array:
+def _numbers(values: Array, final: pa.DataType, kind: StatisticsKind, name: str) -> Array:
     holder, is_whole = HOLDERS[kind], pa.types.is_integer(final)
     numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     low, high = _LONG if pa.types.is_int32(final) else (-_EXACT, _EXACT) if is_whole else (-np.inf, holder.largest)
@@ -238,7 +228,8 @@ def _numbers(values: Array, final: pa.DataType, kind: StatisticsKind) -> Array:
     if is_whole or pa.types.is_decimal(values.type):
         back = pa.array(np.where(bad, 0, numbers), mask=np.isnan(numbers)).cast(values.type, safe=False)
         bad |= pc.fill_null(pc.not_equal(back, values), False).to_numpy(zero_copy_only=False)
-    _refuse(pa.array(bad), "number", f"integers from {low} to {high}" if is_whole else "finite float64s", kind)
+    limit = Message("limit-integers", low=low, high=high) if is_whole else Message("limit-finite")
+    _refuse(pa.array(bad), "number", limit, kind, name)
     if is_whole:
         return values.cast(final)
     letters = letters_of(numbers) if holder.has_letters else np.zeros(len(numbers), np.uint8)
@@ -249,22 +240,21 @@ def _numbers(values: Array, final: pa.DataType, kind: StatisticsKind) -> Array:
     return pa.array(numbers + 0.0 if holder.package == "sas" else numbers, mask=absent)  # SAS has no negative zero
 
 
-def _moments(values: Array, moment: Moment, kind: StatisticsKind) -> Array:
+def _moments(values: Array, moment: Moment, kind: StatisticsKind, name: str) -> Array:
     final = TYPES[moment]
     coarse = values.cast(final, safe=False)
     numbers, (low, high) = arrow_numbers(coarse), LIMITS[moment]
     bad = pa.array((numbers < low) | (numbers > high))
     if not pa.types.is_date(final):
         bad = pc.or_(bad, pc.fill_null(pc.not_equal(coarse.cast(values.type), values), False))
-    _refuse(bad, "date or time", f"the years 1 to 9999, as {final}", kind)
+    _refuse(bad, "date or time", Message("limit-years", first=1, last=9999, type=str(final)), kind, name)
     return coarse
 
 
-def _refuse(bad: Array, what: str, rule: str, kind: StatisticsKind) -> None:
+def _refuse(bad: Array, value: str, limit: Message, kind: StatisticsKind, name: str) -> None:
     if (record := first_where(bad)) is not None:
         raise DataError(
-            f"holds a {what} in record {record} that {HOLDERS[kind].title} cannot hold ({rule}). Change it, or write "
-            "Parquet."
+            "value-not-for-format", column=name, value=value, record=record, format=TITLES[kind], limit=limit
         )
 
 

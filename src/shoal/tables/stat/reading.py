@@ -20,22 +20,21 @@ from shoal.tables.atomic import not_complete
 from shoal.tables.stat.dates import Moment, Package, moment_of, moments, to_arrow_numbers
 from shoal.tables.stat.formats import is_whole
 from shoal.tables.stat.labels import Code, Labels, tagged, with_labels
-from shoal.tables.stat.limits import StatisticsKind
+from shoal.tables.stat.limits import TITLES, StatisticsKind
 
 
 class _Parser(NamedTuple):
     format: str
     package: Package
-    title: str
 
 
 _PARSERS: dict[StatisticsKind, _Parser] = {
-    "sav": _Parser("sav/zsav", "spss", "SPSS"),
-    "zsav": _Parser("sav/zsav", "spss", "SPSS"),
-    "por": _Parser("por", "spss", "SPSS portable"),
-    "dta": _Parser("dta", "stata", "Stata"),
-    "xpt": _Parser("xport", "sas", "SAS transport"),
-    "sas7bdat": _Parser("sas7bdat", "sas", "SAS"),
+    "sav": _Parser("sav/zsav", "spss"),
+    "zsav": _Parser("sav/zsav", "spss"),
+    "por": _Parser("por", "spss"),
+    "dta": _Parser("dta", "stata"),
+    "xpt": _Parser("xport", "sas"),
+    "sas7bdat": _Parser("sas7bdat", "sas"),
 }
 _DENSEST = 1032  # how many rows a byte may hold: zlib, in .zsav files, compresses no more
 _EXACT = 2**53
@@ -46,10 +45,9 @@ _XPT_ROWS = re.compile(rb"HEADER RECORD\*{7}OBS(?:V8)? +HEADER RECORD!{7} *(?:([
 
 def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     """Read a file of a statistics package."""
-    title = _PARSERS[kind].title
     data = path.read_bytes()
     if kind == "xpt" and data.count(_XPT_TABLE) > 1:
-        raise FileError(f"'{path}' has more than one table. Write each to its own file.")
+        raise FileError("several-tables", path=str(path))
     try:
         table = _table(path, data, kind)
     except MissingExtra:
@@ -57,7 +55,7 @@ def read_statistics(path: Path, kind: StatisticsKind) -> pa.Table:
     except Exception:  # the library raises what it likes for a damaged file, with values in its words
         table = None
     if table is None:
-        raise not_complete(path, title) from None
+        raise not_complete(path, TITLES[kind]) from None
     return table
 
 
@@ -80,7 +78,7 @@ def _parsed(path: Path, kind: StatisticsKind, *, metadataonly: bool = False) -> 
         # the public functions are this one; but of SAS transport files they lose the letters of missing values
         from pyreadstat._readstat_parser import parser_entry_point
     except ImportError:
-        raise MissingExtra(f"reading {_PARSERS[kind].title} files", "stat") from None
+        raise MissingExtra(f"reading {TITLES[kind]} files", "stat") from None
     values, said = parser_entry_point(
         str(path),
         parser_format=_PARSERS[kind].format,

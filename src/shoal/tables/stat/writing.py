@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, FileError, MissingExtra
+from shoal.messages import Message
 from shoal.tables.arrow import Array
 from shoal.tables.dtypes import is_text
 from shoal.tables.stat.dates import Package, arrow_numbers, to_package_numbers, type_moment
 from shoal.tables.stat.formats import display_of
 from shoal.tables.stat.labels import Code, Labels, labels_of, letters_of
-from shoal.tables.stat.limits import HOLDERS, StatisticsKind, held
+from shoal.tables.stat.limits import HOLDERS, TITLES, StatisticsKind, held
 from shoal.tables.text_values import one_chunk
 
 _WRITERS: dict[StatisticsKind, dict[str, Any]] = {
@@ -45,7 +46,7 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
         # the public functions are this one; but they write no value labels to portable files
         from pyreadstat._readstat_writer import writer_entry_point
     except ImportError:
-        raise MissingExtra(f"writing {HOLDERS[kind].title.split(' ', 1)[1]}s", "stat") from None
+        raise MissingExtra(f"writing {TITLES[kind]} files", "stat") from None
     path.open("wb").close()  # fails with a reason, which the library does not have
     ready = held(table, kind)
     package = HOLDERS[kind].package
@@ -57,11 +58,8 @@ def write_statistics(table: pa.Table, path: Path, kind: StatisticsKind) -> None:
         writer_entry_point(frame, str(path), file_label="", **_WRITERS[kind], **options)
     except Exception as error:  # with values in its words, some of them
         if "Unable to write" in str(error):
-            raise FileError(f"'{path}' cannot be written: the disk reported an error, or is full.") from None
-        raise DataError(
-            f"The table cannot be written to {HOLDERS[kind].title}: its labels or declared missing values do not "
-            "fit. Write Parquet."
-        ) from None
+            raise FileError("file-not-writable", path=str(path), reason=Message("disk-error-or-full")) from None
+        raise DataError("labels-not-for-format", format=TITLES[kind]) from None
     _stamp(path, kind)
 
 
