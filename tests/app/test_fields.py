@@ -12,9 +12,22 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 from nicegui import Client, ui
 from nicegui.page import page
 
-from shoal.app.fields import as_list, as_text, beside, fields_of, labels_of, nested, page_words, values_of
+from shoal.app.fields import (
+    as_list,
+    as_text,
+    beside,
+    fields_of,
+    label_options,
+    labels_of,
+    nested,
+    on_page,
+    page_words,
+    values_of,
+)
 from shoal.app.inputs import Inputs
 from shoal.errors import PlanError
+from shoal.messages import Message
+from shoal.messages.table import SENTENCES
 from shoal.plan import Plan
 from shoal.plan.fields import GROUPS, option
 from shoal.plan.options import options_of, tables_of
@@ -152,6 +165,27 @@ def test_what_is_wrong_stands_beside_its_field(window):
     inputs.show({})
     shown = [each.text for each in window.elements.values() if isinstance(each, ui.label) and each.visible]
     assert problems["small_strata"] not in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ("--missing=group", "“Missing values” = group"),
+        ("-k=4", "“k” = 4"),
+        ("--mask-quasi", f"“{labels_of(Plan)['mask_quasi']}”"),
+        ("--no-round", "no “Whole numbers stay whole”"),
+        ("--type=age=nominal", "“Types” of 'age' = nominal"),
+        ("--alpha=0.5", "“Alpha” = 0.5"),
+        ("--key", "“Column that identifies records”"),
+        ("--folder=try", "--folder try"),
+    ],
+)
+def test_a_message_names_options_as_the_page_does(monkeypatch, option, shown):
+    label_options({"--key": "Column that identifies records"})
+    monkeypatch.setitem(SENTENCES, "example", ("error", f"must be more than 0. Use {option}."))
+    message = Message("example", field="attribute_weights.age")
+    assert on_page(message) == f"Attribute weights of age: must be more than 0. Use {shown}."
+    assert message.text("page", "Weights").startswith("Weights: ")
 
 
 def test_messages_name_fields_as_the_page_does():

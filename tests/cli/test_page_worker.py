@@ -9,6 +9,7 @@ import pytest
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+from tests.expect import codes, refused
 from typer.testing import CliRunner
 
 from shoal.app.commands import Entered, arguments, command_line
@@ -63,10 +64,11 @@ def test_the_page_shows_what_the_command_shows(folder, line, code):
     assert found["json"] == machines.stdout
 
 
-def test_a_wrong_request_names_options_as_they_are_typed(folder):
-    with pytest.raises(ShoalError, match="--keys: 'nothing' is not a column"):
+def test_a_wrong_request_reaches_the_page_with_its_field(folder):
+    with pytest.raises(PlanError) as caught:
         command(["risk", "data.csv", "--keys", "nothing"], str(folder), quiet)
-    with pytest.raises(ShoalError, match="No such option"):
+    assert caught.value.messages[0].field == "keys"
+    with refused(ShoalError, "no-such-command-option", option="--nothing", help="shoal risk --help"):
         command(["risk", "data.csv", "--nothing"], str(folder), quiet)
 
 
@@ -100,7 +102,18 @@ def test_what_is_entered_becomes_the_command_line(tmp_path):
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(PlanError, match=r"Masked file: Choose a file.\nEarlier release: Choose a file"):
+    with pytest.raises(PlanError) as caught:
         arguments(PAGES["compare"], Entered())
-    with pytest.raises(PlanError, match=r"comma"):
+    assert [(each.code, each.field) for each in caught.value.messages] == [
+        ("file-needed", "masked"),
+        ("file-needed", "against"),
+    ]
+    assert [PAGES["compare"].title_of(each.field) for each in caught.value.messages] == [
+        "Masked file",
+        "Earlier release",
+    ]
+    with pytest.raises(PlanError) as caught:
         arguments(PAGES["risk"], Entered(values={"keys": ["a,b"]}))
+    assert codes(caught.value.messages) == ["file-needed", "name-with-comma"]
+    with refused(PlanError, "value-needed", "keys"):
+        arguments(PAGES["risk"], Entered())

@@ -121,7 +121,7 @@ def _propose(error: UntreatedColumns) -> NoReturn:
 def _unexpected(error: Exception) -> Message:
     """Explain an error without its own text, which may contain values from the data."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(f"{type(error).__name__} {error}"):
-        return Message("no-memory")
+        return Message("no-memory", page=False)
     if isinstance(error, OSError) and error.errno:
         return Message("system-refused", reason=os.strerror(error.errno))
     return Message("unexpected", what=type(error).__name__)

@@ -7,7 +7,7 @@ import typer
 
 from shoal.cli.display import Bar, files
 from shoal.cli.display import release as shown
-from shoal.cli.output import print_json, show, stderr, stdout
+from shoal.cli.output import print_json, show, show_lines, stderr, stdout
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.errors import FileError, MissingExtra
 from shoal.messages import Message
@@ -46,14 +46,15 @@ def demo_command(
     replaced = (Path(folder) / "masked.csv").exists()
     with Bar(stderr()) as bar:
         summary, paths = run(Path(folder), k, bar)
-    if replaced:
-        summary["notes"].append(Message("earlier-demo-replaced", folder=folder).as_json())
+    notes = [Message("earlier-demo-replaced", folder=folder)] if replaced else []
     if as_json:
-        print_json({**summary, "files": paths})
+        print_json({**summary, "notes": [*summary["notes"], *(each.as_json() for each in notes)], "files": paths})
     else:
         stdout().print(f"{INTRODUCTION}\n")
         show(shown, summary)
         show(files, paths)
+        for note in notes:
+            show_lines(f"\nNote: {note}")
 
 
 def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:

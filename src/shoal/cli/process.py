@@ -55,7 +55,7 @@ def survive_lack_of_memory(command: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child, too
     code = _exit_code(child)
     if code in (_STUCK, -signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
-        message = Message("no-memory")
+        message = Message("no-memory", page=False)
         complain("Error", message)
         print_errors([message], sys.argv)
         sys.stdout.flush()

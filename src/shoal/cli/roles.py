@@ -11,6 +11,7 @@ from shoal.cli.options import Json, Overwrite, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.cli.process import leave_pandas_out
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan.fields import FILES
 from shoal.text import quoted, visible
 
@@ -44,7 +45,8 @@ def roles_command(
         with written_whole(target, overwrite) as partial:
             partial.write_text(text, encoding="utf-8")
     if as_json:
-        print_json({"columns": found.rows})
+        doubts = [Message("look-at-column", column=each.column, warning=each.warning) for each in found if each.warning]
+        print_json({"columns": found.rows, "notes": [each.as_json() for each in doubts]})
         return
     show(_table, found.proposals)
     show_lines(_next(found, k, output))

@@ -8,16 +8,16 @@ ERRORS = {
     "group-sizes-unreadable": "must be group sizes, for example 3-10 or 3,5,10.",
     "interrupted": "Interrupted.",
     "limits-failed": (
-        "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] failed.[ '{file}' was not written.]"
+        "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] failed[, so '{file}' was not written]."
     ),
     "limits-not-measured": (
-        "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] {number:~was/were} not measured, so "
-        "it is not passed[, unless it says not_measured = \"allow\"{some:?}].[ '{file}' was written.]"
+        "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] {number:~was/were} not measured. It "
+        "is not passed[, unless it says not_measured = \"allow\"{some:?}][, but '{file}' was written]."
     ),
     "no-input": "Name the file to protect, for example shoal protect data.csv.",
     "no-memory": (
-        "There is not enough memory.[ Free some, or set a limit, for example --memory=2GB.{page:!}]"
-        "[ Use a smaller file.{page:?}]"
+        "There is not enough memory.[{page:!} Free some, or set a limit, for example --memory=2GB]"
+        "[{page:?} Use a smaller file]."
     ),
     "no-output": "Name the file to write, for example -o=masked.csv.",
     "no-such-command-option": "No such option: {option}.[ Did you mean {near}?] See {help}.",
@@ -91,8 +91,8 @@ ERRORS = {
     ),
     "file-name-unusable": "The name of the file is too long, or has characters that are not allowed. Rename it.",
     "file-not-taken": (
-        "The file was not taken: its kind must be {kinds:or}[, and its size at most {limit}].[ Larger files are for "
-        "the command line: shoal protect.{table:?}]"
+        "The file was not taken: its kind must be {kinds:or}[, and its size at most {limit}][ (larger files are for "
+        "the command line: shoal protect){table:?}]."
     ),
     "file-needed": "choose a file.",
     "name-with-comma": "A name with a comma cannot be typed on a command line. Rename the column.",
@@ -122,6 +122,10 @@ ERRORS = {
         "The work took longer than {limit}, the limit here. Use a smaller file or a quicker method, or the command "
         "line: shoal protect."
     ),
+}
+
+WARNINGS = {
+    "look-at-column": "Column '{column}': {warning}",
 }
 
 NOTES = {
