@@ -153,12 +153,11 @@ def test_what_is_wrong_stands_beside_its_field(window):
     for name in ("small_strata", "scale.memory"):
         inputs.draw(name)
     problems = beside(refused.value, inputs.drawn)
-    assert problems == {
-        "small_strata": "Does not apply without strata. Name them with “Strata”.",
-        "scale.memory": "Must be a number with a unit, such as 500MB or 4GB.",
-        "": "Budget: does not apply to method 'mdav'. Use “Method” best, “Refine the groups” or “Raise the lower "
-        "bound”.",
-    }
+    by_field = {each.field: each for each in refused.value.messages}
+    alone = {name: by_field.pop(name).about(None).text("page") for name in ("small_strata", "scale.memory")}
+    [elsewhere] = by_field.values()
+    assert problems == {name: text[0].upper() + text[1:] for name, text in alone.items()} | {"": on_page(elsewhere)}
+    assert problems[""].startswith("Budget: ")
     inputs.show(problems)
     shown = [each.text for each in window.elements.values() if isinstance(each, ui.label) and each.visible]
     assert problems["small_strata"] in shown
@@ -175,7 +174,7 @@ def test_what_is_wrong_stands_beside_its_field(window):
         ("--mask-quasi", f"“{labels_of(Plan)['mask_quasi']}”"),
         ("--no-round", "no “Whole numbers stay whole”"),
         ("--type=age=nominal", "“Types” of 'age' = nominal"),
-        ("--alpha=0.5", "“Alpha” = 0.5"),
+        ("--alpha=0.5", "“Alpha of ms” = 0.5"),
         ("--key", "“Column that identifies records”"),
         ("--folder=try", "--folder try"),
     ],

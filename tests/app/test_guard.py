@@ -163,7 +163,7 @@ def test_a_session_ends_when_asked_to(site):
     session, key = browser.session, browser.key
     answer = browser.post("/end")
     assert answer.status_code == 200
-    assert "The session has ended" in answer.text
+    assert "session has ended" in answer.text
     assert site.forgotten == [session]
     browser.key = key
     assert browser.get("/").status_code == 401
