@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 
 import pytest
@@ -50,7 +51,7 @@ def test_the_plan_has_the_reasons_and_works_in_another_folder(run, people, tmp_p
     (tmp_path / "plans").mkdir()
     assert run("roles", people, "-o", "plans/plan.toml")[0] == 0
     text = (tmp_path / "plans" / "plan.toml").read_text()
-    assert "# mail: identifier, nominal; looks like e-mail addresses" in text
+    assert re.search(r"^# mail: identifier, nominal; .*e-mail", text, re.MULTILINE)
     assert "Missing-value codes: 9." in text
     assert 'missing = [\n    "NA",\n]' in text
     assert run("protect", "--plan", "plans/plan.toml", "-o", "masked.csv")[0] == 0
@@ -60,10 +61,9 @@ def test_the_plan_has_the_reasons_and_works_in_another_folder(run, people, tmp_p
 def test_a_plan_is_not_overwritten_unless_asked(run, people, tmp_path):
     (tmp_path / "plan.toml").write_text("mine")
     code, _, err = run("roles", people, "-o", "plan.toml", columns=200)
-    assert (code, err) == (
-        2,
-        "Error: 'plan.toml' already exists. Choose another name or add --overwrite (in Python overwrite=True).\n",
-    )
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "'plan.toml'" in err
+    assert "--overwrite" in err
     assert (tmp_path / "plan.toml").read_text() == "mine"
     assert run("roles", people, "-o", "plan.toml", "--overwrite")[0] == 0
 

@@ -86,7 +86,10 @@ def poisoned_release(release):
             only=None if verified.only is None else poisoned(verified.only),
         ),
         policy=Policy(k=2, unique_columns=0, unique_records=50, dominance=0, p_percent=10),
-        notes=[Message(POISON_TEXT, "warning"), Message(POISON_TEXT)],
+        notes=[
+            Message("singled-out", number=POISON, records=POISON, where=Message("one-column", column="age")),
+            Message("groups-merged", groups=POISON),
+        ],
         suppressed=POISON,
     )
 
