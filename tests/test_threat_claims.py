@@ -35,7 +35,7 @@ ROLES = {"quasi": QUASI, "confidential": CONFIDENTIAL, "identifiers": ["name"]}
 
 
 def section(title: str) -> str:
-    return re.search(rf"^## {re.escape(title)}.*\n(.*?)(?=^## |\Z)", THREATS, re.MULTILINE | re.DOTALL)[1]
+    return re.search(rf"^## {re.escape(title)}[^\n]*\n(.*?)(?=^## |\Z)", THREATS, re.MULTILINE | re.DOTALL)[1]
 
 
 def rows(text: str) -> list[list[str]]:

@@ -4,8 +4,10 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+from tests.expect import reports
 
 pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
@@ -25,6 +27,8 @@ from shoal.app.fields import (
     values_of,
 )
 from shoal.app.inputs import Inputs
+from shoal.app.steps import file
+from shoal.app.uploads import upload_button
 from shoal.errors import PlanError
 from shoal.messages import Message
 from shoal.messages.table import SENTENCES
@@ -195,3 +199,14 @@ def test_messages_name_fields_as_the_page_does():
     options = {".".join(each.path) for each in options_of(Plan)}
     assert options <= {*labels_of(Plan)}
     assert len({*labels_of(Plan).values()}) == len(labels_of(Plan))
+
+
+def test_a_file_that_does_not_arrive_or_suit_is_told(window):
+    told = []
+    view = SimpleNamespace(say=lambda *messages: told.extend(messages), limit=2 * 10**9)
+    file._rejected(view)
+    file._failed(view)
+    upload_button(view, "Load a plan", ".toml,.txt", None)
+    first, second = told
+    assert reports([first], "file-not-taken", limit="2 GB", table=True)
+    assert reports([second], "file-lost", large=True)

@@ -1,5 +1,6 @@
 """The guard before the page: with how much one gets in, and what browsers are told."""
 
+import asyncio
 import base64
 import hashlib
 import re
@@ -11,7 +12,9 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, LIMIT, SECRET, UPLOAD, plain, with_tls
 
-from shoal.app.security.limits import PARTS, SMALL
+from shoal.app.security import windows
+from shoal.app.security.limits import PARTS, SMALL, UPLOADS, WINDOWS
+from shoal.app.security.passing import Answer
 
 
 @pytest.fixture
@@ -169,3 +172,57 @@ def test_a_failure_shows_no_value(site, caplog):
     assert answer.status_code == 500
     assert SECRET not in answer.text
     assert [record.message for record in caplog.records] == ["the page failed"]
+
+
+def test_a_page_that_is_not_there_or_fails_shows_a_message_of_shoal_alone():
+    async def answered(status):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        answer = Answer("/", "ws://a", False, send)
+        html = [(b"content-type", b"text/html; charset=utf-8"), (b"x-nicegui-content", b"page")]
+        await answer({"type": "http.response.start", "status": status, "headers": html})
+        await answer({"type": "http.response.body", "body": SECRET.encode()})
+        return sent[-1]["body"].decode()
+
+    for status, code in ((404, "nothing-here"), (500, "page-failed")):
+        text = asyncio.run(answered(status))
+        assert prints(text, code)
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "data"),
+    [
+        ("/_nicegui_ws/socket.io/", "no-websocket", {}),
+        ("/_nicegui/client/of-ann/upload/1", "another-window", {}),
+        ("/", "too-many-windows", {"most": WINDOWS}),
+    ],
+)
+def test_requests_for_windows_that_a_session_may_not_have_are_refused(monkeypatch, path, code, data):
+    monkeypatch.setattr(windows, "_room_for_window", lambda session: False)
+    assert prints(windows.Windows(None)._refused(path, "bob").body.decode(), code, **data)
+
+
+def test_a_session_sends_so_many_files_at_once():
+    async def refused():
+        sent, page = [], windows.Windows(None)
+        page._uploads["bob"] = UPLOADS
+
+        async def send(message):
+            sent.append(message)
+
+        await page._upload("bob", {"type": "http"}, None, send)
+        return sent[-1]["body"].decode()
+
+    assert prints(asyncio.run(refused()), "too-many-uploads", most=UPLOADS)
+
+
+def test_a_session_has_so_many_connections(site, monkeypatch):
+    browser = site.inside()
+    monkeypatch.setattr("shoal.app.security.middleware._admitted", lambda asked: False)
+    answer = browser.get("/")
+    assert answer.status_code == 429
+    assert prints(answer.text, "too-many-connections")

@@ -11,8 +11,8 @@ ERRORS = {
         "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] failed[, so '{file}' was not written]."
     ),
     "limits-not-measured": (
-        "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] {number:~was/were} not measured. It "
-        "is not passed[, unless it says not_measured = \"allow\"{some:?}][, but '{file}' was written]."
+        "{number} of {limits:limit} of [policy '{policy}'][the policy{policy:!}] {number:~was/were} not measured[, but "
+        "'{file}' was written]. It is not passed[ unless it has not_measured = \"allow\"{some:?}]."
     ),
     "no-input": "Name the file to protect, for example shoal protect data.csv.",
     "no-memory": (
@@ -50,7 +50,7 @@ ERRORS = {
     "port-taken": "{port} is used by another program. Choose another, or 0 for any free one.",
     "proxy-every-address": "must not be every address. Name the proxy's own.",
     "proxy-secret-open": "'{path}' can be read by other users. Keep the secret to yourself: chmod 600 {path}.",
-    "proxy-secret-short": "'{path}' must hold at least {least} characters in one line: openssl rand -hex 32.",
+    "proxy-secret-short": "'{path}' must hold at least {least} characters in one line: {command}.",
     "proxy-secret-unreadable": "'{path}' cannot be read, or is no text. It must hold the secret of the proxy.",
     "proxy-unreadable": "must be addresses or networks, such as 127.0.0.1 or 172.18.0.0/16.",
     "public-url-not-https": "must begin with https, so that the network cannot read what is sent.",
@@ -91,13 +91,13 @@ ERRORS = {
     ),
     "file-name-unusable": "The name of the file is too long, or has characters that are not allowed. Rename it.",
     "file-not-taken": (
-        "The file was not taken: its kind must be {kinds:or}[, and its size at most {limit}][ (larger files are for "
-        "the command line: shoal protect){table:?}]."
+        "The file was not taken. Its kind can be {kinds:words}[, its size at most {limit}][ (larger files are for the "
+        "command line: shoal protect){table:?}]."
     ),
     "file-needed": "choose a file.",
     "name-with-comma": "A name with a comma cannot be typed on a command line. Rename the column.",
-    "no-such-download": "There is no such file. Protect a file first.",
     "no-room-for-file": "The file could not be stored: there is no room for it on this machine.",
+    "no-such-download": "There is no such file. Protect a file first.",
     "page-without-spark": "The page does not use Spark. Protect the file on the command line: {command}.",
     "role-of-several": ("is chosen for {columns:names}. Only one can have this role: change the others in step 2."),
     "rules-file-needed": "are in '{file}', which the plan needs. Upload this file, or remove it.",
