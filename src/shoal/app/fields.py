@@ -199,7 +199,8 @@ def beside(error: PlanError, names: Iterable[str], model: type[BaseModel] = Plan
 
 def on_page(message: Message, model: type[BaseModel] = Plan) -> str:
     """Return a message with fields and options named as on the page."""
-    return message.text("page", label_of(message.field or "", model))
+    text = message.text("page", label_of(message.field or "", model))
+    return page_words(text, model) if message.code == "text" else text  # LEGACY
 
 
 def label_of(field: str, model: type[BaseModel] = Plan) -> str:
