@@ -35,7 +35,7 @@ ROLES = {"quasi": QUASI, "confidential": CONFIDENTIAL, "identifiers": ["name"]}
 
 
 def section(title: str) -> str:
-    return re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", THREATS, re.MULTILINE | re.DOTALL)[1]
+    return re.search(rf"^## {re.escape(title)}[^\n]*\n(.*?)(?=^## |\Z)", THREATS, re.MULTILINE | re.DOTALL)[1]
 
 
 def rows(text: str) -> list[list[str]]:
@@ -56,7 +56,7 @@ def test_what_is_done_about_a_threat_is_a_claim_with_a_code():
     assert [clause for row in threats for clause in unfinished(row[3])] == []
 
 
-@pytest.mark.parametrize("title", ["Three options that give less", "Weights, order, types"])
+@pytest.mark.parametrize("title", ["Three options", "Weights, order, types"])
 def test_every_point_of_these_lists_is_a_claim_with_a_code(title):
     points = re.findall(r"^- (.*?)(?=^- |^\S|\Z)", section(title), re.MULTILINE | re.DOTALL)
     assert points

@@ -72,7 +72,7 @@ def test_a_plan_that_never_ends_or_nests_is_refused(tmp_path):
         Plan.load(tmp_path / "deep.toml")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give folders away")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
 def test_a_work_folder_of_another_user_is_refused(tmp_path):
     output = tmp_path / "masked.parquet"
     planted = tmp_path / ".masked.parquet.shoal"

@@ -29,11 +29,6 @@ def sentence(text: str) -> str:
     return start if not text or text[-1] in ".?!:" else f"{start}."
 
 
-def unexpected(what: str) -> str:
-    """Return the sentence for a fault of the program itself, which shows nothing of the data."""
-    return f"Unexpected {what}. Set SHOAL_DEBUG=1 to see where it happened."
-
-
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Format a count: 1 record, 2,000 records."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.expect import pattern
 
+from shoal.app.fields import on_page
 from shoal.datasets import CONFIDENTIAL, QUASI, survey
+from shoal.messages import Message
 from shoal.tables import open_table, write_table
 
 
@@ -152,7 +154,7 @@ def test_cancel_in_the_middle_of_a_long_run(visitors, tmp_path):
     page.get_by_text("Cancelled; there is no result.").wait_for()
     assert page.get_by_role("button", name="4 Release").is_disabled()
     choose(page, "Method", "zscores: along the sum of z-scores")
-    page.get_by_text("Does not apply to method 'zscores'. Use “Method” best").wait_for()  # beside it, still unfolded
+    page.get_by_text("Does not apply to method 'zscores'").wait_for()  # beside it, still unfolded
     page.get_by_label("Budget", exact=True).fill("")
     page.get_by_role("button", name="Protect", exact=True).click()
     page.get_by_role("heading", name="Before and after").wait_for()
@@ -366,7 +368,9 @@ def test_units_dominance_and_totals(visitors, tmp_path, width):
     choose(page, "Role of sector", "released unchanged")
     page.get_by_role("button", name="Next: protection").click()
     page.get_by_role("button", name="Protect", exact=True).click()
-    page.get_by_role("alert").get_by_text("Unit: is chosen for 'firm_id', 'plant'. Only one can have").wait_for()
+    page.get_by_role("alert").get_by_text(
+        on_page(Message("role-of-several", field="unit", columns=["firm_id", "plant"]))
+    ).wait_for()
     page.get_by_role("button", name="2 Attributes").click()
     choose(page, "Role of plant", "identifier (dropped)")
     page.get_by_role("button", name="Next: protection").click()

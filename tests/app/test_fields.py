@@ -4,17 +4,34 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+from tests.expect import reports
 
 pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from nicegui import Client, ui
 from nicegui.page import page
 
-from shoal.app.fields import as_list, as_text, beside, fields_of, labels_of, nested, page_words, values_of
+from shoal.app.fields import (
+    as_list,
+    as_text,
+    beside,
+    fields_of,
+    label_options,
+    labels_of,
+    nested,
+    on_page,
+    page_words,
+    values_of,
+)
 from shoal.app.inputs import Inputs
+from shoal.app.steps import file
+from shoal.app.uploads import upload_button
 from shoal.errors import PlanError
+from shoal.messages import Message
+from shoal.messages.table import SENTENCES
 from shoal.plan import Plan
 from shoal.plan.fields import GROUPS, option
 from shoal.plan.options import options_of, tables_of
@@ -140,18 +157,38 @@ def test_what_is_wrong_stands_beside_its_field(window):
     for name in ("small_strata", "scale.memory"):
         inputs.draw(name)
     problems = beside(refused.value, inputs.drawn)
-    assert problems == {
-        "small_strata": "Does not apply without strata. Name them with “Strata”.",
-        "scale.memory": "Must be a number with a unit, such as 500MB or 4GB.",
-        "": "Budget: does not apply to method 'mdav'. Use “Method” best, “Refine the groups” or “Raise the lower "
-        "bound”.",
-    }
+    by_field = {each.field: each for each in refused.value.messages}
+    alone = {name: by_field.pop(name).about(None).text("page") for name in ("small_strata", "scale.memory")}
+    [elsewhere] = by_field.values()
+    assert problems == {name: text[0].upper() + text[1:] for name, text in alone.items()} | {"": on_page(elsewhere)}
+    assert problems[""].startswith("Budget: ")
     inputs.show(problems)
     shown = [each.text for each in window.elements.values() if isinstance(each, ui.label) and each.visible]
     assert problems["small_strata"] in shown
     inputs.show({})
     shown = [each.text for each in window.elements.values() if isinstance(each, ui.label) and each.visible]
     assert problems["small_strata"] not in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ("--missing=group", "“Missing values” = group"),
+        ("-k=4", "“k” = 4"),
+        ("--mask-quasi", f"“{labels_of(Plan)['mask_quasi']}”"),
+        ("--no-round", "no “Whole numbers stay whole”"),
+        ("--type=age=nominal", "“Types” of 'age' = nominal"),
+        ("--alpha=0.5", "“Alpha of ms” = 0.5"),
+        ("--key", "“Column that identifies records”"),
+        ("--folder=try", "--folder try"),
+    ],
+)
+def test_a_message_names_options_as_the_page_does(monkeypatch, option, shown):
+    label_options({"--key": "Column that identifies records"})
+    monkeypatch.setitem(SENTENCES, "example", ("error", f"must be more than 0. Use {option}."))
+    message = Message("example", field="attribute_weights.age")
+    assert on_page(message) == f"Attribute weights of age: must be more than 0. Use {shown}."
+    assert message.text("page", "Weights").startswith("Weights: ")
 
 
 def test_messages_name_fields_as_the_page_does():
@@ -162,3 +199,14 @@ def test_messages_name_fields_as_the_page_does():
     options = {".".join(each.path) for each in options_of(Plan)}
     assert options <= {*labels_of(Plan)}
     assert len({*labels_of(Plan).values()}) == len(labels_of(Plan))
+
+
+def test_a_file_that_does_not_arrive_or_suit_is_told(window):
+    told = []
+    view = SimpleNamespace(say=lambda *messages: told.extend(messages), limit=2 * 10**9)
+    file._rejected(view)
+    file._failed(view)
+    upload_button(view, "Load a plan", ".toml,.txt", None)
+    first, second = told
+    assert reports([first], "file-not-taken", limit="2 GB", table=True)
+    assert reports([second], "file-lost", large=True)

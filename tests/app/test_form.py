@@ -4,8 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.expect import refused, reports
 
-from shoal.app.fields import fields_of
+from shoal.app.fields import fields_of, on_page
 from shoal.app.form import (
     APART,
     ELSEWHERE,
@@ -17,7 +18,6 @@ from shoal.app.form import (
     TYPES,
     Choices,
     panels,
-    sentences,
     step_of,
 )
 from shoal.app.listing import FILTERS, ON_PAGE, Listing
@@ -78,19 +78,26 @@ def test_every_role_is_a_field_of_the_plan(choices, role):
 
 def test_a_role_that_one_attribute_can_have_is_refused_for_two_and_a_missing_role_is_named(choices):
     choices.roles |= {"name": "unit", "region": "unit", "weight": ""}
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as caught:
         choices.options()
-    assert sentences(refused.value) == [
-        "Roles: are missing for 'weight'. Choose one for each in step 2.",
-        "Unit: is chosen for 'name', 'region'. Only one can have this role: change the others in step 2.",
-    ]
+    first, second = caught.value.messages
+    assert reports([first], "attributes-without-roles", columns=["weight"], others=0)
+    assert reports([second], "role-of-several", "unit", columns=["name", "region"])
+    assert on_page(second).startswith("Unit: ")
+
+
+def test_of_many_attributes_without_a_role_five_are_named(choices):
+    choices.roles = {f"a{i}": "" for i in range(7)}
+    choices.types = dict.fromkeys(choices.roles, "nominal")
+    with refused(PlanError, "attributes-without-roles", columns=[f"a{i}" for i in range(5)], others=2):
+        choices.options()
 
 
 def test_what_does_not_apply_is_refused_and_not_left_out(choices):
     choices.values |= {"budget": "5s", "method": "mdav", "small_strata": "merge", "edits_original": "keep"}
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as caught:
         Plan(**choices.options())
-    assert {field for field, _ in refused.value.problems} == {"budget", "small_strata", "edits_original"}
+    assert {field for field, _ in caught.value.problems} == {"budget", "small_strata", "edits_original"}
 
 
 def test_levels_with_commas_stand_in_quotes(choices):
@@ -110,14 +117,9 @@ def test_the_type_of_a_sensitive_attribute_plays_a_part_if_groups_compare_it(cho
 
 def test_nothing_to_mask_is_not_everything_to_mask(choices):
     choices.roles = dict.fromkeys(NAMES, "publish")
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as caught:
         Plan(**choices.options())
-    assert [each.split(":")[0] for each in sentences(refused.value)] == ["Quasi-identifiers"]
-
-
-def test_mistakes_are_named_as_on_the_page():
-    error = PlanError([("attribute_weights.age", "must be more than 0"), ("k", "must be at least 2")])
-    assert sentences(error) == ["Attribute weights of age: must be more than 0", "k: must be at least 2"]
+    assert [on_page(each).split(":")[0] for each in caught.value.messages] == ["Quasi-identifiers"]
 
 
 def test_what_is_offered_is_what_a_plan_takes():
@@ -199,7 +201,7 @@ def test_a_plan_that_is_loaded_gives_the_plan_again(options, named):
 
 
 def test_a_plan_for_other_columns_is_refused_and_columns_it_does_not_know_have_no_role():
-    with pytest.raises(PlanError, match="'height' is not a column of this file"):
+    with refused(PlanError, "unknown-column", "quasi", column="height"):
         Choices.of_plan(Plan(k=3, quasi=["height"]), COLUMNS, "csv")
     loaded = Choices.of_plan(Plan(k=3, quasi=["age"]), COLUMNS, "csv")
     assert loaded.having("") == ["size", "wgt", "layer", "wave"]
@@ -207,10 +209,8 @@ def test_a_plan_for_other_columns_is_refused_and_columns_it_does_not_know_have_n
 
 def test_rules_in_a_file_must_be_uploaded_with_the_plan():
     loaded = Choices.of_plan(Plan(k=3, quasi=["age"], publish="rest", edits="/there/rules.sch"), COLUMNS, "csv")
-    with pytest.raises(PlanError) as refused:
+    with refused(PlanError, "rules-file-needed", "edits", file="rules.sch"):
         loaded.options()
-    [sentence] = sentences(refused.value)
-    assert sentence.startswith("Rules: are in 'rules.sch', which the plan needs.")
     loaded.edits_file = Path("/here/rules.sch")
     assert loaded.options()["edits"] == "/here/rules.sch"
 

@@ -1,16 +1,20 @@
 """The guard before the page: with how much one gets in, and what browsers are told."""
 
+import asyncio
 import base64
 import hashlib
 import re
 
 import pytest
+from tests.expect import prints
 
 pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.guarded import ASSET, LIMIT, SECRET, UPLOAD, plain, with_tls
 
-from shoal.app.security.limits import PARTS, SMALL
+from shoal.app.security import windows
+from shoal.app.security.limits import PARTS, SMALL, UPLOADS, WINDOWS
+from shoal.app.security.passing import Answer
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def test_a_request_may_have_a_mebibyte_whether_it_says_so_or_not(site):
         assert browser.post("/read", content=content(SMALL)).text == str(SMALL)
         answer = browser.post("/read", content=content(SMALL + 1))
         assert answer.status_code == 413
-        assert answer.text == "The request is larger than 1,048,576 bytes, which is all that is allowed.\n"
+        assert prints(answer.text, "too-large-request", file=False, most=1_048_576)
 
 
 def test_an_upload_may_be_as_large_as_the_limit(site):
@@ -55,7 +59,7 @@ def test_an_upload_may_be_as_large_as_the_limit(site):
     assert browser.post(UPLOAD, content=a_form(LIMIT), headers=FORM).text == str(LIMIT)
     answer = browser.post(UPLOAD, content=a_form(LIMIT + SMALL), headers=FORM)
     assert answer.status_code == 413
-    assert answer.text == "The file is larger than 3,145,728 bytes, which is all that is allowed.\n"
+    assert prints(answer.text, "too-large-request", file=True, most=3_145_728)
 
 
 async def many_parts(parts, step):
@@ -71,7 +75,8 @@ def test_an_upload_is_one_file(site, step):
     form = {"content-type": 'multipart/form-data; boundary="bound"'}
     assert browser.post(UPLOAD, content=many_parts(PARTS, step), headers=form).status_code == 200
     answer = browser.post(UPLOAD, content=many_parts(PARTS + 1, step), headers=form)
-    assert (answer.status_code, answer.text) == (413, "Send one file at a time.\n")
+    assert answer.status_code == 413
+    assert prints(answer.text, "one-file-at-a-time")
 
 
 def test_an_upload_that_says_it_is_too_large_is_not_read(site):
@@ -167,3 +172,57 @@ def test_a_failure_shows_no_value(site, caplog):
     assert answer.status_code == 500
     assert SECRET not in answer.text
     assert [record.message for record in caplog.records] == ["the page failed"]
+
+
+def test_a_page_that_is_not_there_or_fails_shows_a_message_of_shoal_alone():
+    async def answered(status):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        answer = Answer("/", "ws://a", False, send)
+        html = [(b"content-type", b"text/html; charset=utf-8"), (b"x-nicegui-content", b"page")]
+        await answer({"type": "http.response.start", "status": status, "headers": html})
+        await answer({"type": "http.response.body", "body": SECRET.encode()})
+        return sent[-1]["body"].decode()
+
+    for status, code in ((404, "nothing-here"), (500, "page-failed")):
+        text = asyncio.run(answered(status))
+        assert prints(text, code)
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "data"),
+    [
+        ("/_nicegui_ws/socket.io/", "no-websocket", {}),
+        ("/_nicegui/client/of-ann/upload/1", "another-window", {}),
+        ("/", "too-many-windows", {"most": WINDOWS}),
+    ],
+)
+def test_requests_for_windows_that_a_session_may_not_have_are_refused(monkeypatch, path, code, data):
+    monkeypatch.setattr(windows, "_room_for_window", lambda session: False)
+    assert prints(windows.Windows(None)._refused(path, "bob").body.decode(), code, **data)
+
+
+def test_a_session_sends_so_many_files_at_once():
+    async def refused():
+        sent, page = [], windows.Windows(None)
+        page._uploads["bob"] = UPLOADS
+
+        async def send(message):
+            sent.append(message)
+
+        await page._upload("bob", {"type": "http"}, None, send)
+        return sent[-1]["body"].decode()
+
+    assert prints(asyncio.run(refused()), "too-many-uploads", most=UPLOADS)
+
+
+def test_a_session_has_so_many_connections(site, monkeypatch):
+    browser = site.inside()
+    monkeypatch.setattr("shoal.app.security.middleware._admitted", lambda asked: False)
+    answer = browser.get("/")
+    assert answer.status_code == 429
+    assert prints(answer.text, "too-many-connections")

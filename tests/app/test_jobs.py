@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 from pyarrow.csv import write_csv
+from tests.expect import codes, refused, reports
 
 from shoal.app import jobs, worker
 from shoal.app.jobs import Job, Line
@@ -72,7 +73,7 @@ def test_a_killed_worker_is_said_in_a_sentence_and_the_next_job_runs(table):
         await spare.wait()
         process.kill()
         await until(lambda: killed.state == "failed")
-        assert killed.problems == [jobs._KILLED]
+        assert codes(killed.problems) == ["work-stopped"]
         line.submit(another)
         await until(lambda: another.state == "done")
         await line.close()
@@ -120,7 +121,7 @@ def test_work_that_takes_too_long_is_ended_in_a_sentence(table):
         await until(lambda: ended)
         os.kill(process.pid, signal.SIGCONT)
         assert job.state == "failed"
-        assert job.problems[0].startswith("The work took longer than 1 s, the limit here. Use a")
+        assert reports(job.problems, "work-too-long", limit="1 s")
         await until(lambda: process.returncode is not None)
         await line.close()
 
@@ -133,9 +134,7 @@ def test_a_table_that_is_too_wide_is_refused_before_it_is_read(tmp_path, ending,
     wide = pa.table({f"c{each}": [1, 2] for each in range(2001)})
     writers = {"csv": write_csv, "parquet": pq.write_table, "arrow": feather.write_feather}
     writers[ending](wide, tmp_path / f"wide.{ending}")
-    with pytest.raises(
-        FileError, match="the file has 2,001 columns, and the page takes 2,000 at most; use the command"
-    ):
+    with refused(FileError, "too-many-columns-for-page", columns=2001, most=2000):
         worker.inspect(str(tmp_path / f"wide.{ending}"), lambda *_: None)
 
 
@@ -148,7 +147,7 @@ def test_no_worker_no_job_but_a_sentence(table, monkeypatch):
         for _ in range(2):
             line.submit(Job("inspect", {"path": table}, ended.append))
         await until(lambda: len(ended) == 2)
-        assert [job.problems for job in ended] == [[jobs._FAILED]] * 2
+        assert [codes(job.problems) for job in ended] == [["work-not-started"]] * 2
         await line.close()
 
     asyncio.run(talk())

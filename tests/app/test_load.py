@@ -32,7 +32,7 @@ def memory(pid: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="memory is read from Linux's /proc")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 def test_fifty_sessions_at_once(tmp_path):
     rng = np.random.default_rng(7)
     tables = [

@@ -83,7 +83,7 @@ class Crowd:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="memory is read from Linux's /proc")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 def test_fifty_users_over_real_sockets(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text(SECRET)

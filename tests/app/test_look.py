@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.expect import refused
 
 from shoal.app.look import look_at
 from shoal.app.worker import inspect, risk_utility
+from shoal.errors import DataError
 from shoal.parallel import quiet
 from shoal.plan import Plan
 
@@ -24,6 +26,12 @@ def people(tmp_path_factory):
         path, index=False
     )
     return Plan(k=2, input=str(path))
+
+
+def test_a_file_larger_than_memory_is_not_counted(people, monkeypatch):
+    monkeypatch.setattr("shoal.app.look.engine_for", lambda plan: ("file", ""))
+    with refused(DataError, "too-large-to-count"):
+        look_at(people, "town", "", [], False)
 
 
 def test_rare_values_are_pooled(people):

@@ -15,10 +15,12 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 import httpx
 from tests.app.test_endpoints import Session, _until
+from tests.expect import prints
 from websockets.exceptions import ConnectionClosed
 
 from shoal.app.security.connections import Connections
 from shoal.app.security.limits import HEADERS, STRANGERS, UPLOADS, WINDOWS
+from shoal.messages import Message
 
 CLIENT = re.compile(r"client_id['\"]?:\s*['\"]([0-9a-f-]{36})")
 SECRET = "The file did not arrive"  # what Ann's page says, and no other
@@ -93,7 +95,7 @@ def test_a_file_for_another_sessions_window_is_refused(ann, eve):
     files = {"file": ("eve.csv", b"of_eve,b\n1,2\n3,4\n", "text/csv")}
     answer = eve.http.post(ann.upload, files=files)
     assert answer.status_code == 403
-    assert answer.text == "This window belongs to another session. Reload the page.\n"
+    assert prints(answer.text, "another-window")
     assert SECRET in ann.http.get("/").text
 
 
@@ -147,9 +149,7 @@ def test_a_session_has_so_many_windows_and_those_that_nobody_sees_go_first(serve
             lines.append(opened(eve)[0])
             threading.Thread(target=stay, args=[lines[-1]], daemon=True).start()
         _until(lambda: eve.http.get("/").status_code == 429, "there is always room for one more window")
-        assert eve.http.get("/").text == (
-            f"This session has {WINDOWS} windows, the most it may have. Close one of them.\n"
-        )
+        assert eve.http.get("/").text == (f"{Message('too-many-windows', most=WINDOWS)}\n")
         assert eve.http.get(f"{eve.asset}static/nicegui.js").status_code == 200
     finally:
         for line in lines:

@@ -13,6 +13,7 @@ pytest.importorskip("nicegui", reason="the page needs the extra 'app'")
 
 from tests.app.clients import SECRET, Client, free_port
 from tests.app.test_service import app, running, until_healthy
+from tests.expect import prints
 
 from shoal.app.listing import Listing
 from shoal.app.steps.attributes import _bars
@@ -81,6 +82,7 @@ def test_odd_names_and_cells_go_all_the_way_and_are_shown_by_their_codes(url, ki
     page = client.until("What are the attributes?")
     shown = texts_of(client, page)
     assert [visible(name) for name in names] == [text for text in shown if text in {visible(name) for name in names}]
+    assert prints(client.get("/download/masked").text, "no-such-download")
     client.click("Next: protection")
     pages = [page, client.until("Protect")]
     client.click("Protect")

@@ -131,7 +131,7 @@ def test_behind_nginx_with_tls_and_single_sign_on(tmp_path, secret):
         assert ann.upload("of_ann.csv", CSV).status_code == 200
         ann.until("What are the attributes?")
         ann.click("1  File")  # by the socket
-        assert "of_ann.csv" in ann.until("Open the table to protect")
+        assert "of_ann.csv" in ann.until("Open the table")
         assert "of_ann.csv" not in bob.page()
         stolen = httpx.get(
             f"{ann.base}/", headers={"cookie": _cookie(ann)}, auth=httpx.BasicAuth("bob", "b"), verify=trusted
@@ -172,7 +172,7 @@ def readable_python(options) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
 def test_as_the_container_runs_it_without_rights_or_a_home_to_write_to(tmp_path):
     port = str(free_port())
     home, temporary, given = tmp_path / "home", tmp_path / "temporary", tmp_path / "given"

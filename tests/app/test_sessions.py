@@ -5,11 +5,13 @@ import errno
 import tomllib
 
 import pytest
+from tests.expect import refused, reports
 
 from shoal.app.jobs import Line
 from shoal.app.sessions import Work
 from shoal.cli.page_commands import command_pages
 from shoal.errors import FileError, ShoalError
+from shoal.messages import Message
 from shoal.pipeline.roles import Proposal
 from shoal.plan import Plan
 
@@ -31,7 +33,7 @@ def saving(content):
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/..", "x" * 300, "ü" * 100, "a\nb.csv", "a\0b.csv"])
 def test_names_that_cannot_be_used_are_refused(work, name):
-    with pytest.raises(FileError, match="The name of the file is too long"):
+    with refused(FileError, "file-name-unusable"):
         work.place(name)
 
 
@@ -50,7 +52,7 @@ def test_a_full_disk_is_said_and_nothing_stays(work):
         path.write_bytes(b"half of it")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(FileError, match="there is no room for it"):
+    with refused(FileError, "no-room-for-file"):
         asyncio.run(work.receive("a.csv", full))
     assert list(work.folder.iterdir()) == []
 
@@ -60,7 +62,7 @@ def test_what_arrives_after_everything_was_erased_is_erased_too(work, tmp_path):
         work.start_over()
         await saving(b"data")(path)
 
-    with pytest.raises(FileError, match="The session was erased"):
+    with refused(FileError, "session-erased"):
         asyncio.run(work.receive("a.csv", erased))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -68,7 +70,7 @@ def test_what_arrives_after_everything_was_erased_is_erased_too(work, tmp_path):
 def test_rules_do_not_take_the_place_of_the_table_and_go_when_they_are_replaced(work):
     work.file = asyncio.run(work.receive("survey.xml", saving(b"table")))
     same, other = (asyncio.run(work.receive(name, saving(b"rules"))) for name in ("survey.xml", "rules.sch"))
-    with pytest.raises(FileError, match="The file of rules has the same name as the table"):
+    with refused(FileError, "same-file-name", file="survey.xml"):
         work.take_rules(same)
     assert (work.file.read_bytes(), same.exists()) == (b"table", False)
     work.take_rules(other)
@@ -117,8 +119,7 @@ def test_a_file_of_a_plan_begins_as_the_plan_says_and_is_saved_as_such(work):
     assert "budget" not in saved
     work.loaded = Plan(k=4, quasi=["height"])
     work._opened({"records": 9, "columns": columns, "reading": {}})
-    [problem] = work.problems
-    assert problem.startswith("Quasi-identifiers: 'height' is not a column of this file.")
+    assert reports(work.problems, "unknown-column", "quasi", column="height")
     assert work.choices.having("quasi") == ["age", "wage", "id"]
 
 
@@ -132,3 +133,20 @@ def test_the_page_of_a_command_takes_roles_from_step_2_and_proposes_the_others(w
     assert work.entered["assess"].values["quasi"] == ["age", "sex"]
     assert work.entered["assess"].values["confidential"] == ["town"]
     assert work.entered["risk"].values["keys"] == ["sex"]  # a number of many values is no key
+
+
+def test_messages_name_files_without_the_folders_of_the_session(work):
+    work.file = asyncio.run(work.receive("a.csv", saving(b"1")))
+    inner = Message("at-record", first=3)
+    work._line.submit = lambda job: None
+    work._start("inspect", {}, lambda found: None)
+    for message in (
+        Message("same-file-name", file=str(work.file)),
+        Message("missing-unit", column=str(work.file), where=inner),
+    ):
+        work.job.state = "running"
+        work.job.fail(message)
+        [problem] = work.problems
+        assert str(work.folder) not in f"{problem} {problem.data}"
+        assert problem.text("page") == message.text("page").replace(f"{work.file.parent}/", "")
+        assert problem.data.get("where") in (None, inner)

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.expect import refused
 
 from shoal.app.worker import protect, risk_utility
 from shoal.errors import PlanError
@@ -38,16 +39,16 @@ def test_a_release_that_fails_the_policy_has_the_report_for_the_keeper_alone(opt
 @pytest.mark.parametrize("scale", [{}, {"scale": {"master": "spark://192.0.2.1:7077"}}])
 def test_no_record_goes_to_spark(options, scale):
     asked = {**options, **scale, "engine": "spark"}
-    with pytest.raises(PlanError, match="The page does not use Spark"):
+    with refused(PlanError, "page-without-spark", "engine", command="shoal protect --engine spark"):
         protect(asked, quiet)
-    with pytest.raises(PlanError, match="The page does not use Spark"):
+    with refused(PlanError, "page-without-spark"):
         risk_utility(options["input"], asked, quiet)
 
 
 def test_users_with_names_draw_from_no_secret_that_they_share(options, tmp_path, monkeypatch):
     monkeypatch.setenv("SHOAL_SECRET", str(tmp_path / "secret"))
     hybrid = {**options, "method": "hybrid", "k": 6, "quasi": ["age"], "confidential": ["income"]}
-    with pytest.raises(PlanError, match="all users of this page share one secret"):
+    with refused(PlanError, "seed-of-your-own", "seed"):
         protect(hybrid, quiet, shared=True)
     assert not (tmp_path / "secret").exists()
     assert "masked" in protect({**hybrid, "seed": 4711}, quiet, shared=True)["files"]

@@ -91,19 +91,24 @@ def test_check_fails_with_exit_code_1(run, people):
     code, out, err = run("check", people, "-k", 2)
     assert code == 1
     assert out == ""
-    assert "Failed: 12 of the 12 combinations" in err
+    assert err.splitlines()[-1].startswith("Failed: ")
+    assert prints(err, "group-below-k", below=12, combinations=12)
 
 
 def test_check_tells_machines_too(run, people):
     code, out, _ = run("check", people, "-k", 2, "--json")
     assert code == 1
-    assert json.loads(out)["passed"] is False
+    found = json.loads(out)
+    assert found["passed"] is False
+    assert [(each["code"], each["data"]["below"]) for each in found["errors"]] == [("group-below-k", 12)]
 
 
 def test_everything_that_is_missing_is_told_at_once(run):
     code, _, err = run("protect")
     assert code == 2
     assert [line.split()[1] for line in err.splitlines()] == ["Set", "Name", "Name"]
+    assert prints(err, "no-input")
+    assert prints(err, "no-output")
 
 
 def test_a_name_by_itself_is_taken_to_the_letter(run, tmp_path):
@@ -116,7 +121,7 @@ def test_the_demo_does_not_touch_other_files(run, tmp_path):
     (tmp_path / "mine" / "masked.csv").write_text("mine")
     code, _, err = run("demo", "--folder", "mine")
     assert code == 2
-    assert "has other files" in err
+    assert prints(err, "folder-not-empty", folder="mine")
     assert (tmp_path / "mine" / "masked.csv").read_text() == "mine"
 
 
@@ -206,7 +211,7 @@ def test_what_nobody_thought_of_is_no_traceback_and_no_value(run, people, monkey
     monkeypatch.setattr("shoal.release.resolve", fail)
     code, _, err = run("protect", people, "-k", 3, "-o", "masked.csv")
     assert code == 2
-    assert "RuntimeError" in err
+    assert prints(err, "unexpected", what="RuntimeError")
     assert "4711" not in err
 
 
@@ -231,6 +236,7 @@ def test_the_demo_protects_the_survey(run, tmp_path):
     assert run("check", "shoal-demo/masked.csv", "--manifest", "shoal-demo/masked.csv.manifest.json")[0] == 0
     code, out, _ = run("demo")
     assert code == 0
+    assert prints(out, "earlier-demo-replaced", folder="shoal-demo")
     shown = re.search(r"```\n(In 1974 .*?)\n\.\.\.\n```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert " ".join(shown[1].split()) in " ".join(out.split())
 

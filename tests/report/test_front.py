@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.expect import refused
+from tests.expect import prints, refused
 from tests.report.report_samples import assert_accessible, people, read, release_of
 
 import shoal
@@ -31,8 +31,10 @@ def rows_of(front, which):
 def test_each_limit_has_its_figure_and_a_result_in_words_and_a_symbol():
     policy = Policy(name="ours", k=4, loss=1e-6, dominance=0)
     front = page_of(replace(release_of("one attribute"), policy=policy))
-    assert front.xpath(".//h2")[0].text_content() == "Verdict by policy ours: ✗ failed"
-    assert "The file was not written." in front.text_content()
+    heading = front.xpath(".//h2[@id='verdict']")[0].text_content()
+    assert "ours" in heading
+    assert heading.endswith("✗ failed")
+    assert "not written" in front.text_content()
     rows = rows_of(front, ".//table[@class='limits']")
     assert {name: row[-1].split(":")[0] for name, row in rows.items()} == {
         "k": "✗ failed",  # columns released unchanged single out records
@@ -52,18 +54,24 @@ def test_without_a_policy_the_findings_stand_first_and_nothing_is_called_safe():
 
 def test_safe_is_said_of_a_whole_file_only():
     table = pa.table({"a": np.arange(40.0), "b": np.arange(40.0) ** 2})
-    assert "No record is unique over all published columns" in page_of(shoal.protect(table, k=4)).text_content()
+    release = shoal.protect(table, k=4)
+    assert release.risk()["file"]["headline"]["text"].code == "no-unique-record"
+    assert prints(page_of(release).text_content(), "no-unique-record")
 
 
 def test_every_column_has_its_treatment_and_the_reason():
     release = release_of("diverse")
     rows = rows_of(page_of(release), ".//table[@class='columns']")
     assert list(rows) == people().column_names
-    assert rows["name"][:4] == ["identifier", "", "dropped", "may name a person or firm"]
-    assert rows["age"][:4] == ["quasi-identifier", "continuous", "mean of its group", "strangers may know it"]
+    assert rows["name"][:3] == ["identifier", "", "dropped"]
+    assert rows["age"][:2] == ["quasi-identifier", "continuous"]
+    assert rows["age"][2].startswith("mean of")
     assert rows["sick"][:4] == ["confidential", "", "unchanged", "sensitive; l = 2"]
-    assert rows["town"][:4] == ["published", "", "unchanged", "the plan publishes it"]
-    assert rows["wealth"][4].strip() == "▲ 9 below k by itself" or "singles out" in rows["wages"][4]
+    assert rows["town"][:3] == ["published", "", "unchanged"]
+    assert rows["name"][3].endswith("person or firm")
+    assert rows["age"][3].startswith("strangers")
+    assert rows["town"][3].startswith("the plan")
+    assert rows["wealth"][4].strip().startswith("▲ 9 below") or "singles out" in rows["wages"][4]
 
 
 def test_heavy_changes_are_marked_in_words_and_with_a_symbol():
@@ -73,10 +81,10 @@ def test_heavy_changes_are_marked_in_words_and_with_a_symbol():
     assert min(row["IL"] for row in release.loss()["attributes"].values()) > 20
     text = release_report(release)
     for name, row in release.loss()["attributes"].items():
-        assert f"▲ heavy change: {row['IL']:.0f} % of its variance lost" in " ".join(
+        assert f"▲ heavy change: {row['IL']:.0f} %" in " ".join(
             rows_of(page_of(release), ".//table[@class='columns']")[name]
         )
-    assert "▲ heavy change</span>: more than 20 %" in text
+    assert "▲ heavy change</span>" in text
 
 
 def test_the_worst_risk_is_that_of_the_whole_file():
@@ -84,8 +92,7 @@ def test_the_worst_risk_is_that_of_the_whole_file():
     seen = release.risk()["file"]["with_masked"]
     rows = rows_of(page_of(release), ".//table[@class='worst']")
     assert rows["Smallest group"][0] == f"▲ {seen['smallest']} record"
-    assert rows["In groups below k"][0] == f"▲ {seen['below_k']} of 160"
-    assert rows["Singled out"][0] == f"▲ {seen['uniques']} of 160"
+    assert [row[0] for row in rows.values()][1:3] == [f"▲ {seen[each]} of 160" for each in ("below_k", "uniques")]
 
 
 def test_the_date_is_that_of_the_caller_and_there_is_room_to_sign():

@@ -45,22 +45,9 @@ def reports():
 def test_every_release_has_a_report_that_anybody_can_read(reports, sort):
     page = read(reports(sort))
     assert_accessible(page)
-    titles = [heading.text_content() for heading in page.xpath("//h2")]
-    assert titles == [
-        "No verdict, because no policy was given",
-        "Worst risk of the whole file",
-        "Every column",
-        "Provenance",
-        "Earlier releases compared",
-        "Sign-off",
-        "What was done",
-        "Risk: what an intruder could do",
-        "Loss: what it costs users",
-        "Before and after",
-        "What is not promised",
-        "What was asked",
-        "Reproducibility and software",
-    ]
+    first = ["verdict", "worst", "columns", "provenance", "earlier", "sign"]
+    assert page.xpath("//h2/@id") == [*first, "done", "risk", "loss", "values", "limits", "asked", "repeating"]
+    assert all(heading.text_content() for heading in page.xpath("//h2"))
 
 
 @pytest.mark.parametrize("sort", RELEASES)
@@ -91,20 +78,19 @@ def test_confidential_attributes_are_in_no_picture(reports):
 
 
 @pytest.mark.parametrize(
-    ("sort", "sentence"),
+    ("sort", "parts"),
     [
-        ("numbers", "k = 4 holds for the 3 masked attributes: 160 records are published in "),
-        ("blocks", "k = 4 holds within each of 2 attribute blocks"),
-        ("blocks", "over all blocks together k is not promised"),
-        ("mic1d", "No k is promised"),
-        ("hybrid", "no k is promised, because quasi-identifiers are released unchanged"),
-        ("hybrid, masked", "k = 20 holds for the quasi-identifiers"),
-        ("ms", "with new values of 1 confidential attribute, made by ms"),
+        ("numbers", ["k = 4 holds", "3 masked attributes", "160 records"]),
+        ("blocks", ["k = 4 holds within", "2 attribute blocks", "k is not promised"]),
+        ("mic1d", ["No k is"]),
+        ("hybrid", ["no k is", "released unchanged"]),
+        ("hybrid, masked", ["k = 20 holds for", "quasi-identifiers"]),
+        ("ms", ["1 confidential attribute", "made by ms"]),
     ],
 )
-def test_the_verdict_is_one_sentence_at_the_top(reports, sort, sentence):
+def test_the_verdict_is_one_sentence_at_the_top(reports, sort, parts):
     said = read(reports(sort)).xpath("//p[@class='held']")[0].text_content()
-    assert sentence in said
+    assert [part for part in parts if part not in said] == []
     assert len(re.findall(r"\.(\s|$)", said)) == 1
 
 
@@ -130,22 +116,22 @@ def test_what_a_plan_asks_for_is_shown(reports):
 def test_rules_record_blocks_and_strata_are_told(reports):
     assert "wages + other == costs" in reports("edits")
     assert "record blocks of" in reports("record blocks")
-    assert "With the strata known too, the smallest group has" in reports("strata")
-    assert "no groups of at least k within the strata is below" in reports("strata")
+    assert "strata known too" in reports("strata")
+    assert "within the strata" in reports("strata")
     assert "left out." in reports("suppressed")
 
 
 def test_a_certificate_is_told():
     pytest.importorskip("highspy")
     release = shoal.protect(people(40), k=3, quasi=["age", "income"], publish="rest", method="mdav", bound=True)
-    assert "above the lowest possible: its SSE is" in release_report(release)
+    assert "above the lowest" in release_report(release)
 
 
 def test_records_at_most_risk_are_named_only_if_asked_for(reports):
     release = release_of("blocks")
-    assert "Records at most risk" not in reports("blocks")
+    assert "at most risk" not in reports("blocks")
     page = read(release_report(release, records_at_risk=True))
-    [said] = page.xpath("//h3[text()='Records at most risk']/following-sibling::p[2]")
+    [said] = page.xpath("//h3[contains(., 'at most risk')]/following-sibling::p[2]")
     positions = [int(text) for text in said.text_content().split(" and ")[0].split(", ")]
     table = release.table.select(release.plan.masked).to_pandas()
     alike = table.groupby(list(table.columns))[table.columns[0]].transform("size").to_numpy()
@@ -195,16 +181,16 @@ def test_where_k_counts_units_so_do_the_figures():
     page = read(text)
     [sizes] = [each for each in page.xpath("//svg/@aria-label") if "How many groups there are" in each]
     assert sizes.endswith(" units.")
-    assert "units in a group" in text
-    assert "records in a group" not in text
-    assert "Below 4: fewer than 4 units have it." in page.text_content()
+    assert "units in a" in text
+    assert "records in a" not in text
+    assert "than 4 units" in page.text_content()
     words = [each.text_content() for each in page.xpath("//section[@aria-labelledby='loss']//dt")]
     assert words == ["IL", "Mean moved", "Variance kept", "Correlation moved"]  # of levels, there are none
 
 
 def test_records_too_few_to_be_shown():
     page = read(release_report(shoal.protect(people(12), publish="rest", **NUMBERS)))
-    assert "Not shown, since bars of at least 10 records cannot be made: age, income, debt" in page.text_content()
+    assert "age, income, debt" in page.xpath("//section[@aria-labelledby='values']")[0].text_content()
     assert_accessible(page)
 
 
@@ -246,7 +232,7 @@ def test_a_sweep_without_limits_is_a_page(k, options):
 
 def test_a_sweep_of_what_is_constant_is_a_page():
     found = shoal.sweep(pa.table({"a": [1.0] * 20, "b": [2.0] * 20}), k=[3, 4], quasi=["a", "b"])
-    assert "there is no map" in read(sweep_report(found)).text_content()
+    assert not read(sweep_report(found)).xpath("//svg")
     assert "<table" in sweep_html(found)
 
 
@@ -256,19 +242,21 @@ def test_plots_are_altair_charts_or_say_why_not(swept):
     release = release_of("numbers")
     for chart in (plot_sizes(release), plot_distribution(release, "age"), plot_correlations(release), plot_map(swept)):
         assert isinstance(chart, alt.LayerChart)
-    assert plot_map(swept, "linked").to_dict()["description"].startswith("The loss in percent")
-    with pytest.raises(DataError, match="not a masked quasi-identifier"):
+    assert plot_map(swept, "linked").to_dict()["description"].startswith("The loss in")
+    with refused(DataError, "no-before-and-after", column="wealth"):
         plot_distribution(release, "wealth")
-    with pytest.raises(DataError, match="no attribute block 2: the release has 1"):
+    with refused(DataError, "no-such-attribute-block", block=2, blocks=1):
         plot_sizes(release, 2)
-    with pytest.raises(DataError, match="bars of at least 10 records"):
+    with refused(DataError, "too-few-for-bars", column="age", least=10):
         plot_distribution(shoal.protect(people(12), publish="rest", **NUMBERS), "age")
-    with pytest.raises(DataError, match="no correlations"):
+    with refused(DataError, "no-correlations"):
         plot_correlations(release_of("one attribute"))
-    with pytest.raises(DataError, match="no group sizes"):
+    with refused(DataError, "no-group-sizes", method="ms"):
         plot_sizes(release_of("ms"))
-    with pytest.raises(PlanError, match="risk: must be"):
+    with refused(PlanError, "unknown-risk", "risk", choices=["risk", "linked", "unique"]):
         plot_map(swept, "nonsense")
+    with refused(DataError, "nothing-to-draw"):
+        plot_map(shoal.sweep(pa.table({"a": [1.0] * 20}), k=[3, 4], quasi=["a"]))
 
 
 def test_a_report_is_written_whole_and_over_nothing(tmp_path):
@@ -279,7 +267,7 @@ def test_a_report_is_written_whole_and_over_nothing(tmp_path):
     write_report("two", path, overwrite=True)
     assert path.read_text() == "two"
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(FileError, match=r"ends in \.html"):
+    with refused(FileError, "report-not-html", path=str(tmp_path / "report.csv")):
         write_report("three", tmp_path / "report.csv")
 
 
@@ -292,12 +280,12 @@ for module in ("altair", "jinja2", "vl_convert"):
     try:
         import shoal.report
     except MissingExtra as error:
-        print(error)
+        print(error.code, *error.messages[0].data.values())
     for name in [name for name in sys.modules if name.startswith("shoal.report") or name == module]:
         del sys.modules[name]
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.count("needs an extra that is not installed. Run pip install 'shoal-sdc[report]'.") == 3
+    assert re.findall(r"^(\S+) .* (\S+)$", said, re.MULTILINE) == [("missing-extra", "report")] * 3
 
 
 def contrast(one, two):

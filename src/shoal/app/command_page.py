@@ -9,6 +9,7 @@ from nicegui import events, ui
 from shoal.app.commands import Asked, CommandPage
 from shoal.app.view import View
 from shoal.errors import PlanError, ShoalError
+from shoal.messages import Message
 from shoal.tables.files import KINDS, is_workbook
 from shoal.text import visible
 
@@ -25,7 +26,7 @@ def show(view: View, page: CommandPage) -> None:
     """Draw the page of a command from what was entered on it."""
     entered = view.work.entered_on(page)
     view.heading(page.title, page.purpose, file=False)
-    view.outcome(page.path)
+    view.outcome(page)
     for each in page.options:
         if each.required and each.kind in ("file", "files"):
             _file(view, page, each)
@@ -52,8 +53,7 @@ def _run(view: View, page: CommandPage) -> None:
     try:
         view.work.run(page)
     except PlanError as error:
-        view.work.entered_on(page).problems = list(error.sentences)
-        view.redraw()
+        _say(view, page, *error.messages)
 
 
 def _file(view: View, page: CommandPage, asked: Asked) -> None:
@@ -92,11 +92,11 @@ def _take(view: View, page: CommandPage, asked: Asked, path: Path, *, uploaded: 
     try:
         view.work.take(page, asked.name, path, uploaded=uploaded)
     except ShoalError as error:
-        _say(view, page, str(error))
+        _say(view, page, *error.messages)
 
 
-def _say(view: View, page: CommandPage, problem: str) -> None:
-    view.work.entered_on(page).problems = [problem]
+def _say(view: View, page: CommandPage, *problems: Message) -> None:
+    view.work.entered_on(page).problems = list(problems)
     view.redraw()
 
 
@@ -108,19 +108,19 @@ def _upload(view: View, page: CommandPage, asked: Asked, again: bool) -> None:
         try:
             path = await view.work.receive(event.file.name, event.file.save)
         except ShoalError as error:
-            _say(view, page, str(error))
+            _say(view, page, *error.messages)
         else:
             _take(view, page, asked, path, uploaded=True)
 
     upload = ui.upload(
         on_upload=uploaded,
-        on_rejected=lambda: _say(view, page, f"The file was not taken. It must be of one of these kinds: {kinds}."),
+        on_rejected=lambda: _say(view, page, Message("file-not-taken", kinds=kinds.split(","))),
         auto_upload=True,
         max_files=1,
         max_file_size=_SMALL if asked.name in _OTHERS else view.limit,
     ).props(f'accept="{kinds}"')
     upload.classes("hidden")  # the button opens it
-    upload.on("failed", lambda: _say(view, page, "The file did not arrive. Try again."), args=[])
+    upload.on("failed", lambda: _say(view, page, Message("file-lost")), args=[])
     label = "Choose another file" if again else "Choose a file"
     button = view.action(label, lambda: None, main=not again and asked.required)
     button.props(f'aria-label="{label}: {asked.title}"')

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.text import quoted
 
 # What an option takes: a file, several files, one column, several columns, nothing, one text, or a text on every line.
@@ -74,6 +75,10 @@ class CommandPage:
     proposed: tuple[tuple[str, str], ...] = ()
     categories: tuple[str, ...] = ()
 
+    def title_of(self, field: str) -> str | None:
+        """Return the title of an option by the name of its field."""
+        return next((each.title for each in self.options if each.name == field.rpartition(".")[2]), None)
+
     @property
     def required(self) -> tuple[str, ...]:
         """The options without which the command cannot run."""
@@ -103,7 +108,7 @@ class Entered:
     columns: list[str] = field(default_factory=list)
     found: dict[str, Any] | None = None
     ran: str = ""
-    problems: list[str] = field(default_factory=list)
+    problems: list[Message] = field(default_factory=list)
 
     def all_files(self) -> list[Path]:
         """List the files of all options."""
@@ -119,17 +124,17 @@ def arguments(page: CommandPage, entered: Entered) -> list[str]:
         Naming everything that is missing, or that a command line cannot express.
     """
     problems = [
-        (each.title, f"{'Choose a file' if each.kind in ('file', 'files') else 'Fill this in'}.")
+        Message("file-needed" if each.kind in ("file", "files") else "value-needed", field=each.name)
         for each in page.options
         if each.required and not _value(each, entered)
     ]
     problems += [
-        (each.title, "A name with a comma cannot be typed on a command line. Rename the column.")
+        Message("name-with-comma", field=each.name)
         for each in page.options
         if each.kind == "columns" and any("," in name for name in entered.values.get(each.name) or [])
     ]
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return [page.command, *(word for each in page.options for word in _words(each, entered))]
 
 

@@ -17,7 +17,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from shoal.errors import PlanError, in_a_line
+from shoal.errors import PlanError
+from shoal.messages import Message, spell_options
 from shoal.plan import Plan
 from shoal.plan.fields import Group
 from shoal.plan.options import Form, choices_of, in_words, mark, options_of, tables_of
@@ -183,15 +184,30 @@ def beside(error: PlanError, names: Iterable[str], model: type[BaseModel] = Plan
     """Return what is wrong with each field of the page; what belongs to none of `names` is under ""."""
     known = {*names}
     found: dict[str, list[str]] = {}
-    for field, what in error.problems:
+    for each in error.messages:
+        field = each.field or ""
         name, _, rest = field.partition(".")
-        place = next((each for each in (field, name) if each in known), "")
-        label = labels_of(model).get(field) or f"{labels_of(model).get(name, name)}{' of ' if rest else ''}{rest}"
-        text = page_words(what, model)
-        alone = place == field or (place and not rest)
-        said = f"{text[0].upper()}{text[1:]}" if alone else in_a_line(field, text, label)
-        found.setdefault(place, []).append(said)
+        place = next((name for name in (field, name) if name in known), "")
+        if place and (place == field or not rest):
+            text = each.about(None).text("page")
+            text = f"{text[0].upper()}{text[1:]}"
+        else:
+            text = on_page(each, model)
+        found.setdefault(place, []).append(text)
     return {place: " ".join(sentences) for place, sentences in found.items()}
+
+
+def on_page(message: Message, model: type[BaseModel] = Plan) -> str:
+    """Return a message with fields and options named as on the page."""
+    text = message.text("page", label_of(message.field or "", model))
+    return page_words(text, model) if message.code == "text" else text  # LEGACY
+
+
+def label_of(field: str, model: type[BaseModel] = Plan) -> str:
+    """Return the title of a field, perhaps of one attribute."""
+    labels = labels_of(model)
+    name, _, attribute = field.partition(".")
+    return labels.get(field) or f"{labels.get(name, name)}{' of ' if attribute else ''}{attribute}"
 
 
 @cache
@@ -208,3 +224,32 @@ def page_words(text: str, model: type[BaseModel] = Plan) -> str:
     """Return a message of the plan with the titles of fields in place of options of the command line."""
     labels = _labels_of_options(model)
     return re.sub(r"(?<![\w-])--?[a-z][a-z-]*", lambda found: labels.get(found[0], found[0]), text)
+
+
+def in_page_words(option: str, value: str | None) -> str:
+    """Return an option as the page shows it: “Missing values” = group, “Types” of 'x' = nominal.
+
+    Options that no field stands for are spelled as on the command line.
+    """
+    label = _labels_of_options(Plan).get(option) or _OTHER_LABELS.get(option)
+    if label is None:
+        return option if value is None else f"{option} {value}"
+    if value is None:
+        return label
+    column, _, given = value.rpartition("=") if option in _OF_COLUMNS else ("", "", value)
+    return f"{label} of '{column}' = {given}" if column else f"{label} = {given}"
+
+
+def label_options(titles: Mapping[str, str]) -> None:
+    """Register the titles of options that are no fields of a plan, by their spelling."""
+    _OTHER_LABELS.update({spelling: f"“{title}”" for spelling, title in titles.items()})
+
+
+_OTHER_LABELS: dict[str, str] = {}
+_OF_COLUMNS = {
+    spelling
+    for each in options_of(Plan)
+    if each.form in ("pairs", "lists", "text or pairs")
+    for spelling in each.spellings
+}
+spell_options("page", in_page_words)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from shoal.app.fields import Field, as_list, as_text, fields_of, labels_of, nested, page_words, values_of
-from shoal.errors import PlanError, in_a_line
+from shoal.app.fields import Field, as_list, as_text, fields_of, nested, values_of
+from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan import AttributeType, Plan
 from shoal.plan.commands import file_name
 from shoal.plan.fields import GROUPS
-from shoal.text import listed
 
 # By role, the field of the plan and its name on the page.
 ROLES = {
@@ -59,6 +59,7 @@ ENDINGS = {
 Step = Literal["file", "attributes", "protection"]
 ON_COLUMNS = (*ROLE_FIELDS.values(), "types", "levels", "missing_codes", "attribute_weights")
 IN_FRONT = ("k", "method", "missing", "l")  # what most people need
+_NAMED = 5  # attributes that a message names
 ELSEWHERE = ("scale.master",)  # not on the page, whose users must not send its files to other machines
 APART = ("output", "edits")  # drawn by the third step itself: the kind of file to write, and rules or their file
 
@@ -89,19 +90,7 @@ def refuse_spark(plan: Plan) -> None:
         The plan does.
     """
     if plan.engine == "spark" or (plan.scale is not None and plan.scale.master is not None):
-        how = "The page does not use Spark. Protect the file on the command line: shoal protect --engine spark"
-        raise PlanError([("engine", how)])
-
-
-def sentences(error: PlanError) -> list[str]:
-    """Return what is wrong with a plan, with fields named as on the page."""
-    found = []
-    for path, what in error.problems:
-        name, _, attribute = path.partition(".")
-        labels = labels_of(Plan)
-        label = labels.get(path) or f"{labels.get(name, name)}{' of ' if attribute else ''}{attribute}"
-        found.append(in_a_line(path, page_words(what), label))
-    return found
+        raise PlanError("page-without-spark", field="engine", command="shoal protect --engine spark")
 
 
 @dataclass
@@ -237,7 +226,7 @@ class Choices:
         """
         problems = [*self._unclear()]
         if problems:
-            raise PlanError(problems)
+            raise PlanError(*problems)
         given = {name: value for name, value in self.values.items() if step_of(name) != "attributes"}
         if self.edits_file is not None:
             given["edits"] = str(self.edits_file)
@@ -260,17 +249,16 @@ class Choices:
         usual = {name: each.default for name, each in Plan.model_fields.items()}
         return {name: value for name, value in nested(given).items() if value != usual[name]}
 
-    def _unclear(self) -> Iterator[tuple[str, str]]:
+    def _unclear(self) -> Iterator[Message]:
         """Yield what is wrong with the roles, and what is still missing."""
         if without := self.having(""):
-            more = f" and {len(without) - 5} others" if len(without) > 6 else ""
-            named = listed(without[:5] if more else without)
-            yield "Roles", f"are missing for {named}{more}. Choose one for each in step 2."
+            others = len(without) - _NAMED if len(without) > _NAMED + 1 else 0
+            yield Message("attributes-without-roles", columns=without[:_NAMED] if others else without, others=others)
         for role in _ALONE:
             if len(names := self.having(role)) > 1:
-                yield role, f"is chosen for {listed(names)}. Only one can have this role: change the others in step 2."
+                yield Message("role-of-several", field=role, columns=names)
         if self.edits_wanted and self.edits_file is None:
-            yield "edits", f"are in '{self.edits_wanted}', which the plan needs. Upload this file, or remove it."
+            yield Message("rules-file-needed", field="edits", file=self.edits_wanted)
 
     def _changed(self, name: str) -> bool:
         return self.uses(name) and self.types[name] not in ("", self.inferred[name])
@@ -287,10 +275,10 @@ def _known(columns: list[dict[str, Any]], ending: str) -> dict[str, Any]:
 
 def _refuse_unknown(plan: Plan, names: Sequence[str]) -> None:
     problems = [
-        (of, f"'{name}' is not a column of this file. Load a plan that was made for it, or change the plan.")
+        Message("unknown-column", field=of, column=name)
         for of, named in plan.roles.items()
         for name in named
         if name not in names
     ]
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)

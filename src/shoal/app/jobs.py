@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, cast
 
 from shoal.app.security.limits import JOB
+from shoal.messages import Message
 from shoal.text import duration
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -19,9 +20,6 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 WORKER = "shoal.app.worker"  # the module that works
 _GRACE = 5.0  # seconds that a cancelled job has for cleaning up
 _LINE = 2**26  # the most bytes of a line from a worker: pictures of many attributes
-_KILLED = "The work was stopped from outside, perhaps for lack of memory. Try again, or with a smaller file."
-_SHORTER = "Use a smaller file or a quicker method, or the command line: shoal protect"
-_FAILED = "The work could not be started for lack of memory or processes. Try again later."
 
 
 class Job:
@@ -37,7 +35,7 @@ class Job:
         What the worker is at, and how far.
     found : dict
         What it found, when it is done.
-    problems : list of str
+    problems : list of Message
         Why it failed.
     """
 
@@ -46,7 +44,7 @@ class Job:
         self.state: State = "waiting"
         self.step, self.done, self.total = "", 0, 1
         self.found: dict[str, Any] = {}
-        self.problems: list[str] = []
+        self.problems: list[Message] = []
         self._task = task
         self._finished = finished
         self._began = time.monotonic()
@@ -89,10 +87,10 @@ class Job:
             asyncio.get_running_loop().call_later(_GRACE, _kill, self._process)
         self._finished(self)
 
-    def fail(self, problem: str) -> None:
-        """End it with a sentence that says why."""
+    def fail(self, problem: Message) -> None:
+        """End it with a message that says why."""
         if self.active:
-            self._end({"problems": [problem]})
+            self._end({"problems": [problem.as_json()]})
 
     def afterwards(self, do: Callable[[], None]) -> None:
         """Have something done when its worker is gone; at once if there is none."""
@@ -120,7 +118,7 @@ class Job:
             async with asyncio.timeout(seconds):
                 await self._listen(process)
         except TimeoutError:
-            self.fail(f"The work took longer than {duration(seconds)}, the limit here. {_SHORTER}")
+            self.fail(Message("work-too-long", limit=duration(seconds)))
             process.terminate()
 
     async def _listen(self, process: Process) -> None:
@@ -134,10 +132,13 @@ class Job:
                 self.show(*said["progress"])
             elif self.state == "running":
                 self._end(said)
-        self.fail(_KILLED)
+        self.fail(Message("work-stopped"))
 
     def _end(self, said: dict[str, Any]) -> None:
-        self.found, self.problems = said.get("found", {}), said.get("problems", [])
+        self.found, self.problems = (
+            said.get("found", {}),
+            [Message.from_json(each) for each in said.get("problems", [])],
+        )
         self.state = "done" if "found" in said else "failed"
         self._finished(self)
 
@@ -205,7 +206,7 @@ class Line:
         try:
             await job.run(await self._ready(), self._seconds)
         except (OSError, ValueError):  # no process, or an answer that is longer than any should be
-            job.fail(_FAILED)
+            job.fail(Message("work-not-started"))
         finally:
             self._free += 1
             self._go_on()

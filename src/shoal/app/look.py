@@ -40,7 +40,7 @@ def look_at(plan: Plan, column: str, type_: str, codes: Sequence[str], values: b
         ``rows`` of a label, a share in percent and a number of records (None if it is not shown), and ``notes``.
     """
     if engine_for(plan)[0] != "memory":
-        raise DataError("The file is larger than the free memory of this machine, so its values are not counted here.")
+        raise DataError("too-large-to-count")
     coded = plan.updated(quasi=[column], missing_codes={column: list(codes)} if codes else {}).missing_codes
     table = table_without_codes(open_table(plan.input, plan.csv, plan.sheet), coded)
     return _single(table, column) if values else _pooled(_attribute(table, column, type_))

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fastapi import Request, Response
-from fastapi.responses import FileResponse, PlainTextResponse
+from fastapi.responses import FileResponse
 from nicegui import app, ui
 
 from shoal.app import command_page
 from shoal.app.commands import CommandPage
-from shoal.app.security.responses import KEEP
+from shoal.app.fields import label_options
+from shoal.app.security.responses import KEEP, refusal
 from shoal.app.sessions import Store, Work
 from shoal.app.steps import attributes, protection, release
 from shoal.app.steps import file as opening
@@ -38,6 +39,8 @@ def register(store: Store, *, limit: int, files: Sequence[Path] = (), commands: 
     commands : list of CommandPage
         The commands that have a page of their own.
     """
+    for each in commands:
+        label_options({asked.spelling: asked.title for asked in each.options if asked.spelling})
     menu = {"": "Protect a file", **{each.path: each.title for each in commands}}
 
     @ui.page("/", title="Protect a file - Shoal", language="en-US", response_timeout=30)
@@ -57,7 +60,7 @@ def register(store: Store, *, limit: int, files: Sequence[Path] = (), commands: 
             return Response(entered.found["json"], media_type="application/json", headers=named)
         path = work.downloads().get(what)
         if path is None:
-            return PlainTextResponse("There is no such file; protect a file first.", status_code=404)
+            return refusal(404, "no-such-download")
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
 

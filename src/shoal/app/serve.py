@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 from shoal.app.jobs import WORKER
 from shoal.app.security.limits import JOB
 from shoal.errors import FileError, MissingExtra, PlanError
+from shoal.messages import Message
+from shoal.tables.atomic import no_such_file
 from shoal.tables.private_folder import private_folder
-from shoal.text import unexpected, visible
+from shoal.text import visible
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -250,7 +252,7 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
-        raise PlanError([("host", f"'{host}' is not a name or address of this machine.")]) from None
+        raise PlanError("host-unknown", field="host", host=host) from None
     with socket.socket(family, kind, protocol) as listening:
         if os.name == "posix":  # elsewhere it would let two programs share a port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -258,12 +260,11 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
             listening.bind(where)
             listening.listen()
         except PermissionError:
-            raise PlanError([("port", f"{port} needs administrator rights. Use a --port above 1023.")]) from None
+            raise PlanError("port-needs-rights", field="port", port=port) from None
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                other = "Choose another with --port, or 0 for any free one."
-                raise PlanError([("port", f"{port} is used by another program. {other}")]) from None
-            raise PlanError([("host", f"'{host}' is not a name or address of this machine.")]) from None
+                raise PlanError("port-taken", field="port", port=port) from None
+            raise PlanError("host-unknown", field="host", host=host) from None
         yield listening
 
 
@@ -272,12 +273,11 @@ def _refuse_certificate(certificate: Path, key: Path) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     for path in (certificate, key):
         if not path.is_file():
-            raise FileError(f"'{path}' does not exist, or is not a file.")
+            raise no_such_file(path)
     try:
         context.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError):
-        what = "must be a certificate and its own key, both in PEM form, the key without a passphrase"
-        raise FileError(f"'{certificate}' and '{key}' {what}") from None
+        raise FileError("certificate-unusable", certificate=str(certificate), key=str(key)) from None
 
 
 class Discreet(logging.Handler):
@@ -287,7 +287,7 @@ class Discreet(logging.Handler):
         """Write one line."""
         kind = record.exc_info[0] if record.exc_info else None
         what = kind.__name__ if kind is not None else f"error of {record.name.partition('.')[0]}"
-        sys.stderr.write(f"Error: {unexpected(what)}\n")
+        sys.stderr.write(f"Error: {Message('unexpected', what=what)}\n")
 
 
 class Visible(logging.Formatter):

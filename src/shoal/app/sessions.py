@@ -13,9 +13,10 @@ import tomli_w
 
 from shoal.app.commands import CommandPage, Entered, arguments, command_line
 from shoal.app.fields import as_list, nested, values_of
-from shoal.app.form import Choices, refuse_spark, sentences, step_of
+from shoal.app.form import Choices, refuse_spark, step_of
 from shoal.app.jobs import Job, Line
 from shoal.errors import FileError, PlanError, ShoalError
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.plan.policy import Policy
 from shoal.tables.files import is_workbook
@@ -76,14 +77,14 @@ class Work:
         self.choices = Choices()
         self.map: dict[str, Any] | None = None
         self.release: dict[str, Any] | None = None
-        self.problems: list[str] = []
+        self.problems: list[Message] = []
 
     def place(self, name: str) -> Path:
         """Return where a file is stored: under its own name, in a folder of its own."""
         plain = PurePath(name.replace("\\", "/")).name
         usable = plain not in ("", ".", "..") and plain.isprintable() and len(os.fsencode(plain)) <= _LONGEST_NAME
         if not usable:
-            raise FileError("The name of the file is too long, or has characters that are not allowed. Rename it.")
+            raise FileError("file-name-unusable")
         inside = self.folder / secrets.token_hex(4)
         inside.mkdir(mode=0o700)
         return inside / plain
@@ -101,10 +102,10 @@ class Work:
             await save(path)
         except OSError:
             shutil.rmtree(path.parent, ignore_errors=True)
-            raise FileError("The file could not be stored: there is no room for it on this machine.") from None
+            raise FileError("no-room-for-file") from None
         if folder != self.folder:
             shutil.rmtree(folder, ignore_errors=True)
-            raise FileError("The session was erased while the file arrived. Upload it again.")
+            raise FileError("session-erased")
         return path
 
     def open(self, path: Path, task: str = "inspect") -> None:
@@ -217,7 +218,7 @@ class Work:
         """Take a file of rules in place of the one before; or none."""
         if path is not None and self.file is not None and path.name == self.file.name:
             self._remove(path)
-            raise FileError("The file of rules has the same name as the table. Rename one of them.")
+            raise FileError("same-file-name", file=path.name)
         self._remove(self.choices.edits_file)
         self.choices.edits_file, self.choices.edits_wanted = path, ""
         self.changed()
@@ -237,7 +238,7 @@ class Work:
                 plan = self.loaded.updated(csv=None, sheet=None).updated(**nested(reading))  # as the file was read
                 self.choices = Choices.of_plan(plan, found["columns"], ending)
             except PlanError as error:
-                self.problems = sentences(error)
+                self.problems = list(error.messages)
                 self.loaded = None
         self.choices.policy_file = policy
         self.changed()
@@ -346,7 +347,7 @@ class Work:
         kept = before if asked.kind == "files" else []
         if any(path.name == each.name for each in entered.all_files() if each in kept or each not in before):
             self._remove(path if uploaded else None)
-            raise FileError(f"Two files have the name {path.name}. Rename one, so that they can lie in one folder.")
+            raise FileError("same-file-name", file=path.name)
         for each in before if not kept else []:
             each.unlink(missing_ok=True)
         place = self.folder / page.path / path.name
@@ -428,12 +429,26 @@ class Work:
         self._line.submit(self.job)
         self.version += 1
 
-    def _without_folders(self, problem: str) -> str:
-        """Name files as their owner knows them: where they lie is nobody's business."""
+    def _without_folders(self, problem: Message) -> Message:
+        """Name files as their owner knows them, without the folders of the session."""
         used = [path for entered in self.entered.values() for path in entered.all_files()]
-        for path in (self.file, self.choices.edits_file, self.choices.policy_file, self.target, *used):
-            problem = problem if path is None else problem.replace(f"{path.parent}{os.sep}", "")
-        return problem
+        paths = (self.file, self.choices.edits_file, self.choices.policy_file, self.target, *used)
+        folders = [f"{path.parent}{os.sep}" for path in paths if path is not None]
+        return Message.from_json(_without(folders, problem.as_json()))
+
+
+def _without(folders: list[str], value: Any) -> Any:
+    """Remove the names of folders from all texts of a value of JSON."""
+    match value:
+        case str():
+            for folder in folders:
+                value = value.replace(folder, "")
+            return value
+        case dict():
+            return {name: _without(folders, each) for name, each in value.items()}
+        case list():
+            return [_without(folders, each) for each in value]
+    return value
 
 
 def _linked(path: Path, target: Path) -> None:
@@ -442,7 +457,7 @@ def _linked(path: Path, target: Path) -> None:
         with contextlib.suppress(OSError):
             link(path, target)
             return
-    raise FileError("The file could not be stored: there is no room for it on this machine.")
+    raise FileError("no-room-for-file")
 
 
 class Store:

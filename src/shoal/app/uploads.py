@@ -5,9 +5,9 @@ from pathlib import Path
 
 from nicegui import events, ui
 
-from shoal.app.form import sentences
 from shoal.app.view import View
-from shoal.errors import PlanError, ShoalError
+from shoal.errors import ShoalError
+from shoal.messages import Message
 
 _LARGEST = 10_000_000  # bytes
 
@@ -28,14 +28,12 @@ def upload_button(view: View, label: str, endings: str, take: Callable[[Path], N
     async def uploaded(event: events.UploadEventArguments) -> None:
         try:
             take(await view.work.receive(event.file.name, event.file.save))
-        except PlanError as error:
-            view.say(*sentences(error))
         except ShoalError as error:
-            view.say(str(error))
+            view.say(*error.messages)
         else:
             view.redraw()
 
-    refused = f"The file was not taken. It must be one file of at most 10 MB, {endings.replace(',', ', ')}."
+    refused = Message("file-not-taken", limit=f"{_LARGEST // 10**6} MB", kinds=endings.split(","))
     upload = ui.upload(
         label=label,
         on_upload=uploaded,

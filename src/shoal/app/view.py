@@ -7,9 +7,12 @@ from typing import cast
 
 from nicegui import ui
 
+from shoal.app.commands import CommandPage
+from shoal.app.fields import on_page
 from shoal.app.jobs import Job
 from shoal.app.listing import Listing
 from shoal.app.sessions import Work
+from shoal.messages import Message
 from shoal.parallel import STEPS
 from shoal.text import counted, duration
 
@@ -61,7 +64,7 @@ class View:
         self.work.step, self.work.problems, self.work.job = step, [], None
         self.redraw()
 
-    def say(self, *problems: str) -> None:
+    def say(self, *problems: Message) -> None:
         """Show what went wrong."""
         self.work.problems = list(problems)
         self.redraw()
@@ -129,13 +132,16 @@ class View:
             copy = ui.button("Copy", on_click=lambda: ui.clipboard.write(text)).props("flat dense no-caps")
             copy.props["aria-label"] = f"Copy {what}"
 
-    def outcome(self, where: str = "") -> None:
+    def outcome(self, page: CommandPage | None = None) -> None:
         """Show what became of the last piece of work that was started on a page, unless the page shows it already."""
+        where = "" if page is None else page.path
         job, problems = self.work.job, self.work.entered[where].problems if where else self.work.problems
         if job is not None and job.state == "cancelled" and self.work.where == where:
             ui.label("Cancelled; there is no result.").props('role="status"')
         for problem in problems:
-            ui.label(problem).classes("text-negative").props('role="alert"')
+            title = None if page is None else page.title_of(problem.field or "")
+            text = problem.text("page", title) if title else on_page(problem)
+            ui.label(text).classes("text-negative").props('role="alert"')
         if problems:
             ui.run_javascript("setTimeout(() => document.querySelector('[role=alert]')?.scrollIntoView(), 50)")
 

@@ -1,7 +1,7 @@
 """What works on a session's file, in a process of its own: `python -m shoal.app.worker`.
 
-A task comes as one line of JSON; progress goes out as lines of JSON, and in the end what was found or one clear
-sentence. When the page goes away, so does the worker.
+A task comes as one line of JSON; progress goes out as lines of JSON, and in the end what was found or messages
+that explain why not. When the page goes away, so does the worker.
 """
 
 import contextlib
@@ -19,16 +19,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.app.fields import page_words, values_of
-from shoal.app.form import refuse_spark, sentences
+from shoal.app.form import refuse_spark
 from shoal.app.security.limits import COLUMNS
 from shoal.errors import FileError, MissingExtra, PlanError, ShoalError
+from shoal.messages import Message
 from shoal.parallel import Progress, interruptible
 from shoal.plan import Plan
 from shoal.plan.policy import as_policy
 from shoal.tables import open_table
 from shoal.tables.arrow import leave_pandas_out
 from shoal.tables.files import kind_of
-from shoal.text import quoted, sentence, unexpected
+from shoal.text import quoted
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -71,10 +72,7 @@ def _columns(path: Path) -> int:
 def _refuse_wide(columns: int) -> None:
     """Refuse a table whose form would take minutes to draw and to fill in."""
     if columns > COLUMNS:
-        raise FileError(
-            f"the file has {columns:,} columns, and the page takes {COLUMNS:,} at most; "
-            "use the command line: shoal roles, then shoal protect"
-        )
+        raise FileError("too-many-columns-for-page", columns=columns, most=COLUMNS)
 
 
 def survey(path: str, progress: Progress, reading: dict[str, Any] | None = None) -> Found:
@@ -131,8 +129,7 @@ def protect(options: dict[str, Any], progress: Progress, policy: str | None = No
 def _refuse_shared_secret(plan: Plan) -> None:
     """Refuse to draw from a secret that all users share: with it, one could test guesses at the records of another."""
     if plan.draws and plan.seed is None:
-        what = "is required here, because all users of this page share one secret. Enter a long number of your own."
-        raise PlanError([("seed", what)])
+        raise PlanError("seed-of-your-own", field="seed")
 
 
 def _shown(release: "Release") -> Found:
@@ -233,26 +230,24 @@ def _load() -> None:
 
 
 def _done(work: Callable[..., Found], task: dict[str, Any], channel: TextIO) -> Found:
-    """Do a task: what was found, or the sentences that say why not."""
+    """Do a task: what was found, or the messages that say why not."""
 
     def progress(step: str, done: int, total: int) -> None:
         _say(channel, {"progress": [step, done, total]})
 
     try:
         return {"found": interruptible(lambda shown: work(**task, progress=shown), progress)}
-    except PlanError as error:
-        return {"problems": sentences(error)}
     except ShoalError as error:
-        return {"problems": [sentence(page_words(each)) for each in error.sentences]}
+        return {"problems": [each.as_json() for each in error.messages]}
     except KeyboardInterrupt:
         return {"problems": []}
     except MemoryError:
-        return {"problems": ["There is not enough memory for this file on this machine. Use a smaller one."]}
+        return {"problems": [Message("no-memory", page=True).as_json()]}
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         # The error's own text may carry values from the data, so only its kind is shown.
-        return {"problems": [unexpected(type(error).__name__)]}
+        return {"problems": [Message("unexpected", what=type(error).__name__).as_json()]}
 
 
 def _say(channel: TextIO, what: Found) -> None:

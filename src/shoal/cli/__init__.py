@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
@@ -14,10 +14,10 @@ from typer.exceptions import TyperException
 from shoal import __version__
 from shoal.cli.commands import Commands
 from shoal.cli.misuse import misused
-from shoal.cli.output import complain, print_json, show, show_lines, stderr, stdout
-from shoal.cli.process import NO_MEMORY, declare_own, survive_lack_of_memory
-from shoal.errors import CheckFailed, PlanError, ShoalError, UntreatedColumns, in_a_line
-from shoal.text import unexpected
+from shoal.cli.output import complain, print_errors, print_json, show, show_lines, stderr, stdout
+from shoal.cli.process import declare_own, survive_lack_of_memory
+from shoal.errors import CheckFailed, ShoalError, UntreatedColumns
+from shoal.messages import Message
 
 app = typer.Typer(
     name="shoal",
@@ -66,16 +66,11 @@ def main() -> None:
             _fail("Error", [misused(error, sys.argv[1:])], 2)
         raise SystemExit(2) from None
     except CheckFailed as failed:
-        _fail("Failed", failed.failures, 1)
+        _fail("Failed", failed.messages, 1)
     except UntreatedColumns as error:
         _propose(error)
-    except PlanError as error:
-        from shoal.cli.options import spelled
-
-        wrong = [in_a_line(field, what, spelled(field, sys.argv)) for field, what in error.problems]
-        _fail("Error", error.sentences if error.source else wrong, 2)
     except ShoalError as error:
-        _fail("Error", error.sentences, 2)
+        _fail("Error", error.messages, 2)
     except KeyboardInterrupt:  # once more, while the first was being answered
         code = _INTERRUPTED
     except Exception as error:
@@ -83,7 +78,7 @@ def main() -> None:
             raise
         _fail("Error", [_unexpected(error)], 2)
     if code == _INTERRUPTED:
-        _fail("Stopped", ["Interrupted"], _INTERRUPTED)
+        _fail("Stopped", [Message("interrupted")], _INTERRUPTED)
     raise SystemExit(code)
 
 
@@ -123,16 +118,13 @@ def _propose(error: UntreatedColumns) -> NoReturn:
     raise SystemExit(2)
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected(error: Exception) -> Message:
     """Explain an error without its own text, which may contain values from the data."""
     if isinstance(error, MemoryError) or _NO_MEMORY.search(f"{type(error).__name__} {error}"):
-        return NO_MEMORY
+        return Message("no-memory", page=False)
     if isinstance(error, OSError) and error.errno:
-        return (
-            f"The system refused an operation ({os.strerror(error.errno)}). Files that have their final names "
-            "are complete."
-        )
-    return unexpected(type(error).__name__)
+        return Message("system-refused", reason=os.strerror(error.errno))
+    return Message("unexpected", what=type(error).__name__)
 
 
 # DuckDB's, Arrow's, and Python's, also for a thread that gets no stack.
@@ -142,12 +134,24 @@ _NO_MEMORY = re.compile(
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
 
-def _fail(kind: str, sentences: Iterable[str], code: int) -> NoReturn:
+def _fail(kind: str, messages: Sequence[Message], code: int) -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:  # Python would try again at the end, and say more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     with contextlib.suppress(OSError):  # only the exit code is left to tell
-        for sentence in sentences:
-            complain(kind, sentence)
+        for message in messages:
+            complain(kind, message, _label(message))
+    with contextlib.suppress(OSError):
+        print_errors(messages, sys.argv)
+        sys.stdout.flush()
     raise SystemExit(code)
+
+
+def _label(message: Message) -> str:
+    """Return the option of the field that a message is about."""
+    if message.field is None or message.source:
+        return ""
+    from shoal.cli.options import spelled
+
+    return spelled(message.field, sys.argv)

@@ -1,15 +1,16 @@
 """The commands that look at a file that is already masked, by Shoal or by another program."""
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from shoal.cli.options import Against, Json, Key, PolicyFile, own, takes_plan
-from shoal.cli.output import on_screen, show, show_lines, stderr
+from shoal.cli.output import complain, on_screen, show, show_lines, stderr
 from shoal.cli.process import leave_pandas_out
 from shoal.errors import CheckFailed, PlanError
+from shoal.messages import Message
 from shoal.plan.options import names
-from shoal.text import listed, visible
 
 
 @takes_plan(
@@ -43,23 +44,33 @@ def check_command(
     try:
         result = check(masked, **options, original=original, manifest=manifest, against=against, key=key)
     except CheckFailed as failed:
-        if on_screen({"passed": False, "failures": failed.failures, **failed.found}, as_json):
+        errors = [each.as_json() for each in failed.messages]
+        notes = [*_notes(failed.found)]
+        result = {"passed": False, "errors": errors, **failed.found, "notes": [each.as_json() for each in notes]}
+        if on_screen(result, as_json):
             if failed.found.get("file", {}).get("findings"):
                 show(findings, failed.found["file"], console=stderr())
-            _print_notes(failed.found)
-        raise
-    if on_screen({"passed": True, **result}, as_json):
+            _print(notes)
+        for each in failed.messages:
+            complain("Failed", each)
+        raise typer.Exit(1) from None
+    notes = [*_notes(result)]
+    if on_screen({"passed": True, **result, "notes": [each.as_json() for each in notes]}, as_json):
         show(checked, result)
-        _print_notes(result)
+        _print(notes)
 
 
-def _print_notes(result: dict[str, Any]) -> None:
-    """Print what could not be verified, and figures that need care."""
+def _notes(result: dict[str, Any]) -> Iterator[Message]:
+    """Yield notes on what could not be verified, and on figures that need care."""
     for each in result.get("unverified", []):
-        show_lines(visible(f"Note: this check cannot verify {each}."), stderr())
+        yield Message("not-verifiable", what=each)
     if differing := result.get("differing"):
-        text = f"Note: the releases differ in {listed(differing)}. If rows are not in the same order, add --key: "
-        show_lines(visible(f"{text}otherwise records seem less protected than they are."), stderr())
+        yield Message("releases-differ", columns=differing)
+
+
+def _print(notes: Sequence[Message]) -> None:
+    for each in notes:
+        show_lines(f"Note: {each}", stderr())
 
 
 @takes_plan(
@@ -144,7 +155,7 @@ def assess_command(
     from shoal.cli.assess_display import assessment
     from shoal.cli.display import Bar
     from shoal.cli.utility import utility
-    from shoal.cli.verdict import leave_unless_passed, show_verdict
+    from shoal.cli.verdict import leave_unless_passed, not_passed, show_verdict, with_errors
     from shoal.evidence.assess import assess
 
     one = None if intruder is None else names(intruder)
@@ -161,11 +172,12 @@ def assess_command(
     with Bar(stderr()) as bar:
         # The seed is a text until the plan has seen it.
         result = assess(original, masked, **options, **several, intruder=one, key=key, seed=seed, progress=bar)  # type: ignore[arg-type]
-    if on_screen(result, as_json):
+    failed = not_passed(result["verdict"])
+    if on_screen(with_errors(result, failed), as_json):
         show(assessment, result)
         show(utility, result)
         show_verdict(result["verdict"])
-    leave_unless_passed(result["verdict"])
+    leave_unless_passed(failed)
 
 
 def _scenarios_of(given: list[str]) -> dict[str, list[list[str]]]:
@@ -174,6 +186,6 @@ def _scenarios_of(given: list[str]) -> dict[str, list[list[str]]]:
     for text in given:
         name, equals, attributes = text.partition("=")
         if not (name and equals and attributes):
-            raise PlanError([("scenario", "must be a name and attributes, for example --scenario 1G=age,income.")])
+            raise PlanError("scenario-unreadable", field="scenario")
         found.setdefault(name, []).append(names([attributes]))
     return found

@@ -10,6 +10,7 @@ from shoal.cli.display import release as shown
 from shoal.cli.output import print_json, show, show_lines, stderr, stdout
 from shoal.datasets import CONFIDENTIAL, QUASI, TYPES, survey
 from shoal.errors import FileError, MissingExtra
+from shoal.messages import Message
 from shoal.parallel import Progress
 from shoal.pipeline.manifest import manifest_beside
 from shoal.pipeline.save import plan_beside
@@ -45,14 +46,15 @@ def demo_command(
     replaced = (Path(folder) / "masked.csv").exists()
     with Bar(stderr()) as bar:
         summary, paths = run(Path(folder), k, bar)
+    notes = [Message("earlier-demo-replaced", folder=folder)] if replaced else []
     if as_json:
-        print_json({**summary, "files": paths})
+        print_json({**summary, "notes": [*summary["notes"], *(each.as_json() for each in notes)], "files": paths})
     else:
         stdout().print(f"{INTRODUCTION}\n")
         show(shown, summary)
         show(files, paths)
-        if replaced:
-            show_lines(f"\nNote: the files of an earlier demo in {folder} were replaced.")
+        for note in notes:
+            show_lines(f"\nNote: {note}")
 
 
 def run(folder: Path, k: int | str, progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
@@ -91,6 +93,6 @@ def _make(folder: Path, ours: set[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         found = {path.name for path in folder.iterdir()}
     except OSError as error:
-        raise FileError(f"Folder '{folder}' cannot be used: {error.strerror}. Choose another with --folder.") from None
+        raise FileError("folder-unusable", folder=str(folder), reason=error.strerror) from None
     if found and found != ours:
-        raise FileError(f"Folder '{folder}' has other files. Choose another with --folder.")
+        raise FileError("folder-not-empty", folder=str(folder))

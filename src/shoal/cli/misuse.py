@@ -6,8 +6,10 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
+from shoal.messages import Message
 
-def misused(error: TyperException, arguments: Sequence[str]) -> str:
+
+def misused(error: TyperException, arguments: Sequence[str]) -> Message:
     """Return what is wrong with the arguments, what was probably meant, and where help is.
 
     Parameters
@@ -20,20 +22,22 @@ def misused(error: TyperException, arguments: Sequence[str]) -> str:
     context: Any = getattr(error, "ctx", None)
     command = getattr(context, "command", None)
     name = getattr(command, "name", None)
-    help_at = f"See shoal {name} --help." if name and name in arguments else "See shoal --help."
-    what = _unknown_option(arguments, command) if hasattr(error, "option_name") and command is not None else ""
-    what = what or error.format_message().rstrip(".")
-    return f"{what}{'' if what.endswith('?') else '.'} {help_at}"
+    help_at = f"shoal {name} --help" if name and name in arguments else "shoal --help"
+    if hasattr(error, "option_name") and command is not None:
+        option, near = _unknown_option(arguments, command)
+        if option:
+            return Message("no-such-command-option", option=option, near=near, help=help_at)
+    return Message("wrong-usage", problem=error.format_message().rstrip("."), help=help_at)
 
 
-def _unknown_option(arguments: Sequence[str], command: Any) -> str:
-    """Return what is said of the first option that the command does not have; nothing if it has all of them."""
+def _unknown_option(arguments: Sequence[str], command: Any) -> tuple[str, str | None]:
+    """Return the first option that the command does not have and one like it; nothing if it has all of them."""
     known = [spelling for each in command.params for spelling in (*each.opts, *each.secondary_opts)]
     known = [each for each in (*known, "--help", "-h") if each.startswith("-")]
     typed = [word.partition("=")[0] for word in arguments]
     options = [word for word in typed if len(word) > 2 and word.startswith("-") and not word[1].isdigit()]
     wrong = next((word for word in options if word not in known and word[:2] not in known), "")
     if not wrong:
-        return ""
+        return "", None
     close = difflib.get_close_matches(f"--{wrong.lstrip('-')}", known, n=1)
-    return f"No such option: {wrong}." + (f" Did you mean {close[0]}?" if close else "")
+    return wrong, next(iter(close), None)

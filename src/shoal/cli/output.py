@@ -6,7 +6,7 @@ Names of columns and files reach the screen through `show`, `show_lines` and `co
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from shoal.text import sentence, visible
+from shoal.messages import Message
+from shoal.text import visible
 
 
 @dataclass
@@ -65,9 +66,16 @@ def show_lines(text: str, console: Console | None = None) -> None:
         _print(Text(visible(line)), console or stdout(), soft_wrap=True)
 
 
-def complain(kind: str, what: str) -> None:
-    """Print what went wrong after a red word, such as Error or Failed, on one line."""
-    _print(Text.assemble((f"{kind}:", "bold red"), " ", visible(sentence(what))), stderr(), soft_wrap=True)
+def complain(kind: str, message: Message, label: str = "") -> None:
+    """Print a message after a red word, such as Error or Failed, on one line; `label` names its field."""
+    text = visible(message.text("terminal", label))
+    _print(Text.assemble((f"{kind}:", "bold red"), " ", text), stderr(), soft_wrap=True)
+
+
+def print_errors(messages: Iterable[Message], arguments: Sequence[str]) -> None:
+    """Print errors for machines if the arguments of the command ask for it."""
+    if "--json" in arguments:
+        print_json({"errors": [each.as_json() for each in messages]})
 
 
 def _print(drawn: RenderableType, console: Console, *, soft_wrap: bool = False) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoal.errors import FileError, PlanError
+from shoal.errors import PlanError
 from shoal.plan.fields import FILES
+from shoal.tables.atomic import no_such_file
 
 if TYPE_CHECKING:
     from shoal.app.security.address import Address
@@ -64,7 +65,7 @@ def app_command(
     limit, seconds = _bytes(upload_limit), _seconds(job_limit)
     for path in files or []:
         if not path.exists():
-            raise FileError(f"'{path}' does not exist. Check its name.")
+            raise no_such_file(path)
 
     from shoal.app.serve import Settings, serve
     from shoal.cli.page_commands import command_pages
@@ -78,9 +79,9 @@ def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path
     if certificate is None and key is None:
         return None
     if certificate is None:
-        raise PlanError([("tls_key", "does not apply without --tls-cert.")])
+        raise PlanError("applies-only-with", field="tls_key", needed="--tls-cert")
     if key is None:
-        raise PlanError([("tls_cert", "does not apply without --tls-key.")])
+        raise PlanError("applies-only-with", field="tls_cert", needed="--tls-key")
     return certificate, key
 
 
@@ -91,16 +92,16 @@ def _proxy(
     if url is None and addresses is None and header is None and secret is None:
         return None, None
     if url is None:
-        raise PlanError([("proxy" if addresses is not None else "user_header", "does not apply without --public-url")])
+        field = "proxy" if addresses is not None else "user_header" if header is not None else "proxy_secret"
+        raise PlanError("applies-only-with", field=field, needed="--public-url")
     if addresses is None:
-        raise PlanError([("public_url", "does not apply without --proxy, the address of the proxy that serves it")])
+        raise PlanError("applies-only-with", field="public_url", needed="--proxy")
     if header is not None and secret is None:
-        why = "every user of the proxy's machine could claim to be anyone"
-        raise PlanError([("user_header", f"needs --proxy-secret: without it, {why}")])
+        raise PlanError("user-header-without-secret", field="user_header")
     if header is None and secret is not None:
-        raise PlanError([("proxy_secret", "does not apply without --user-header")])
+        raise PlanError("applies-only-with", field="proxy_secret", needed="--user-header")
     if header is not None and _HEADER.fullmatch(header) is None:
-        raise PlanError([("user_header", "must be the name of a header, such as X-Remote-User")])
+        raise PlanError("user-header-unreadable", field="user_header")
     from shoal.app.security.address import public_address
     from shoal.app.security.proxy import Proxy, networks, read_secret
 
@@ -114,16 +115,13 @@ def _refuse_open_host(host: str, encrypted: bool, insecure: bool, behind_proxy: 
 
     if is_loopback(host):
         if insecure:
-            raise PlanError(
-                [("insecure", f"does not apply: '{host}' can be reached from this machine only. Leave it out.")]
-            )
+            raise PlanError("insecure-on-loopback", field="insecure", host=host)
     elif encrypted or behind_proxy:
         if insecure:
             given = "--tls-cert" if encrypted else "--proxy"
-            raise PlanError([("insecure", f"does not go with {given}. Leave out one of them.")])
+            raise PlanError("does-not-apply-with", field="insecure", other=given)
     elif not insecure:
-        way_out = "Add --tls-cert and --tls-key, or --insecure if the network is trusted."
-        raise PlanError([("host", f"'{host}' can be reached from other machines. {way_out}")])
+        raise PlanError("host-without-tls", field="host", host=host)
 
 
 def _bytes(text: str) -> int:
@@ -137,7 +135,7 @@ def _bytes(text: str) -> int:
     except ValidationError:
         size = None
     if not size:
-        raise PlanError([("upload_limit", "must be a size such as 500MB or 2GB.")])
+        raise PlanError("upload-limit-unreadable", field="upload_limit")
     return size
 
 
@@ -152,7 +150,7 @@ def _seconds(text: str) -> float:
     except (ValidationError, PlanError):
         seconds = None
     if not seconds:
-        raise PlanError([("job_limit", "must be a time such as 30min or 2h")])
+        raise PlanError("job-limit-unreadable", field="job_limit")
     return seconds
 
 

@@ -10,9 +10,9 @@ from typer.exceptions import TyperException
 from shoal.app.worker import TASKS, Found, main
 from shoal.cli import app
 from shoal.cli.as_html import as_html
-from shoal.cli.options import spelled
-from shoal.cli.output import complain, for_machines, recorded
-from shoal.errors import CheckFailed, PlanError, ShoalError, in_a_line
+from shoal.cli.misuse import misused
+from shoal.cli.output import for_machines, recorded
+from shoal.errors import ShoalError
 from shoal.parallel import Progress
 
 
@@ -27,23 +27,15 @@ def command(words: list[str], folder: str, progress: Progress) -> Found:
     Raises
     ------
     ShoalError
-        The request is wrong; fields are named as options.
+        The request is wrong.
     """
     os.chdir(folder)
     progress("read", 0, 1)
     with recorded(progress) as record:
         try:
             code = app(words, standalone_mode=False) or 0
-        except CheckFailed as failed:
-            code = 1
-            for each in failed.failures:
-                complain("Failed", each)
-        except PlanError as error:
-            raise ShoalError(
-                *(in_a_line(field, what, spelled(field, words)) for field, what in error.problems)
-            ) from None
         except TyperException as error:
-            raise ShoalError(error.format_message()) from None
+            raise ShoalError(misused(error, words)) from None
     return {"html": as_html(record.shown), "json": for_machines(record.result), "code": code}
 
 

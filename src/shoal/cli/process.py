@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from shoal.cli.output import complain
+from shoal.cli.output import complain, print_errors
+from shoal.messages import Message
 
 _own = False
 _STUCK = -1000  # no exit code
 _PATIENCE = 60.0  # seconds with hardly any work, after which a limited process is taken to wait for ever
 _IDLE = 0.01  # the share of a processor that a process takes to look whether something has come
-NO_MEMORY = "There is not enough memory. Free some, or set a limit with --memory, for example --memory 2GB."
 
 
 def declare_own() -> None:
@@ -55,7 +55,10 @@ def survive_lack_of_memory(command: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the child, too
     code = _exit_code(child)
     if code in (_STUCK, -signal.SIGABRT, -signal.SIGSEGV, 127):  # 127: no memory for a thread, says the C library
-        complain("Error", NO_MEMORY)
+        message = Message("no-memory", page=False)
+        complain("Error", message)
+        print_errors([message], sys.argv)
+        sys.stdout.flush()
         code = 2
     os._exit(code if code >= 0 else 128 - code)
 

@@ -8,6 +8,7 @@ from shoal.cli.options import Against, External, Json, Key, Overwrite, PlanFile,
 from shoal.cli.output import print_json, show, stderr
 from shoal.cli.process import leave_pandas_out
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.plan.policy import as_policy
 
@@ -37,12 +38,12 @@ def protect_command(
     limits = as_policy(policy)
     of_report = {"external": external, "against": against or None, "key": key}
     if report is None and (unused := [name for name, given in of_report.items() if given]):
-        raise PlanError([(name, "does not apply without a report. Add --report.") for name in unused])
+        raise PlanError(*(Message("applies-only-with", field=name, needed="--report") for name in unused))
     if asked.engine != "spark":  # whose functions are given records as pandas has them
         leave_pandas_out()
     from shoal.cli.display import Bar, files
     from shoal.cli.display import release as shown
-    from shoal.cli.verdict import leave_unless_passed, show_verdict
+    from shoal.cli.verdict import leave_unless_passed, not_passed, show_verdict, with_errors
     from shoal.parallel import interruptible
     from shoal.pipeline.manifest import manifest_beside
     from shoal.pipeline.save import plan_beside, refuse_output
@@ -67,29 +68,28 @@ def protect_command(
     if external and release.refused:
         del written["report"]
     paths = {what: str(path) for what, path in written.items() if path is not None}
+    failed = not_passed(summary.get("verdict"), target)
     if as_json:
-        print_json({**summary, "files": paths})
+        print_json(with_errors({**summary, "files": paths}, failed))
     else:
         show(shown, summary)
         show_verdict(summary.get("verdict"))
         if paths:
             show(files, paths)
-    leave_unless_passed(summary.get("verdict"), target)
+    leave_unless_passed(failed)
 
 
 def _complete(plan: Plan | None, options: dict[str, Any]) -> Plan:
     """One plan from a plan file and options; what is missing is reported together with what is wrong."""
-    problems = []
-    for field, how in {
-        "input": "Name the file to protect, for example shoal protect data.csv.",
-        "output": "Name the file to write, for example -o masked.csv.",
-    }.items():
-        if not options.get(field) and (plan is None or getattr(plan, field) is None):
-            problems.append((field, how))
+    problems = [
+        Message(code, field=field)
+        for field, code in {"input": "no-input", "output": "no-output"}.items()
+        if not options.get(field) and (plan is None or getattr(plan, field) is None)
+    ]
     try:
         complete = Plan(**options) if plan is None else plan.updated(**options)
     except PlanError as error:
-        raise PlanError([*error.problems, *problems]) from None
+        raise PlanError(*error.messages, *problems) from None
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return complete

@@ -10,6 +10,7 @@ from rich.text import Text
 from shoal.cli.options import Json, own, takes_plan
 from shoal.cli.output import on_screen, show, stderr
 from shoal.cli.process import leave_pandas_out
+from shoal.cli.tables import message
 from shoal.plan.fields import FILES
 from shoal.plan.options import names
 from shoal.text import counted
@@ -60,7 +61,7 @@ def risk_command(
     from shoal.parallel import interruptible
 
     if no_suda and by_level:
-        raise PlanError([("by_level", "does not apply without SUDA2, which --no-suda leaves out.")])
+        raise PlanError("does-not-apply-with", field="by_level", other="--no-suda")
     asked: dict[str, Any] = {
         "household": household,
         "population": population,
@@ -76,7 +77,7 @@ def risk_command(
 
 def summary(found: dict[str, Any]) -> RenderableType:
     """Show the figures of a file: warnings first, then risk, special uniques and k-map, and what else to know."""
-    notes = [_note(each) for each in found["notes"]]
+    notes = [message(each) for each in found["notes"]]
     warnings = sum(each["severity"] != "note" for each in found["notes"])
     parts: list[RenderableType] = [_head(found), *notes[:warnings], "", _risks(found), ""]
     if "suda" in found:
@@ -97,12 +98,6 @@ def _head(found: dict[str, Any]) -> Text:
         f"{found['expected']:,.2f} re-identifications expected."
     )
     return Text(text, "bold")
-
-
-def _note(note: dict[str, str]) -> Text:
-    if note["severity"] == "note":
-        return Text(f"- {note['text']}")
-    return Text(f"Warning: {note['text']}", "yellow")
 
 
 def _grid(*headings: str) -> Table:

@@ -10,7 +10,8 @@ from rich.text import Text
 from shoal.cli.options import Json, Overwrite, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.cli.process import leave_pandas_out
-from shoal.errors import FileError, PlanError
+from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan.fields import FILES
 from shoal.text import quoted, visible
 
@@ -32,27 +33,23 @@ def roles_command(
     leave_pandas_out()
     from shoal.cli.display import Bar
     from shoal.evidence.roles import roles
-    from shoal.tables.atomic import already_exists
+    from shoal.tables.atomic import refuse_unwritable, written_whole
 
     target = None if output is None else Path(output)
-    if target is not None and target.exists() and not overwrite:
-        raise already_exists(output)
+    if target is not None:
+        refuse_unwritable(target, overwrite)
     with Bar(stderr()) as bar:
         found = roles(data, progress=bar, **options)
     if target is not None:
-        _write(found.to_toml(target.parent, k=k), target)
+        text = found.to_toml(target.parent, k=k)
+        with written_whole(target, overwrite) as partial:
+            partial.write_text(text, encoding="utf-8")
     if as_json:
-        print_json({"columns": found.rows})
+        doubts = [Message("look-at-column", column=each.column, warning=each.warning) for each in found if each.warning]
+        print_json({"columns": found.rows, "notes": [each.as_json() for each in doubts]})
         return
     show(_table, found.proposals)
     show_lines(_next(found, k, output))
-
-
-def _write(text: str, path: Path) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError:
-        raise FileError(f"'{path}' cannot be written. Choose another place.") from None
 
 
 def _table(found: list[Any]) -> Table:
@@ -76,5 +73,5 @@ def _next(found: Any, k: str, output: str | None) -> str:
     try:
         command = proposed_command(found.plan(k=k))
     except PlanError as error:
-        return f"\n{error}"
+        return "\n".join(["", *error.sentences])
     return f"\nThis is a guess: read every line. To protect the file so:\n\n{command}"

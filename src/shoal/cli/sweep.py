@@ -9,9 +9,12 @@ import typer
 from shoal.cli.options import External, Json, Overwrite, PlanFile, Report, own, takes_plan
 from shoal.cli.output import print_json, show, show_lines, stderr
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan.commands import SWEEP_FIELDS
 from shoal.plan.fields import FILES
 from shoal.plan.options import names
+
+_MOST = 10_000  # group sizes of one sweep
 
 
 @takes_plan(*SWEEP_FIELDS)
@@ -68,9 +71,9 @@ def sweep_command(
 
         refuse_report(Path(report), overwrite)
     if overwrite and output is None and report is None:
-        raise PlanError([("overwrite", "does not apply without a file to write. Add -o or --report.")])
+        raise PlanError("applies-only-with", field="overwrite", needed="-o or --report")
     if external and report is None:
-        raise PlanError([("external", "does not apply without a report. Add --report.")])
+        raise PlanError("applies-only-with", field="external", needed="--report")
     limits: dict[str, Any] = {"max_risk": max_risk, "max_loss": max_loss, "min_k": min_k}
     done: list[Sweep] = []
 
@@ -87,8 +90,7 @@ def sweep_command(
             found.report(report, overwrite, external)
     except BaseException:
         if done and done[0].saved:
-            complete = ", ".join(str(each.path) for each in done[0].saved)
-            show_lines(f"Complete: {complete}", stderr())
+            show_lines(Message("files-complete", files=[str(each.path) for each in done[0].saved]), stderr())
         raise
     if as_json:
         print_json(found.to_dict())
@@ -114,9 +116,9 @@ def sizes_of(text: str) -> list[int]:
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
         if found is None:
-            raise PlanError([("k", "must be group sizes, for example -k 3-10 or -k 3,5,10.")])
+            raise PlanError("group-sizes-unreadable", field="k")
         first, last = int(found[1]), int(found[2] or found[1])
-        if last < first or last - first > 10_000:
-            raise PlanError([("k", "must go from a smaller to a larger size, over at most 10,000 sizes.")])
+        if last < first or last - first > _MOST:
+            raise PlanError("group-sizes-order", field="k", most=_MOST)
         sizes += range(first, last + 1)
     return sizes

@@ -38,7 +38,7 @@ def instead(error: UntreatedColumns, arguments: Sequence[str]) -> str:
 def for_machines(error: UntreatedColumns, arguments: Sequence[str]) -> dict[str, Any]:
     """Return the same, ready for JSON."""
     return {
-        "error": error.what,
+        "errors": [each.as_json() for each in error.messages],
         "columns": error.columns,
         "plan": error.options,
         "command": command(error, arguments),

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from shoal.cli.output import complain, show
 from shoal.cli.tables import without_lines
+from shoal.messages import Message
 from shoal.text import counted
 
 _STYLES = {"passed": "green", "failed": "bold red", "not measured": "yellow", "incomplete": "bold yellow"}
@@ -20,25 +21,33 @@ def show_verdict(verdict: dict[str, Any] | None) -> None:
         show(_drawn, verdict)
 
 
-def leave_unless_passed(verdict: dict[str, Any] | None, target: Path | None = None) -> None:
-    """End with exit code 1 if a policy was not passed, so that a script does not go on.
-
-    `target` is the file that a release would be written to. One that failed was not written.
-    """
+def not_passed(verdict: dict[str, Any] | None, target: Path | None = None) -> Message | None:
+    """Explain that a policy was not passed; `target` is the file of the release, which is not written if it failed."""
     if verdict is None or verdict["result"] == "passed":
-        return
+        return None
     what = "failed" if verdict["result"] == "failed" else "not measured"
-    many = sum(each["result"] == what for each in verdict["limits"])
-    named = f"policy '{verdict['policy']}'" if verdict["policy"] else "the policy"
-    sentence = f"{many} of {len(verdict['limits'])} limits of {named}."
-    if what == "not measured" and many == len(verdict["limits"]):
-        sentence += " It is not passed if no limit was measured."
-    elif what == "not measured":
-        sentence += ' It is not passed, unless it says not_measured = "allow".'
-    if target is not None:
-        sentence += f" '{target}' was {'not ' if what == 'failed' else ''}written."
-    complain(what.capitalize(), sentence)
-    raise typer.Exit(1)
+    number, limits = sum(each["result"] == what for each in verdict["limits"]), len(verdict["limits"])
+    about = {
+        "number": number,
+        "limits": limits,
+        "policy": verdict["policy"],
+        "file": None if not target else str(target),
+    }
+    if what == "failed":
+        return Message("limits-failed", **about)
+    return Message("limits-not-measured", some=number < limits, **about)
+
+
+def with_errors(result: dict[str, Any], error: Message | None) -> dict[str, Any]:
+    """Add an error to the result of a command, for machines."""
+    return result if error is None else {**result, "errors": [error.as_json()]}
+
+
+def leave_unless_passed(error: Message | None) -> None:
+    """End with exit code 1 if a policy was not passed, so that a script does not go on."""
+    if error is not None:
+        complain("Failed" if error.code == "limits-failed" else "Not measured", error)
+        raise typer.Exit(1)
 
 
 def _drawn(verdict: dict[str, Any]) -> RenderableType:

@@ -100,7 +100,14 @@ class Message(str):
     def as_json(self) -> dict[str, Any]:
         """Return the message for machines."""
         named = {} if self.field is None else {"field": self.field}
+        named |= {"source": self.source} if self.source else {}
         return {"severity": self.severity, "code": self.code, **named, "text": str(self), "data": _plain(self.data)}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Message:
+        """Return the message that `as_json` has written, perhaps in another process."""
+        data = {name: _revived(value) for name, value in found["data"].items()}
+        return Message(found["code"], field=found.get("field"), source=found.get("source", ""), **data)
 
 
 def warning(text: str) -> Message:  # LEGACY
@@ -204,6 +211,18 @@ def _labelled(body: str, template: str, field: str | None, label: str, source: s
     if source:
         return f"{source}: {field}: {body}" if body.startswith("'") else f"{source}: '{field}' {body}"
     return f"{label or field}: {body}"
+
+
+def _revived(value: Any) -> Any:
+    """Return data that JSON held, with messages among them."""
+    match value:
+        case {"code": str(), "severity": str(), "data": dict()}:
+            return Message.from_json(value)
+        case dict():
+            return {name: _revived(each) for name, each in value.items()}
+        case list():
+            return [_revived(each) for each in value]
+    return value
 
 
 def _plain(value: Any) -> Any:

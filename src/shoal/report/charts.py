@@ -317,9 +317,9 @@ def plot_sizes(release: "Release", block: int = 1) -> StaticChart:
     """Draw how many groups of each size there are, of one of the attribute blocks, counted from 1."""
     found = group_sizes(release)
     if not found:
-        raise DataError(f"there are no group sizes to show: {release.plan.method} forms no groups without a k")
+        raise DataError("no-group-sizes", method=release.plan.method)
     if not 1 <= block <= len(found):
-        raise DataError(f"There is no attribute block {block}: the release has {len(found)}.")
+        raise DataError("no-such-attribute-block", block=block, blocks=len(found))
     title, sizes = found[block - 1]
     return sizes_chart(sizes, title, release.plan.k, release.plan.counts)
 
@@ -328,14 +328,12 @@ def plot_distribution(release: "Release", name: str) -> StaticChart:
     """Draw a masked attribute before and after, in bars of at least max(k, 10) original records."""
     plan = release.plan
     if name not in plan.changed or name in plan.confidential:
-        raise DataError(f"'{name}' is not a masked quasi-identifier, so there is no before and after to show.")
+        raise DataError("no-before-and-after", column=name)
     masked = Masked.of(release)
     [(attribute, published)] = masked.pairs([name])
     found = distribution(attribute, published, least(plan), masked.one_each)
     if found is None:
-        raise DataError(
-            f"'{name}' cannot be shown in bars of at least {least(plan):,} records, and not in smaller ones"
-        )
+        raise DataError("too-few-for-bars", column=name, least=least(plan))
     return distribution_chart(found)
 
 
@@ -343,14 +341,14 @@ def plot_correlations(release: "Release") -> StaticChart:
     """Draw by how much the correlation of every pair of changed numbers moved."""
     found = correlation_change(release)
     if found is None:
-        raise DataError("there are no correlations to show: fewer than two numbers or dates were changed")
+        raise DataError("no-correlations")
     return correlations_chart(*found)
 
 
 def plot_map(sweep: "Sweep", risk: str = "risk") -> StaticChart:
     """Draw the risk-utility map: loss against ``risk``, or one of its parts, ``linked`` or ``unique``."""
     if risk not in RISKS:
-        raise PlanError([("risk", f"must be {' or '.join(repr(each) for each in RISKS)}")])
+        raise PlanError("unknown-risk", field="risk", choices=[*RISKS])
     if all(row["IL"] is None for row in sweep.rows):
-        raise DataError("there is nothing to draw: all attributes are constant, and nothing can be lost")
+        raise DataError("nothing-to-draw")
     return map_chart(sweep, risk)

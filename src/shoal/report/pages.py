@@ -279,5 +279,5 @@ def write_report(text: str, path: str | os.PathLike[str], overwrite: bool = Fals
 def refuse_report(path: Path, overwrite: bool) -> None:
     """Refuse a path that a report cannot be written to, before any work is done."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"'{path}' cannot be a report, which is a web page. Use a name that ends in .html.")
+        raise FileError("report-not-html", path=str(path))
     refuse_unwritable(path, overwrite)

@@ -77,10 +77,10 @@ def public_address(url: str) -> Address:
     path = parts.path.rstrip("/")
     usable = parts.scheme in ("http", "https") and parts.hostname and _PATH.fullmatch(path)
     if not usable or parts.query or parts.fragment or parts.username is not None:
-        raise PlanError([("public_url", "must be an address such as https://stat.example.org/shoal")])
+        raise PlanError("public-url-unreadable", field="public_url")
     host = (parts.hostname or "").lower()
     if not secure and not is_loopback(host):
-        raise PlanError([("public_url", "must begin with https: what is sent to it is not for the network to read")])
+        raise PlanError("public-url-not-https", field="public_url")
     return Address(host, port, secure, path)
 
 

@@ -6,22 +6,21 @@ It stands before NiceGUI, so that its files, its uploads and its socket are behi
 import asyncio
 import logging
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote
 
 from python_multipart.multipart import parse_options_header
 from starlette.requests import HTTPConnection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.app.security.address import Address
 from shoal.app.security.connections import STATE
 from shoal.app.security.limits import HEADERS, PATIENCE, SESSIONS, SMALL, TOKEN
-from shoal.app.security.passing import FAILURE, FOREIGN, NO_SESSION, TOO_MANY, Answer, Body, Line
+from shoal.app.security.passing import FOREIGN, NO_SESSION, TOO_MANY, Answer, Body, Line
 from shoal.app.security.proxy import Proxy, without_proxy_headers
-from shoal.app.security.responses import ask_for_token, ended, opening, sentence
+from shoal.app.security.responses import ask_for_token, ended, opening, refusal
 from shoal.app.security.tokens import Session, Tokens
-from shoal.text import counted
 
 _SAFE = ("GET", "HEAD")
 _SESSION = "/session/"  # what the paths of a session begin with
@@ -88,21 +87,20 @@ class Guard:
         request, session = asked.request, asked.session
         answer = self._refused(asked) or await self._entrance(asked, receive)
         if answer is None and session is None:
-            answer = sentence(401, f"There is no session; open {self._way_in}.")
+            answer = self._no_session(401)
         if answer is None and _announced(request) > self._allowed(asked):
             answer = self._too_large(asked)
         if answer is None and not _admitted(asked):
-            answer = sentence(429, "This session has too many open connections; close some of its windows.")
+            answer = refusal(429, "too-many-connections")
         if answer is not None or session is None:
             await (answer or Response(status_code=401))(request.scope, receive, send)
             return
         with self.tokens.hold(session):
             await self._pass_on(asked, receive, send)
 
-    @property
-    def _way_in(self) -> str:
-        """How to get a session."""
-        return "the link that is shown where shoal app was started" if not self._named_users else self.address.url
+    def _no_session(self, status: int) -> Response:
+        """Explain how to get a session."""
+        return refusal(status, "no-session", url=self.address.url if self._named_users else None)
 
     @property
     def _named_users(self) -> bool:
@@ -113,25 +111,21 @@ class Guard:
         """Refuse what is too large before it is looked at, and what another site makes a browser ask for."""
         request = asked.request
         if sum(len(name) + len(value) for name, value in request.headers.raw) + len(request.scope["path"]) > HEADERS:
-            return sentence(
-                431, f"The headers are larger than {counted(HEADERS, 'byte')}, which is all that is allowed."
-            )
+            return refusal(431, "headers-too-large", most=HEADERS)
         if "content-length" in request.headers and "transfer-encoding" in request.headers:
-            answer = sentence(
-                400, "The request states its length twice. Send Content-Length or Transfer-Encoding, not both."
-            )
+            answer = refusal(400, "length-twice")
             answer.headers["Connection"] = "close"
             return answer
         if request.scope["path"] in ("/health", f"{self.address.root}/health"):
-            return sentence(200, "ok")
+            return PlainTextResponse("ok\n")
         if self.proxy is not None and not self.proxy.trusts(request):
-            return sentence(403, f"Only the proxy may ask here; open {self.address.url}.")
+            return refusal(403, "only-the-proxy", url=self.address.url)
         if not self.address.is_own(request.headers.get("host", "")):
-            return sentence(421, "The page is not served under this name; open the link as it was shown.")
+            return refusal(421, "other-name")
         if self._foreign(request):
-            return sentence(403, "Another site asked for this; only the page itself may.")
+            return refusal(403, "another-site")
         if self._named_users and not asked.user:
-            return sentence(403, "The proxy did not name a user; ask whoever runs it.")
+            return refusal(403, "no-user")
         return None
 
     def _foreign(self, request: HTTPConnection) -> bool:
@@ -168,10 +162,10 @@ class Guard:
             return _looking_again(answer, asked.root + asked.path)
         return answer
 
-    def _asking(self, status: int, wrong: str = "") -> Response:
+    def _asking(self, status: int, code: str = "", **data: Any) -> Response:
         if self._named_users:
-            return sentence(status, f"There is no session; open {self._way_in}.")
-        return ask_for_token(status, self.address.root, wrong)
+            return self._no_session(status)
+        return ask_for_token(status, self.address.root, code, **data)
 
     def _ended(self, asked: _Asked) -> Response:
         self.tokens.end(asked.session or "")
@@ -191,10 +185,10 @@ class Guard:
         if session is not None:
             return self._entered(session, request)
         if (wait := self.tokens.wait()) > 0:
-            answer = self._asking(429, f"Too many wrong tokens: wait {counted(math.ceil(wait), 'second')}.")
+            answer = self._asking(429, "too-many-tokens", seconds=math.ceil(wait))
             answer.headers["Retry-After"] = str(math.ceil(wait))
             return answer
-        return self._asking(403, "This token is wrong, or was used before.")
+        return self._asking(403, "wrong-token")
 
     def _entered(self, session: Session | None, request: HTTPConnection) -> Response:
         """Lead a browser to the address of its session, with the key to it.
@@ -202,7 +196,7 @@ class Guard:
         One that followed a link from another site is led there by the page itself: nobody else may lead to a session.
         """
         if session is None:
-            return sentence(503, f"There are {SESSIONS} sessions, which is all that is allowed; come back later.")
+            return refusal(503, "too-many-sessions", most=SESSIONS)
         path = f"{self.address.root}{_SESSION}{session.name}/"
         way = _looking_again(opening(), path) if _is_led_here(request) else RedirectResponse(path, 303)
         way.set_cookie(
@@ -232,7 +226,7 @@ class Guard:
     def _why_not(self, asked: _Asked, body: Body) -> Response:
         if body.too_large:
             return self._too_large(asked)
-        return sentence(413, "Send one file at a time.") if body.too_many else sentence(500, FAILURE)
+        return refusal(413, "one-file-at-a-time") if body.too_many else refusal(500, "page-failed")
 
     def _inner(self, asked: _Asked) -> Scope:
         """Return what the page sees of a request: the session, and nothing of a proxy."""
@@ -268,8 +262,8 @@ class Guard:
         return self.limit + SMALL if is_upload(asked.path) else SMALL
 
     def _too_large(self, asked: _Asked) -> Response:
-        what, allowed = ("The file", self.limit) if is_upload(asked.path) else ("The request", SMALL)
-        return sentence(413, f"{what} is larger than {counted(allowed, 'byte')}, which is all that is allowed.")
+        file = is_upload(asked.path)
+        return refusal(413, "too-large-request", file=file, most=self.limit if file else SMALL)
 
     def _secured(self, asked: _Asked, send: Send) -> Send:
         """Add headers to whatever is answered."""

@@ -6,12 +6,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import Message, Receive, Send
 
 from shoal.app.security.limits import PARTS
-from shoal.app.security.responses import page_policy, secure, sentence
+from shoal.app.security.responses import page_policy, refusal, secure
 from shoal.app.security.tokens import Tokens
 
 NO_SESSION, FOREIGN, TOO_MANY = 4401, 4403, 4429  # why a socket is closed
-NOTHING = "There is nothing here; the page itself is at the address without a path."
-FAILURE = "Something unexpected happened; the terminal says what kind of thing."
 
 
 class Answer:
@@ -53,7 +51,7 @@ class Answer:
 
     async def _finish(self, start: Message, parts: list[bytes]) -> None:
         if start["status"] >= 400:  # NiceGUI's page of a failure shows the text of the exception
-            answer = sentence(start["status"], NOTHING if start["status"] < 500 else FAILURE)
+            answer = refusal(start["status"], "nothing-here" if start["status"] < 500 else "page-failed")
             await self._start({**start, "headers": answer.raw_headers})
             await self._send({"type": "http.response.body", "body": answer.body})
             return

@@ -81,9 +81,9 @@ def networks(text: str) -> tuple[Network, ...]:
     try:
         found = tuple(ipaddress.ip_network(each.strip()) for each in text.split(","))
     except ValueError:
-        raise PlanError([("proxy", "must be addresses or networks, such as 127.0.0.1 or 172.18.0.0/16")]) from None
+        raise PlanError("proxy-unreadable", field="proxy") from None
     if any(network.prefixlen == 0 for network in found):
-        raise PlanError([("proxy", "must not be every address; name the proxy's own")])
+        raise PlanError("proxy-every-address", field="proxy")
     return found
 
 
@@ -99,11 +99,11 @@ def read_secret(path: Path) -> str:
         open_to_others = path.stat().st_mode & 0o077
         secret = path.read_text("ascii").strip()
     except (OSError, UnicodeDecodeError):
-        raise FileError(f"'{path}' cannot be read, or is no text; it must hold the secret of the proxy") from None
+        raise FileError("proxy-secret-unreadable", path=str(path)) from None
     if open_to_others:
-        raise FileError(f"'{path}' can be read by other users. Keep the secret to yourself: chmod 600 {path}")
+        raise FileError("proxy-secret-open", path=str(path))
     if len(secret) < _SHORTEST_SECRET or not secret.isprintable():
-        raise FileError(f"'{path}' must hold at least {_SHORTEST_SECRET} characters in one line: openssl rand -hex 32")
+        raise FileError("proxy-secret-short", path=str(path), least=_SHORTEST_SECRET, command="openssl rand -hex 32")
     return secret
 
 

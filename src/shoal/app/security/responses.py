@@ -3,9 +3,12 @@
 import base64
 import hashlib
 import re
+from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from shoal.messages import Message
 
 # NiceGUI's own files have its version in their path. They hold no data, so a browser may keep them.
 _ASSET = re.compile(r"/_nicegui/[0-9][^/]*/(?!dynamic_resources/)")
@@ -93,11 +96,10 @@ def secure(headers: MutableHeaders, path: str, status: int, policy: str, encrypt
         del headers[name]  # socket.io would let every site in
 
 
-def ask_for_token(status: int, root: str, wrong: str = "") -> Response:
-    """Ask for the token, and say what was wrong with the one given."""
-    page = _TOKEN_PAGE.replace("{root}", root).replace(
-        "{wrong}", f'<p class="wrong" role="alert">{wrong}</p>' if wrong else ""
-    )
+def ask_for_token(status: int, root: str, code: str = "", **data: Any) -> Response:
+    """Ask for the token, with a message on the one that was given."""
+    wrong = f'<p class="wrong" role="alert">{Message(code, **data).text("page")}</p>' if code else ""
+    page = _TOKEN_PAGE.replace("{root}", root).replace("{wrong}", wrong)
     return HTMLResponse(page, status, {"Content-Security-Policy": _OWN_POLICY})
 
 
@@ -111,6 +113,6 @@ def ended() -> Response:
     return HTMLResponse(_END_PAGE, headers={"Content-Security-Policy": _OWN_POLICY})
 
 
-def sentence(status: int, text: str) -> Response:
-    """Respond with one sentence."""
-    return PlainTextResponse(f"{text}\n", status)
+def refusal(status: int, code: str, **data: Any) -> Response:
+    """Respond with a message."""
+    return PlainTextResponse(f"{Message(code, **data).text('page')}\n", status)

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shoal.app.security.limits import UPLOADS, WINDOWS
-from shoal.app.security.responses import sentence
+from shoal.app.security.responses import refusal
 
 _FILES = "/_nicegui/client/"  # where files are sent: followed by the id of a window
 _SOCKET = "/_nicegui_ws/"
@@ -43,27 +43,27 @@ class Windows:
             return
         session: str = scope["state"]["shoal_session"]
         path = scope["path"].removeprefix(scope["root_path"])
-        refusal = self._refusal(path, session)
-        if refusal is not None:
-            await refusal(scope, receive, send)
+        refused = self._refused(path, session)
+        if refused is not None:
+            await refused(scope, receive, send)
         elif path.startswith(_FILES):
             await self._upload(session, scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
-    def _refusal(self, path: str, session: str) -> Response | None:
+    def _refused(self, path: str, session: str) -> Response | None:
         if path.startswith(_SOCKET):  # nobody can continue another's connection if there is none to continue
-            return sentence(400, "The page needs a WebSocket. Let the proxy in front of it pass WebSockets on.")
+            return refusal(400, "no-websocket")
         if path.startswith(_FILES) and owner(path.removeprefix(_FILES).partition("/")[0]) != session:
-            return sentence(403, "This window belongs to another session. Reload the page.")
+            return refusal(403, "another-window")
         opens_window = not path.startswith(("/_nicegui", "/download/"))
         if opens_window and not _room_for_window(session):
-            return sentence(429, f"This session has {WINDOWS} windows, the most it may have. Close one of them.")
+            return refusal(429, "too-many-windows", most=WINDOWS)
         return None
 
     async def _upload(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
         if self._uploads[session] >= UPLOADS:
-            busy = sentence(429, f"This session is already sending {UPLOADS} files. Wait until they have arrived.")
+            busy = refusal(429, "too-many-uploads", most=UPLOADS)
             await busy(scope, receive, send)
             return
         self._uploads[session] += 1

@@ -5,7 +5,7 @@ from typing import Any
 
 from nicegui import ui
 
-from shoal.app.fields import fields_of, page_words
+from shoal.app.fields import fields_of, on_page, page_words
 from shoal.app.form import NO_ROLE, ROLE_FIELDS, ROLES, TYPES
 from shoal.app.listing import FILTERS, Listing
 from shoal.app.view import View
@@ -291,7 +291,7 @@ class _Look:
             return
         with self.place:
             for problem in self.job.problems:
-                ui.label(problem).classes("text-negative")
+                ui.label(on_page(problem)).classes("text-negative")
             if self.job.state == "done":
                 ui.html(_bars(self.name, self.job.found), sanitize=False).classes("w-full")
 

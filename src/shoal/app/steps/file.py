@@ -10,6 +10,7 @@ from shoal.app.inputs import GRID, Inputs
 from shoal.app.uploads import upload_button
 from shoal.app.view import View
 from shoal.errors import ShoalError
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.tables.files import KINDS
 
@@ -28,7 +29,7 @@ def show(view: View) -> None:
         try:
             view.work.open(await view.work.receive(event.file.name, event.file.save))
         except ShoalError as error:
-            view.say(str(error))
+            view.say(*error.messages)
 
     above = ui.row()
     upload = (
@@ -98,14 +99,11 @@ def _survey(view: View) -> None:
 
 
 def _rejected(view: View) -> None:
-    view.say(
-        f"The file was not taken: it must be of a kind that is listed below, and have at most {_size(view.limit)}. "
-        "Larger files are for the command line: shoal protect."
-    )
+    view.say(Message("file-not-taken", kinds=[*KINDS], limit=_size(view.limit), table=True))
 
 
 def _failed(view: View) -> None:
-    view.say("The file did not arrive; perhaps there is no room for it on the machine of the page. Try again.")
+    view.say(Message("file-lost", large=True))
 
 
 def _size(limit: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from nicegui import ui
 
 from shoal.app.fields import Field, beside
-from shoal.app.form import ENDINGS, IN_FRONT, METHODS, panels, sentences
+from shoal.app.form import ENDINGS, IN_FRONT, METHODS, panels
 from shoal.app.inputs import GRID, Inputs
 from shoal.app.steps.risk_map import draw_k
 from shoal.app.uploads import upload_button
@@ -79,7 +79,7 @@ class Protection:
         try:
             self.work.plan()
         except PlanError as error:
-            self.view.say(*sentences(error))
+            self.view.say(*error.messages)
         else:
             work()
 
