@@ -161,7 +161,8 @@ def test_a_disk_that_fills_up(tmp_path):
     try:
         source = saved(numbers(30_000), tmp_path / "in.parquet")
         plan = plan_for(tmp_path, source, output=str(disk / "out.parquet"), scale={"block_size": 2000})
-        with expect.refused(FileError, "cannot-write", path=disk / "out.parquet", reason=os.strerror(errno.ENOSPC)):
+        full = os.strerror(errno.ENOSPC)
+        with expect.refused(FileError, "file-not-writable", path=disk / "out.parquet", reason=full):
             protect_file(plan)
         assert os.listdir(disk) == []
     finally:
@@ -188,7 +189,7 @@ def test_files_that_may_not_grow(tmp_path, most):
     answer = context.Queue()
     process = context.Process(target=_with_small_files, args=(plan, most, answer))
     process.start()
-    assert answer.get(timeout=600) == ("cannot-write", os.strerror(errno.EFBIG))
+    assert answer.get(timeout=600) == ("file-not-writable", os.strerror(errno.EFBIG))
     process.join()
     assert os.listdir(tmp_path) == ["in.parquet"]
 
@@ -202,7 +203,8 @@ def test_a_file_that_is_not_what_was_promised_is_not_published(tmp_path, monkeyp
         return decode(masker, published[::-1], rescaled)
 
     monkeypatch.setattr(BlockMasker, "decode", in_wrong_order)
-    refused(plan, CheckFailed, "outside the range of the records that share it", tmp_path)
+    with refused_with("outside-the-range", tmp_path, CheckFailed):
+        protect_file(plan)
 
     def too_few(masker, published, rescaled):
         published = published.copy()
@@ -210,12 +212,13 @@ def test_a_file_that_is_not_what_was_promised_is_not_published(tmp_path, monkeyp
         return decode(masker, published, rescaled)
 
     monkeypatch.setattr(BlockMasker, "decode", too_few)
-    refused(
-        plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet")), CheckFailed, "fewer than 3 times", tmp_path
-    )
+    plan = plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet"))
+    with refused_with("group-below-k", tmp_path, CheckFailed, k=3):
+        protect_file(plan)
     monkeypatch.setattr(BlockMasker, "decode", decode)
     monkeypatch.setattr(verifying, "_ROUNDING", -1.0)
-    refused(plan_for(tmp_path, source, quasi=["x0", "x1"]), CheckFailed, "'x0' does not keep the sum in", tmp_path)
+    with refused_with("sum-not-kept", tmp_path, CheckFailed, column="x0"):
+        protect_file(plan_for(tmp_path, source, quasi=["x0", "x1"]))
 
 
 def test_a_release_that_is_let_go_of_leaves_no_folder(tmp_path):
@@ -310,7 +313,7 @@ def test_categories_that_differ_between_pieces(tmp_path):
             writing._write_arrow(writer, tables[1])
 
 
-def test_a_database_that_fails_is_named(monkeypatch):
+def test_a_database_that_fails_is_named():
     pairs = DuckPairs(lambda: iter([pa.record_batch({"x": [1.0]})]))
     with expect.refused(FileError, "cannot-verify", error=duckdb.CatalogException.__name__):
         pairs.rows("SELECT * FROM elsewhere")

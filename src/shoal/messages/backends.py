@@ -20,11 +20,10 @@ ERRORS = {
     "categories-differ": (
         "A column has different categories in different pieces of the file. Write Parquet, not Arrow."
     ),
-    "names-differ-by-case": "Columns share a name, because Spark ignores case: {columns:names}. Rename them.",
+    "same-name-on-spark": "Columns share a name, because Spark ignores case: {columns:names}. Rename them.",
     # Files
-    "cannot-read-on-spark": "'{path}' cannot be read: there is no such file, or it has no columns.",
-    "cannot-write-on-spark": "The session cannot write this table as {kind}. Write Parquet.",
-    "damaged-run": "What is left of the interrupted run in '{path}' is damaged. Run without --resume.",
+    "cannot-write-on-spark": "The session cannot write this table as {format}. Write Parquet.",
+    "damaged-run": "The remains of the interrupted run in '{path}' are damaged. Run without --resume.",
     "different-run": (
         "The interrupted run had another plan, input or rules. Run without --resume to start again, which removes "
         "'{path}'."
@@ -80,15 +79,17 @@ ERRORS = {
     "number-of-records-changed": "There {records:~is/are} {records:record} instead of {expected:,}.",
     "number-written-otherwise": "Column '{column}' has numbers that are not written as promised.",
     "written-otherwise": "The files that were written differ from the release.",
-    # Of other rooms: delete when merging
-    "cannot-write": "'{path}' cannot be written: {reason}.",
+    # Shared with other rooms: delete when merging
+    "file-not-readable": "[The {what} ]'{path}' cannot be read: {reason}.",
+    "file-not-writable": "'{path}' cannot be written: {reason}.",
     "no-folder": "Folder '{path}' does not exist. Create it first.",
     "no-input": "Name the file to protect, for example shoal protect data.csv.",
     "no-output": "Name the file to write, for example -o=masked.csv.",
     "no-records": "There are no records in {table}.",
     "output-is-input": "'{path}' is the input. Write the release to another {kind}.",
     "type-not-for-format": (
-        "Column '{column}' is of type {type}, which {format} cannot hold. Convert it, or leave it out."
+        "Column '{column}' is of type {type}, which {format} files cannot hold. Convert or drop it[, or write "
+        "{instead}]."
     ),
     "type-not-masked": "Column '{column}' is of type {type}, which cannot be masked. Use another role for it.",
     "wrong-type": "Column '{column}' is of type {type}, not {promised} as promised.",
@@ -106,5 +107,6 @@ NOTES = {
 PHRASES = {
     "another-process": "another process may have created it",
     "disk-refuses": "the disk or your permissions there do not allow it",
+    "no-file-or-columns": "there is no such file, or it has no columns",
     "use-method": "Use --method={method}.",
 }

@@ -189,7 +189,8 @@ def _write_arrow(writer: pa.ipc.RecordBatchFileWriter, piece: pa.Table) -> None:
 def _csv_writer(file: BinaryIO, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Write:
     for field in schema:
         if not has_text(field.type):
-            raise DataError("type-not-for-format", column=field.name, type=str(inner(field.type)), format="CSV")
+            kind = str(inner(field.type))
+            raise DataError("type-not-for-format", column=field.name, type=kind, format="CSV", instead="Parquet")
     file.write(csv_lines([pa.array([name]) for name in schema.names], dialect))
     records = 0
 

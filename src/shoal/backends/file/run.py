@@ -145,7 +145,7 @@ def _in_plain_words(output: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError("cannot-write", path=output, reason=in_words(error)) from None
+        raise FileError("file-not-writable", path=output, reason=in_words(error)) from None
 
 
 def _memory(plan: Plan, folder: WorkFolder) -> int:

@@ -459,4 +459,4 @@ def _refuse_twins(df: DataFrame) -> None:
     names = [name.lower() for name in df.columns]
     twins = sorted({name for name in df.columns if names.count(name.lower()) > 1})
     if twins:
-        raise DataError("names-differ-by-case", columns=twins)
+        raise DataError("same-name-on-spark", columns=twins)

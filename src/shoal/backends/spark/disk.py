@@ -133,12 +133,12 @@ class Disk:
         """Rename what has no other name yet; a file on a local disk may keep its old name too, by which it is known."""
         # Hadoop moves into a folder that exists instead of replacing it.
         if self._exists(two):
-            raise FileError("cannot-write", path=two, reason=Message("another-process"))
+            raise FileError("file-not-writable", path=two, reason=Message("another-process"))
         if self._local:
             with self._in_words():
                 _rename_here(Path(one), Path(two), keep)
         elif not self._files.rename(self._hadoop(one), self._hadoop(two)):
-            raise FileError("cannot-write", path=two, reason=Message("disk-refuses"))
+            raise FileError("file-not-writable", path=two, reason=Message("disk-refuses"))
 
     def _take_back(self, path: str, new: str) -> None:
         """Take a final name back."""
@@ -162,7 +162,7 @@ class Disk:
         try:
             yield
         except OSError as error:
-            raise FileError("cannot-write", path=self._target, reason=in_words(error)) from None
+            raise FileError("file-not-writable", path=self._target, reason=in_words(error)) from None
 
 
 def _rename_here(one: Path, two: Path, keep: bool) -> None:

@@ -78,7 +78,7 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
                 raise FileError("files-differ", path=path)
             return found
     except AnalysisException:
-        raise FileError("cannot-read-on-spark", path=path) from None
+        raise FileError("file-not-readable", path=path, reason=Message("no-file-or-columns")) from None
 
 
 def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> list[str]:
@@ -140,7 +140,7 @@ def _write(table: DataFrame, path: str, kind: str) -> None:
             else:
                 table.write.format(kind).save(path)
     except (PySparkException, Py4JJavaError):
-        raise FileError("cannot-write-on-spark", kind=kind) from None
+        raise FileError("cannot-write-on-spark", format=kind) from None
 
 
 def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: str) -> None:
