@@ -285,7 +285,8 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     pq.write_table(people(50).set_column(1, "income.net", [["?"] * 50]), mixed / "2.parquet")
     with refused(FileError, "spark-input-damaged"):
         protect_files(plan.updated(input=mixed))
-    pq.write_table(people(50).drop_columns(["visits"]), mixed / "2.parquet")
+    pq.write_table(people(50).drop_columns(["visits"]), mixed / "1.parquet")
+    pq.write_table(people(50), mixed / "2.parquet")
     with refused(FileError, "files-differ", path=str(mixed)):
         protect_files(plan.updated(input=mixed))
     with refused(FileError, "no-folder", path=str(tmp_path / "no")):
