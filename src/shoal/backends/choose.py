@@ -57,7 +57,8 @@ def open_records(
     engine, note = engine_for(plan, table)
     refuse_limits(engine, plan)
     if resume and engine != "file":
-        raise PlanError("not-on-engine", field="resume", engine=engine, instead=None)
+        reason = "continues a killed run of engine 'file'"
+        raise PlanError("not-on-engine", field="resume", engine=engine, reason=reason, instead=None)
     if keep and engine != "memory":
         raise PlanError("not-on-engine", field="on_interrupt", option="'keep'", engine=engine, instead="memory")
     notes = [] if note is None else [note]

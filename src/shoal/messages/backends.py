@@ -9,7 +9,7 @@ ERRORS = {
         "[{spark:!}dataframe in memory. Pass the path of a file.]"
     ),
     "groups-not-kept": "'{engine}' does not keep the group of each record. Use --engine=memory.",
-    "memory-too-small": "'memory' would take about {needed:.1f} GB, more than --memory allows. Use --engine=file.",
+    "memory-too-small": "'memory' would take about {needed:.3g} GB, more than --memory allows. Use --engine=file.",
     "no-table": "Pass a table, or name a file with input.",
     "not-on-engine": (
         "[{option} ]is not available on engine '{engine}'[: it {reason}]. "
@@ -97,7 +97,7 @@ ERRORS = {
 
 NOTES = {
     "file-engine-chosen": (
-        "Engine 'file' was chosen: [{needed:?}in memory, the table would take about {needed:.1f} GB of {limit:.1f}]"
+        "Engine 'file' was chosen: [{needed:?}in memory, the table would take about {needed:.3g} GB of {limit:.3g}]"
         "[{needed:!}the input is a folder]."
     ),
     "index-dropped": "The index of the table is not published. reset_index() turns it into a column.",

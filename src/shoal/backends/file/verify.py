@@ -114,12 +114,14 @@ class FilePairs:
                 return
             yield count, one, two, release
             count += len(one)
-        rest = after(1)
-        if count != self.masker.records or rest is not None:
-            self._refuse_number(count + (0 if rest is None else len(rest)))
+        while (more := after(self.rows)) is not None:
+            count += len(more)
+        if count != self.masker.records:
+            self._refuse_number(count)
 
     def _refuse_number(self, records: int) -> None:
-        self.changed["records"] = Message("number-of-records-changed", records=records, expected=self.masker.records)
+        expected = self.masker.records
+        self.changed["records"] = Message("number-of-records-changed", records=records, expected=expected)
 
     def _published(self, release: Source) -> Iterator[pa.Table]:
         """Read the release, without the apostrophes before formulas."""
