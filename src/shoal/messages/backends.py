@@ -5,8 +5,8 @@ ERRORS = {
     "csv-needs-quasi": "is needed for CSV files on Spark, where the types of columns are not known.",
     "decimal-not-on-spark": "must be '.' on Spark.",
     "engine-not-for-table": (
-        "'{engine}' does not apply to a [{spark:?}Spark DataFrame. Leave it out.]"
-        "[{spark:!}dataframe in memory. Pass the path of a file.]"
+        "'{engine}' does not apply to a [{spark:?}Spark DataFrame][{spark:!}dataframe in memory]. "
+        "[{spark:?}Leave it out][{spark:!}Pass the path of a file]."
     ),
     "groups-not-kept": "'{engine}' does not keep the group of each record. Use --engine=memory.",
     "memory-too-small": "'memory' would take about {needed:.3g} GB, more than --memory allows. Use --engine=file.",
