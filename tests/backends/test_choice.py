@@ -65,7 +65,7 @@ def test_what_does_not_suit_the_table_or_the_engine_is_refused(given, options, c
 
 
 def test_a_file_that_takes_more_memory_than_allowed_is_refused(table):
-    with refused(shoal.PlanError, "memory-too-small", "engine") as caught:
+    with refused(shoal.PlanError, "table-exceeds-memory", "engine") as caught:
         shoal.protect(table, k=3, quasi=["x"], engine="memory", scale={"memory": "8MB"})
     assert 0.008 < caught.value.messages[0].data["needed"] < 0.1
 

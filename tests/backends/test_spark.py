@@ -287,7 +287,7 @@ def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
         protect_files(plan.updated(input=mixed))
     pq.write_table(people(50).drop_columns(["visits"]), mixed / "1.parquet")
     pq.write_table(people(50), mixed / "2.parquet")
-    with refused(FileError, "files-differ", path=str(mixed)):
+    with refused(FileError, "columns-differ-on-spark", path=str(mixed)):
         protect_files(plan.updated(input=mixed))
     with refused(FileError, "no-folder", path=str(tmp_path / "no")):
         protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))

@@ -133,7 +133,7 @@ def refuse_memory(plan: Plan) -> None:
     if limit is None or plan.input is None or not Path(plan.input).is_file() or kind_of(plan.input) not in _SIZES:
         return
     if (needed := _needed(Path(plan.input), plan)) > limit:
-        raise PlanError("memory-too-small", field="engine", needed=needed / 1e9)
+        raise PlanError("table-exceeds-memory", field="engine", needed=needed / 1e9)
 
 
 def is_spark(table: Any) -> bool:

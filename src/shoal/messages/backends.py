@@ -9,7 +9,7 @@ ERRORS = {
         "[{spark:?}Leave it out][{spark:!}Pass the path of a file]."
     ),
     "groups-not-kept": "'{engine}' does not keep the group of each record. Use --engine=memory.",
-    "memory-too-small": "'memory' would take about {needed:.3g} GB, more than --memory allows. Use --engine=file.",
+    "table-exceeds-memory": "'memory' would take about {needed:.3g} GB, more than --memory allows. Use --engine=file.",
     "no-table": "Pass a table, or name a file with input.",
     "not-on-engine": (
         "[{option} ]is not available on engine '{engine}'[: it {reason}]. "
@@ -28,7 +28,7 @@ ERRORS = {
         "The interrupted run had another plan, input or rules. Run without --resume to start again, which removes "
         "'{path}'."
     ),
-    "files-differ": (
+    "columns-differ-on-spark": (
         "The files in '{path}' do not have the same columns. Protect only files with the same columns together."
     ),
     "folder-of-another-user": "'{path}' belongs to another user. Ask them to remove it, or choose another folder.",

@@ -75,7 +75,7 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
             found = spark.read.format(kind).load(path)
             several = kind == "parquet" and len(found.inputFiles()) > 1
             if several and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
-                raise FileError("files-differ", path=path)
+                raise FileError("columns-differ-on-spark", path=path)
             return found
     except AnalysisException:
         raise FileError("file-not-readable", path=path, reason=Message("no-file-or-columns")) from None
