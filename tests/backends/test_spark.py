@@ -350,7 +350,7 @@ def test_temporary_files_without_a_folder_get_one_sentence(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [
-        (PySparkException("IOException: Disk quota exceeded"), ShoalError, "spark-disk-full"),
+        (PySparkException("Disk quota exceeded"), ShoalError, "spark-disk-full"),
         (PySparkException("Python worker exited"), ShoalError, "spark-worker-lost"),
         (PySparkException("SparkContext was shut"), ShoalError, "java-gone"),
         (PySparkException("[CANNOT_READ_FILE_FOOTER] secret value"), FileError, "spark-input-damaged"),
