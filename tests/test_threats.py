@@ -78,9 +78,12 @@ def test_a_work_folder_of_another_user_is_refused(tmp_path):
     planted = tmp_path / ".masked.parquet.shoal"
     planted.mkdir()
     os.chown(planted, 12345, -1)
-    with pytest.raises(FileError, match="belongs to another user"), work_folder(output, Plan(k=2), [], [], True):
+    with (
+        refused(FileError, "folder-of-another-user", path=planted),
+        work_folder(output, Plan(k=2), [], [], True),
+    ):
         pass
-    with pytest.raises(FileError, match="belongs to another user"):
+    with refused(FileError, "folder-of-another-user", path=planted):
         forget(output)
 
 

@@ -51,7 +51,7 @@ def environment_with(requirement: str, folder: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.skipif(os.name != "posix", reason="environments of other systems have other folders")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX folders")
 @pytest.mark.parametrize(
     "requirement", ["duckdb>=2", "duckdb<2", lowest("duckdb"), "pandas>=3", "pandas<3", lowest("pandas")]
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.expect import refused
+from tests.expect import refused, reports
 
 import shoal
 from shoal.backends.choose import engine_for
@@ -34,6 +34,42 @@ def test_a_file_goes_to_memory_while_it_fits(table, tmp_path):
     assert engine(input=tmp_path / "nothing.csv") == "memory"
 
 
+def test_a_note_says_why_a_file_is_not_read_into_memory(table, tmp_path):
+    note = engine_for(Plan(k=3, input=table, scale={"memory": "8MB"}))[1]
+    assert reports([note], "file-engine-chosen", limit=0.008)
+    assert 0.008 < note.data["needed"] < 0.1
+    assert engine_for(Plan(k=3, input=tmp_path))[1].data == {"needed": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "code", "field", "data"),
+    [
+        (False, {}, "no-table", "input", {}),
+        (True, {"engine": "spark"}, "engine-not-for-table", "engine", {"engine": "spark"}),
+        (True, {"resume": True}, "not-on-engine", "resume", {"engine": "memory", "instead": None}),
+        (True, {"method": "mdav", "on_interrupt": "keep"}, "not-for-method", "on_interrupt", {"method": "mdav"}),
+        (
+            False,
+            {"on_interrupt": "keep", "engine": "file"},
+            "not-on-engine",
+            "on_interrupt",
+            {"option": "'keep'", "engine": "file", "instead": "memory"},
+        ),
+        (False, {"engine": "file"}, "no-input", "input", {}),
+        (False, {"engine": "file"}, "no-output", "output", {}),
+    ],
+)
+def test_what_does_not_suit_the_table_or_the_engine_is_refused(given, options, code, field, data):
+    with refused(shoal.PlanError, code, field, **data):
+        shoal.protect(pa.table({"x": [1.0, 2, 3]}) if given else None, k=3, quasi=["x"], **options)
+
+
+def test_a_file_that_takes_more_memory_than_allowed_is_refused(table):
+    with refused(shoal.PlanError, "table-exceeds-memory", "engine") as caught:
+        shoal.protect(table, k=3, quasi=["x"], engine="memory", scale={"memory": "8MB"})
+    assert 0.008 < caught.value.messages[0].data["needed"] < 0.1
+
+
 def test_what_a_killed_run_left_is_removed_by_any_later_one(tmp_path):
     left = tmp_path / ".out.parquet.shoal"
     left.mkdir(mode=0o700)
@@ -49,7 +85,7 @@ def test_what_is_damaged_cannot_be_resumed(table, tmp_path):
     left.mkdir(mode=0o700)
     (left / "state.json").write_text("{")
     plan = Plan(k=3, quasi=["x"], publish=["t"], input=table, output=tmp_path / "out.parquet", scale={"memory": "8MB"})
-    with pytest.raises(shoal.FileError, match=r"is damaged. Run without --resume."):
+    with refused(shoal.FileError, "damaged-run", path=left):
         shoal.protect_file(plan, resume=True)
     shoal.protect_file(plan)
     assert not left.exists()

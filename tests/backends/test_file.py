@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.backends.backend_samples import MASKED, masked_in_memory, numbers, people, saved
+from tests.expect import refused
 
 import shoal
 from shoal.backends.choose import free_memory
@@ -256,14 +257,27 @@ def test_memory_stays_near_its_limit(tmp_path):
     assert int(said.stdout) * 1024 < 900e6
 
 
-@pytest.mark.parametrize("left", [1999, 1])
-def test_a_file_that_lost_records_does_not_pass(tmp_path, left):
+@pytest.mark.parametrize(
+    ("change", "code", "data"),
+    [
+        (lambda table: table.slice(0, 1999), "number-of-records-changed", {"records": 1999, "expected": 2000}),
+        (lambda table: table.slice(0, 1), "number-of-records-changed", {"records": 1, "expected": 2000}),
+        (lambda table: pa.concat_tables([table, table]), "number-of-records-changed", {"records": 4000}),
+        (lambda table: table.drop_columns(["ill"]), "columns-changed", {}),
+        (
+            lambda table: table.set_column(0, "id", table["id"].dictionary_encode()),
+            "wrong-type",
+            {"column": "id", "promised": "string"},
+        ),
+    ],
+)
+def test_a_file_that_is_not_the_release_does_not_pass(tmp_path, change, code, data):
     source = saved(people(2000), tmp_path / "in.parquet")
     plan = Plan(
         k=3, input=str(source), output=str(tmp_path / "out.parquet"), engine="file", quasi=MASKED, publish="rest"
     )
     published = shoal.protect(plan=plan).published
     table = pq.read_table(published.partial)
-    pq.write_table(table.slice(0, left), published.partial)
-    with pytest.raises(CheckFailed, match="records"):
+    pq.write_table(change(table), published.partial)
+    with refused(CheckFailed, code, **data):
         published.verify()

@@ -1,5 +1,6 @@
 """Spark on a real session: the release of memory, record by record."""
 
+import errno
 import os
 import re
 import signal
@@ -7,20 +8,29 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from tests.expect import refused
+from tests.expect import pattern, refused, reports
 
 import shoal.spark
+from shoal.backends.spark import session as sessions
 from shoal.backends.spark.blocks import Cut
-from shoal.backends.spark.session import refuse_without_java
+from shoal.backends.spark.disk import Disk
+from shoal.backends.spark.session import in_plain_words, refuse_without_java, reporting_errors
 from shoal.errors import CheckFailed, DataError, FileError, MissingExtra, PlanError, ShoalError
+from shoal.messages import Message
 from shoal.pipeline.manifest import load_manifest
 from shoal.plan import Plan
 from shoal.release import protect_file
@@ -123,6 +133,9 @@ def test_few_records_are_one_block_and_options_take_the_place_of_a_plan(spark):
     rows = sorted(map(tuple, release.table.collect()))
     assert rows == [(1.5, 1), (1.5, 2), (35.0, 3), (35.0, 4)]
     assert release.blocking is None
+    assert reports(release.notes, "records-unordered")
+    with refused(PlanError, "groups-not-kept", "engine", engine="spark"):
+        release.published.partitions  # noqa: B018 - a property
 
 
 def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
@@ -133,17 +146,34 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
     assert published.verify().blocks[0].keys() >= {3}
     seven = F.col("c0") == 7  # the columns of the release are numbered, pairs stand beside them
     good, columns = published.masked, ["id", "a"]
-    for bad, sentence in (
-        (good.withColumn("c1", F.when(seven, -9.0).otherwise(F.col("c1"))), "occur fewer than 3"),
-        (good.withColumn("c1", F.col("c1") + 9.0), "outside the range of the records that share it"),
-        (good.filter(~seven), "there are 59 records instead of 60"),
-        (good.withColumn("c0", F.when(seven, 8).otherwise(F.col("c0"))), "have changed"),
-        (good.withColumn("c1", F.col("c1").cast("float")), "promised types"),
+    for bad, code, data in (
+        (good.withColumn("c1", F.when(seven, -9.0).otherwise(F.col("c1"))), "group-below-k", {"k": 3}),
+        (good.withColumn("c1", F.col("c1") + 9.0), "outside-the-range", {"column": "a", "values": 18}),
+        (good.filter(~seven), "number-of-records-changed", {"records": 59, "expected": 60}),
+        (good.withColumn("c0", F.when(seven, 8).otherwise(F.col("c0"))), "column-changed", {}),
+        (good.withColumn("c1", F.col("c1").cast("float")), "columns-changed", {"types": True}),
     ):
-        with pytest.raises(CheckFailed, match=sentence):
+        with refused(CheckFailed, code, **data):
             replace(published, masked=bad, table=bad.select("c0", "c1").toDF(*columns)).verify()
-    with pytest.raises(CheckFailed, match="in their order"):
+    with refused(CheckFailed, "columns-changed", types=True):
         replace(published, table=published.table.select("a", "id")).verify()
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "code", "data"),
+    [
+        ({"method": "mic1d"}, PlanError, "not-on-engine", {"field": "method", "engine": "spark", "instead": "memory"}),
+        ({"engine": "memory"}, PlanError, "engine-not-for-table", {"field": "engine", "spark": True}),
+        ({"where": "c > 9"}, DataError, "no-records", {}),
+        ({"names": ["a", "B", "b"]}, DataError, "same-name-on-spark", {"columns": ["B", "b"]}),
+    ],
+)
+def test_what_spark_cannot_do_is_refused(spark, options, kind, code, data):
+    df = spark.createDataFrame(pa.table({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, 3.0], "c": [1.0, 2.0, 3.0]}))
+    options = dict(options)
+    df = df.filter(options.pop("where", "true")).toDF(*options.pop("names", df.columns))
+    with refused(kind, code, **data):
+        shoal.protect(df, k=2, quasi=["a"], publish="rest", **options)
 
 
 def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
@@ -158,12 +188,6 @@ def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
         shoal.spark.protect(df, k=4, quasi="c", publish="rest")
     with pytest.raises(DataError, match="'s' has as many categories"):
         shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"], publish="rest")
-    with pytest.raises(DataError, match="no records"):
-        shoal.spark.protect(df.filter("c > 9"), k=2, quasi="c", publish="rest")
-    with pytest.raises(PlanError, match="method = 'mic1d' is not available on engine 'spark'"):
-        shoal.spark.protect(df, k=2, quasi="c", publish="rest", method="mic1d")
-    with pytest.raises(DataError, match="share a name"):
-        shoal.spark.protect(df.withColumn("d", F.col("c")).toDF("a", "b", "c", "C"), k=2, quasi="a")
     with pytest.raises(PlanError, match="must be a Plan"):
         shoal.spark.protect(df, 3)
 
@@ -236,48 +260,138 @@ def test_csv_files_keep_what_is_not_masked_as_it_was_written(spark, tmp_path):
     ]  # fmt: skip
     assert {row.note for row in found.collect() if row.note} == {'a "b", c', "  two", "line\nbreak"}
     assert shoal.check(tmp_path / "out.csv", manifest=tmp_path / "out.csv.manifest.json")["records"] == 4
-    with pytest.raises(PlanError, match="quasi"):
-        protect_files(Plan(k=2, publish="rest", input=tmp_path / "in.csv", output=tmp_path / "other.csv"))
+    other = Plan(k=2, publish="rest", input=tmp_path / "in.csv", output=tmp_path / "other.csv")
+    with refused(PlanError, "csv-needs-quasi", "quasi"):
+        protect_files(other)
+    spoken = other.updated(quasi="a", csv={"decimal": ",", "missing": ["?", "-"]})
+    with refused(PlanError, "decimal-not-on-spark", "csv.decimal") as caught:
+        protect_files(spoken)
+    assert reports(caught.value.messages, "several-words-on-spark", "csv.missing")
 
 
 def test_a_run_that_fails_leaves_nothing(spark, tmp_path):
     pq.write_table(people(50), tmp_path / "in.parquet")
     plan = PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "out.csv")
-    with pytest.raises(
-        FileError, match=r"cannot write this table as csv\. Write Parquet"
-    ):  # found after masking, when it is written
+    with refused(FileError, "cannot-write-on-spark", format="csv"):  # found after masking, when it is written
         protect_files(plan)
     (tmp_path / "bad.parquet").write_bytes((tmp_path / "in.parquet").read_bytes()[:-50])
-    for name, sentence in (("bad.parquet", "cannot be read completely"), ("none.parquet", "no such file")):
-        with pytest.raises(FileError, match=sentence):
-            protect_files(plan.updated(input=tmp_path / name))
+    with refused(FileError, "spark-input-damaged"):
+        protect_files(plan.updated(input=tmp_path / "bad.parquet"))
+    with refused(FileError, "file-not-readable", path=str(tmp_path / "none.parquet")):
+        protect_files(plan.updated(input=tmp_path / "none.parquet"))
     mixed = tmp_path / "mixed.parquet"
     mixed.mkdir()
     pq.write_table(people(50), mixed / "1.parquet")
     pq.write_table(people(50).set_column(1, "income.net", [["?"] * 50]), mixed / "2.parquet")
-    with pytest.raises(FileError, match="different columns"):
+    with refused(FileError, "spark-input-damaged"):
         protect_files(plan.updated(input=mixed))
-    with pytest.raises(FileError, match="does not exist"):
+    pq.write_table(people(50).drop_columns(["visits"]), mixed / "1.parquet")
+    pq.write_table(people(50), mixed / "2.parquet")
+    with refused(FileError, "columns-differ-on-spark", path=str(mixed)):
+        protect_files(plan.updated(input=mixed))
+    with refused(FileError, "no-folder", path=str(tmp_path / "no")):
         protect_files(plan.updated(output=tmp_path / "no" / "out.parquet"))
-    with pytest.raises(FileError, match=r"\.parquet or \.csv"):
+    with refused(FileError, "unknown-on-spark", path=str(tmp_path / "out.sav")):
         protect_files(plan.updated(output=tmp_path / "out.sav"))
-    with pytest.raises(PlanError, match="Name the file to write"):
+    with refused(FileError, "output-is-input", path=str(tmp_path / "in.parquet")):
+        protect_files(plan.updated(output=tmp_path / "in.parquet"))
+    with refused(PlanError, "no-input", "input"):
+        protect_files(plan.updated(input=None))
+    with pytest.raises(PlanError) as caught:
         protect_files(plan.updated(output=None))
+    assert caught.value.messages[0].field == "output"
     assert sorted(os.listdir(tmp_path)) == ["bad.parquet", "in.parquet", "mixed.parquet"]
 
 
-def test_java_that_is_missing_gets_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(ShoalError, match="Spark needs Java 17 or later"):
+def test_files_that_differ_from_the_release_are_not_published(spark, tmp_path, monkeypatch):
+    pq.write_table(people(50), tmp_path / "in.parquet")
+    monkeypatch.setattr("shoal.backends.spark.files.traces", lambda *_: [50, 0])
+    with refused(CheckFailed, "written-otherwise"):
+        protect_files(PEOPLE.updated(input=tmp_path / "in.parquet", output=tmp_path / "out.parquet"))
+    assert os.listdir(tmp_path) == ["in.parquet"]
+
+
+def test_a_name_that_is_taken_or_a_disk_that_refuses_is_named(spark, tmp_path):
+    disk = Disk(spark, str(tmp_path / "out.parquet"))
+    (tmp_path / "taken").mkdir()
+    with refused(FileError, "file-not-writable", path=str(tmp_path / "taken"), reason=Message("another-process")):
+        disk._rename(str(tmp_path / "new"), str(tmp_path / "taken"))
+    with refused(FileError, "file-not-writable", path=str(tmp_path / "out.parquet"), reason=os.strerror(errno.ENOENT)):
+        disk._rename(str(tmp_path / "new"), str(tmp_path / "free"))
+    disk._local, disk._files = False, SimpleNamespace(exists=lambda _: False, rename=lambda *_: False)
+    with refused(FileError, "file-not-writable", path=str(tmp_path / "free"), reason=Message("disk-refuses")):
+        disk._rename(str(tmp_path / "new"), str(tmp_path / "free"))
+
+
+@pytest.mark.parametrize("home", ["", "nowhere"])
+def test_java_that_is_missing_gets_one_sentence(home, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", home and str(tmp_path / home))
+    with refused(ShoalError, "no-java", home=bool(home)):
         refuse_without_java()
+
+
+def test_a_session_that_does_not_start_gets_one_sentence(monkeypatch):
+    def refuse(_builder):
+        raise PySparkException("unknown address")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refuse)
+    with refused(ShoalError, "spark-not-started", master="spark://nowhere"):
+        sessions._started("spark://nowhere")
+
+
+def test_temporary_files_without_a_folder_get_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "none"))
+    with refused(ShoalError, "no-spark-folder", reason=os.strerror(errno.ENOENT)), sessions._spills():
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "code"),
+    [
+        (PySparkException("Disk quota exceeded"), ShoalError, "spark-disk-full"),
+        (PySparkException("Python worker exited"), ShoalError, "spark-worker-lost"),
+        (PySparkException("SparkContext was shut"), ShoalError, "java-gone"),
+        (PySparkException("[CANNOT_READ_FILE_FOOTER] secret value"), FileError, "spark-input-damaged"),
+        (Py4JNetworkError("no answer"), ShoalError, "java-gone"),
+        (ConnectionRefusedError("no answer"), ShoalError, "java-gone"),
+    ],
+)
+def test_errors_of_spark_get_one_sentence(error, kind, code):
+    with refused(kind, code) as caught, in_plain_words():
+        raise error
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DataError("same-name-on-spark", columns=["a", "A"]),
+        PlanError("not-for-method", field="seed", kind="method", method="m", remedy=Message("use-method", method="n")),
+        CheckFailed([Message("column-changed", column="a\x1b\n"), Message("columns-changed")]),
+    ],
+)
+def test_an_error_of_a_worker_is_raised_on_the_driver_with_its_codes_and_data(error):
+    def work(_batches):
+        raise error
+
+    with pytest.raises(sessions.WorkerError) as reported:
+        list(reporting_errors(work)(iter([])))
+    lines = traceback.format_exception(reported.value)
+    with pytest.raises(type(error)) as caught, in_plain_words():
+        raise PySparkException("".join(lines))
+    assert caught.value.codes == error.codes
+    assert str(caught.value) == str(error)
+    assert [each.field for each in caught.value.messages] == [each.field for each in error.messages]
 
 
 @pytest.mark.parametrize("module", ["pyspark", "pandas"])
 def test_spark_that_is_missing_names_the_extra(module):
     code = f"import sys; sys.modules['{module}'] = None; import shoal.spark"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    said = "shoal.spark needs an extra that is not installed. Run pip install 'shoal-sdc[spark]'."
-    assert f"{MissingExtra.__name__}: {said}" in found.stderr
+    said = pattern("missing-extra", feature="shoal.spark", extra="spark")
+    assert re.search(f"{MissingExtra.__name__}: {said}", found.stderr)
 
 
 CLUSTER = """

@@ -76,7 +76,7 @@ def test_a_link_in_place_of_the_work_folder_is_refused_in_a_sentence(run, people
     (tmp_path / ".masked.csv.shoal").symlink_to(tmp_path)
     code, _, err = run("protect", people, "-k", 3, *ROLES, "--engine", "file", "-o", "masked.csv")
     assert code == 2
-    assert ".masked.csv.shoal' is a link or a file, and this run needs a folder of that name. Remove it" in err
+    assert prints(err, "folder-taken", path=".masked.csv.shoal")
 
 
 def test_a_plan_for_other_columns_is_refused_with_the_columns_that_have_no_role(run, people):

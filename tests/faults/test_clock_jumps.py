@@ -23,7 +23,7 @@ CLOCKS = {
     "1980": "@1980-01-01 00:00:00",
     "after 32 bits": "@2039-01-01 00:00:00",
     "after 32 bits without sign": "@2106-03-01 00:00:00",
-    "a thousand times as fast": "+0 x1000",
+    "1000 times faster": "+0 x1000",
     "backwards": "+0 x-5",
     "jumping": "",
 }
@@ -136,7 +136,7 @@ def test_a_killed_run_is_resumed_by_another_clock(name, clock, expected, tmp_pat
     assert place.hidden == []
 
 
-@pytest.mark.parametrize("name", ["a thousand times as fast", "backwards", "jumping"])
+@pytest.mark.parametrize("name", ["1000 times faster", "backwards", "jumping"])
 def test_a_budget_of_seconds_ends_by_any_clock(name, clock, tmp_path):
     place = small(tmp_path)
     method = ["--method", "best", "--budget", "2s", "--json"]

@@ -119,9 +119,7 @@ def test_declared_dates_and_an_index_are_refused():
 def test_engines_that_divide_records_and_sweeps_refuse_epsilon(tmp_path, monkeypatch):
     plan = Plan(k=3, quasi=["age"], epsilon=1, bounds={"age": [0, 120]})
     for engine in ("file", "spark"):
-        with pytest.raises(
-            shoal.PlanError, match=f"epsilon is not available on engine '{engine}'.* Use --engine memory"
-        ):
+        with refused(shoal.PlanError, "not-on-engine", "epsilon", option="epsilon", engine=engine, instead="memory"):
             refuse_limits(engine, plan)
     pyarrow.csv.write_csv(people(), tmp_path / "people.csv")
     monkeypatch.setattr(choose, "free_memory", lambda: 1)

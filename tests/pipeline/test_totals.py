@@ -151,7 +151,7 @@ def test_more_domains_than_groups_are_refused():
 
 
 def test_spark_says_why_it_keeps_no_totals():
-    with pytest.raises(shoal.PlanError, match="keep_totals is not available on engine 'spark': it changes the values"):
+    with refused(shoal.PlanError, "not-on-engine", "keep_totals", engine="spark", instead="memory", other="file"):
         refuse_limits("spark", shoal.Plan(**PLAN))
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.backends.capabilities import Engine
 from shoal.blocking.record_blocks import Blocking
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.pipeline.certify import Certificate
 from shoal.pipeline.loss import Losses, Sums
 from shoal.pipeline.masker import BlockMasker
@@ -121,7 +122,7 @@ class Backend(Records, Protocol):
     """Records that can be masked where they are."""
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Message]:
         """Why this backend was chosen."""
 
     def block_size(self, masker: BlockMasker) -> int:

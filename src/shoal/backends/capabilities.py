@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan import Plan
 
 Engine = Literal["memory", "file", "spark"]
@@ -79,9 +80,17 @@ def refuse_limits(engine: Engine, plan: Plan) -> None:
     """Report everything that a plan asks for and the backend does not have, before any record is read."""
     problems = []
     for limit in limits_of(engine, plan):
-        others = [name for name in ("memory", "file", "spark") if name not in limit.engines]
-        use = " or ".join(f"--engine {name}" for name in others)
-        what = f"{limit.option} is not available on engine '{engine}': it {limit.reason}"
-        problems.append((limit.field, f"{what}. Use {use}."))
+        instead, *others = [name for name in ("memory", "file", "spark") if name not in limit.engines]
+        problems.append(
+            Message(
+                "not-on-engine",
+                field=limit.field,
+                option=limit.option,
+                engine=engine,
+                reason=limit.reason,
+                instead=instead,
+                other=others[0] if others else None,
+            )
+        )
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)

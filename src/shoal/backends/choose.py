@@ -13,6 +13,7 @@ from shoal.backends import Backend
 from shoal.backends.capabilities import Engine, limits_of, refuse_limits
 from shoal.backends.memory import MemoryRecords
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.parallel import Progress
 from shoal.pipeline.save import refuse_quoting
 from shoal.plan import Plan, Scale
@@ -56,9 +57,10 @@ def open_records(
     engine, note = engine_for(plan, table)
     refuse_limits(engine, plan)
     if resume and engine != "file":
-        raise PlanError([("resume", "applies only to files that are too large for memory. Leave it out.")])
+        reason = "continues a killed run of engine 'file'"
+        raise PlanError("not-on-engine", field="resume", engine=engine, reason=reason, instead=None)
     if keep and engine != "memory":
-        raise PlanError([("on_interrupt", f"'keep' does not apply to engine '{engine}'. Use --engine memory.")])
+        raise PlanError("not-on-engine", field="on_interrupt", option="'keep'", engine=engine, instead="memory")
     notes = [] if note is None else [note]
     if engine == "spark":
         from shoal.backends.spark.dataframe import open_spark
@@ -76,15 +78,16 @@ def open_records(
 
 
 @contextmanager
-def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], keep: bool) -> Iterator[MemoryRecords]:
+def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[Message], keep: bool) -> Iterator[MemoryRecords]:
     if keep and plan.grouping not in ("auto", "best") and plan.refine is False:
-        raise PlanError([("on_interrupt", f"'keep' does not apply to method '{plan.method}'. Use --method best.")])
+        remedy = Message("use-method", method="best")
+        raise PlanError("not-for-method", field="on_interrupt", kind="method", method=plan.method, remedy=remedy)
     refuse_memory(plan)
     with steady([] if plan.input is None else [Path(plan.input)]) as refuse_changed:
         progress("read", 0, 1)
         opened = table if isinstance(table, Table) else _opened(table, plan)
         if opened.has_index:
-            notes.append("The index of the table is not published. reset_index() turns it into a column.")
+            notes.append(Message("index-dropped"))
         memory = None if plan.scale is None else plan.scale.memory_bytes
         seen = recoded_table(table_without_codes(opened, plan.missing_codes), plan)
         yield MemoryRecords(seen, progress, keep, memory, notes)
@@ -94,28 +97,26 @@ def _in_memory(table: Any, plan: Plan, progress: Progress, notes: list[str], kee
 def _opened(table: Any, plan: Plan) -> Table:
     source = plan.input if plan.input is not None else table
     if source is None:
-        raise PlanError([("input", "Pass a table, or name a file with input.")])
+        raise PlanError("no-table", field="input")
     return open_table(source, plan.csv, plan.sheet) if plan.epsilon is None else open_bounded(source, plan)
 
 
-def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, str | None]:
+def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, Message | None]:
     """Choose a backend by the plan, the table and the memory there is; with the reason, where it is not memory."""
     scale = plan.scale or Scale()
     if is_spark(table):
         if plan.engine not in (None, "spark"):
-            raise PlanError([("engine", f"'{plan.engine}' does not apply to a Spark DataFrame. Leave it out.")])
+            raise PlanError("engine-not-for-table", field="engine", engine=plan.engine, spark=True)
         return "spark", None
     if plan.engine is not None:
         if table is not None and not isinstance(table, str | os.PathLike) and plan.engine != "memory":
-            raise PlanError(
-                [("engine", f"'{plan.engine}' does not apply to a dataframe in memory. Pass the path of a file.")]
-            )
+            raise PlanError("engine-not-for-table", field="engine", engine=plan.engine, spark=False)
         return plan.engine, None
     if plan.input is None:
         return "memory", None
     path = Path(plan.input)
     if path.is_dir():
-        return "file", "engine 'file' was chosen: the input is a folder"
+        return "file", Message("file-engine-chosen", needed=None)
     if not path.is_file():
         return "memory", None  # which says that it is not there
     if kind_of(path) not in _SIZES or limits_of("file", plan):
@@ -123,7 +124,7 @@ def engine_for(plan: Plan, table: Any = None) -> tuple[Engine, str | None]:
     needed, limit = _needed(path, plan), scale.memory_bytes or free_memory()
     if needed <= limit:
         return "memory", None
-    return "file", f"engine 'file' was chosen: in memory it would take about {needed / 1e9:.1f} GB of {limit / 1e9:.1f}"
+    return "file", Message("file-engine-chosen", needed=needed / 1e9, limit=limit / 1e9)
 
 
 def refuse_memory(plan: Plan) -> None:
@@ -132,14 +133,7 @@ def refuse_memory(plan: Plan) -> None:
     if limit is None or plan.input is None or not Path(plan.input).is_file() or kind_of(plan.input) not in _SIZES:
         return
     if (needed := _needed(Path(plan.input), plan)) > limit:
-        raise PlanError(
-            [
-                (
-                    "engine",
-                    f"'memory' would take about {needed / 1e9:.1f} GB, more than --memory allows. Use --engine file.",
-                )
-            ]
-        )
+        raise PlanError("table-exceeds-memory", field="engine", needed=needed / 1e9)
 
 
 def is_spark(table: Any) -> bool:

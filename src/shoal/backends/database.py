@@ -94,7 +94,7 @@ class DuckPairs:
                 yield connection
         except duckdb.Error as error:
             if stopped.by is None:
-                raise FileError(f"The release cannot be verified: {type(error).__name__} in DuckDB.") from None
+                raise FileError("cannot-verify", error=type(error).__name__) from None
         if stopped.by is not None:
             raise stopped.by
 

@@ -17,6 +17,7 @@ from shoal.backends.database import DuckPairs
 from shoal.blocking.record_blocks import Blocking
 from shoal.errors import CheckFailed
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress, Task, quiet, side_by_side
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, certified, is_bounded
@@ -33,7 +34,6 @@ from shoal.pipeline.whole_file import unchanged_columns
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
-from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.pipeline.hybrid_sums import HybridSums
@@ -64,7 +64,7 @@ class MemoryRecords:
     progress: Progress = quiet
     keep_best: bool = False
     memory: int | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     _columns: dict[str, Array] = field(default_factory=dict, repr=False)
     _encoded: tuple[Any, Matrix] | None = field(default=None, repr=False)
 
@@ -502,19 +502,19 @@ def verify_in_memory(
         return verify(database, pairs.promise, lambda: pairs.broken, determined=determined)
 
 
-def _shape(published: Table, original: Table, promise: Promise) -> Iterator[str]:
+def _shape(published: Table, original: Table, promise: Promise) -> Iterator[Message]:
     identifiers = promise.plan.dropped
     for name in identifiers:
         if name in published.names:
-            yield f"the identifier '{name}' was not dropped"
+            yield Message("identifier-released", column=name)
     if published.names != [name for name in original.names if name not in identifiers]:
-        yield "the columns are not those of the original in their order, without identifiers"
+        yield Message("columns-changed")
     if len(published) != len(original):
-        yield f"there are {counted(len(published), 'record')} instead of {len(original):,}"
+        yield Message("number-of-records-changed", records=len(published), expected=len(original))
 
 
-def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[str]:
+def _untouched(published: Table, original: Table, promise: Promise) -> Iterator[Message]:
     changed = {attribute.name for attribute in promise.attributes} | {promise.plan.pseudonym}
     for name in published.names:
         if name not in changed and not published.same_column(original, name):
-            yield f"column '{name}' must be unchanged, and has changed"
+            yield Message("column-changed", column=name)

@@ -269,7 +269,7 @@ def verify(
     database: Database,
     promise: Promise,
     broken: Callable[[], Broken],
-    changed: Callable[[], list[str]] = list,
+    changed: Callable[[], list[Message]] = list,
     determined: Sequence[dict[str, Any]] | None = None,
 ) -> Verified:
     """Verify a release whose records stand beside their originals.

@@ -95,10 +95,7 @@ def work_folder(
     try:
         state = _state(path) if resume else {}
         if state and state["key"] != key:
-            raise FileError(
-                "The interrupted run had another plan, input or rules. Run without --resume to start again, "
-                f"which removes '{path}'."
-            )
+            raise FileError("different-run", path=path)
         if not state:
             _clear(path)
         folder = WorkFolder(path, state)
@@ -135,10 +132,7 @@ def _locked(path: Path, output: Path) -> int | None:
         except FileNotFoundError:
             continue
         except (FileExistsError, NotADirectoryError):
-            raise FileError(
-                f"'{path}' is a link or a file, and this run needs a folder of that name. Remove it, or write to "
-                "another folder."
-            ) from None
+            raise FileError("folder-taken", path=path) from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(handle).st_ino == path.lstat().st_ino:
@@ -147,9 +141,7 @@ def _locked(path: Path, output: Path) -> int | None:
                 return handle
         except BlockingIOError:
             os.close(handle)
-            raise FileError(
-                f"another run is writing '{output}', or its release is not saved yet. Wait for it, stop it, or save it."
-            ) from None
+            raise FileError("output-in-use", path=output) from None
         except FileNotFoundError:
             pass
         except FileError:
@@ -161,7 +153,7 @@ def _locked(path: Path, output: Path) -> int | None:
 def _refuse_others(handle: int, path: Path) -> None:
     """Refuse a folder of someone else, who could read what is put there, and choose what is resumed."""
     if os.fstat(handle).st_uid != os.geteuid():
-        raise FileError(f"'{path}' belongs to another user. Ask them to remove it, or choose another folder.")
+        raise FileError("folder-of-another-user", path=path)
 
 
 def _key(plan: Plan, inputs: list[Path], rules: Sequence[Rule]) -> str:
@@ -177,7 +169,7 @@ def _state(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError:
-        raise FileError(f"what is left of the interrupted run in '{path}' is damaged. Run without --resume.") from None
+        raise FileError("damaged-run", path=path) from None
     return state
 
 

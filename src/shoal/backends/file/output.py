@@ -175,27 +175,22 @@ def _refuse_unheld(schema: pa.Schema) -> None:
         try:
             pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
         except pa.ArrowException:
-            raise DataError(
-                f"column '{field.name}' is of type {field.type}, which Parquet cannot hold. Convert it, or leave "
-                "the column out."
-            ) from None
+            kind = str(field.type)
+            raise DataError("type-not-for-format", column=field.name, type=kind, format="Parquet") from None
 
 
 def _write_arrow(writer: pa.ipc.RecordBatchFileWriter, piece: pa.Table) -> None:
     try:
         writer.write_table(piece.combine_chunks())
     except pa.ArrowInvalid:  # a file has one dictionary for all its batches
-        raise DataError(
-            "A column has different categories in different pieces of the file. Write Parquet, not Arrow."
-        ) from None
+        raise DataError("categories-differ") from None
 
 
 def _csv_writer(file: BinaryIO, schema: pa.Schema, masked: list[str], dialect: Dialect) -> Write:
     for field in schema:
         if not has_text(field.type):
-            raise DataError(
-                f"column '{field.name}' is of type {inner(field.type)}, which CSV cannot hold. Write Parquet."
-            )
+            kind = str(inner(field.type))
+            raise DataError("type-not-for-format", column=field.name, type=kind, format="CSV", instead="Parquet")
     file.write(csv_lines([pa.array([name]) for name in schema.names], dialect))
     records = 0
 

@@ -14,6 +14,7 @@ from shoal.edits.apply import rules_of
 from shoal.edits.passes import columns_of
 from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress
 from shoal.pipeline.records import Encoder, Look, Seen
 from shoal.plan import Plan
@@ -71,7 +72,7 @@ class FileRecords:
             seen = look(kept)
             found = seen if found is None else found + seen
         if found is None:
-            raise DataError("The table has no records.")
+            raise ValueError("there are no records")
         return found
 
     def encoded(self, encoder: Encoder, step: str) -> Iterator[Matrix]:
@@ -174,7 +175,7 @@ def _looks(source: Source, names: list[str], rows: int, progress: Progress) -> d
 
 def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: list[str]) -> None:
     """Refuse what should not be taken for categories without a word, and what cannot be masked at all."""
-    problems = []
+    problems: list[str] = []
     for name in plan.masked:
         if name not in source.schema.names or name in plan.recode:
             continue  # reported with all other names, or by recoding
@@ -184,7 +185,7 @@ def _refuse_odd(source: Source, plan: Plan, spoiled: dict[str, int], disguised: 
         elif name in disguised and given is None and name not in plan.levels:
             problems.append(stored_as_text(name))
         elif not (is_number(kind) or is_text(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind)):
-            problems.append(f"column '{name}' is of type {kind}, which cannot be masked. Use another role for it.")
+            problems.append(Message("type-not-masked", column=name, type=str(kind)))
     if problems:
         raise DataError(*problems)
 

@@ -36,6 +36,7 @@ from shoal.blocking.record_blocks import Blocking
 from shoal.edits.apply import rules_of
 from shoal.errors import CheckFailed, FileError, PlanError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress, quiet
 from shoal.pipeline.block_cost import block_cost
 from shoal.pipeline.certify import Certificate, Gathered, certified_together
@@ -79,7 +80,7 @@ _LEAST = 100 * _MEGA  # bytes: below, DuckDB does not work
 
 
 @contextlib.contextmanager
-def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool = False) -> Iterator["FileBackend"]:
+def open_file(plan: Plan, progress: Progress, notes: list[Message], *, resume: bool = False) -> Iterator["FileBackend"]:
     """Open the plan's input, with a private folder beside its output for what does not fit in memory.
 
     What is published keeps the folder until it is saved, or forgotten.
@@ -118,21 +119,21 @@ def open_file(plan: Plan, progress: Progress, notes: list[str], *, resume: bool 
 
 
 def _paths(plan: Plan) -> tuple[Path, Path]:
-    what = {"input": "Name the file to protect (input).", "output": "Name the file to write (output)."}
-    missing = [(name, how) for name, how in what.items() if getattr(plan, name) is None]
+    codes = {"input": "no-input", "output": "no-output"}
+    missing = [Message(code, field=name) for name, code in codes.items() if getattr(plan, name) is None]
     if missing:
-        raise PlanError(missing)
+        raise PlanError(*missing)
     path, output = Path(_absolute(plan.input)), Path(_absolute(plan.output))
     readable_kind(path)
     if path.is_dir() and output.parent == path:
-        raise FileError(f"'{output}' is in the folder that is being protected. Write the release to another.")
+        raise FileError("output-in-input", path=output)
     return path, output
 
 
 def _output_kind(output: Path) -> Kind:
     kind = writable_kind(output)
     if kind not in STREAMED:
-        raise FileError(f"'{output}' has a format that cannot be written in pieces. Use .parquet, .arrow or .csv.")
+        raise FileError("not-written-in-pieces", path=output)
     return kind
 
 
@@ -144,7 +145,7 @@ def _in_plain_words(output: Path) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"'{output}' cannot be written: {in_words(error)}") from None
+        raise FileError("file-not-writable", path=output, reason=in_words(error)) from None
 
 
 def _memory(plan: Plan, folder: WorkFolder) -> int:
@@ -183,7 +184,7 @@ class FileBackend(FileRecords):
     output: Path = field(default_factory=Path)
     kind: Kind = "parquet"
     memory: int = 0
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     quotes_formulas: bool = False
     published: "FilePublished | None" = None
     refuse_changed: Callable[[], None] = lambda: None
@@ -447,7 +448,7 @@ class FilePublished:
     @property
     def partitions(self) -> list[Labels]:
         """The group of each record is not kept for files."""
-        raise PlanError([("engine", "'file' does not keep the group of each record. Use --engine memory.")])
+        raise PlanError("groups-not-kept", field="engine", engine="file")
 
     @property
     def groups(self) -> Labels:
@@ -522,11 +523,9 @@ class FilePublished:
         """Rename the release to its final name, and write the plan and the manifest beside it."""
         target = Path(_absolute(path))
         if self._kept is None:
-            raise FileError("The release was already saved or closed, or could not be saved. Protect the file again.")
+            raise FileError("release-gone")
         if writable_kind(target) != self.backend.kind:
-            raise PlanError(
-                [("output", f"'{target}' has another format than the output in the plan. Protect the file again.")]
-            )
+            raise PlanError("format-differs", field="output", path=target)
         output = self.backend.output
         overwrite = overwrite or (target == output and was_placing(output))
         refuse_output(self.plan.input, target, overwrite)
@@ -582,10 +581,7 @@ class FilePublished:
         try:
             backend.refuse_changed()
         except FileError:
-            raise FileError(
-                f"'{self.plan.input}' changed after it was protected, so the release cannot be compared with it. "
-                "Protect it again."
-            ) from None
+            raise FileError("input-changed-later", path=self.plan.input) from None
         return found
 
 

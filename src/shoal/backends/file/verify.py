@@ -11,6 +11,7 @@ from shoal.backends.file.free_memory import return_free_memory
 from shoal.backends.file.output import originals, published_schema
 from shoal.edits.passes import Broken, columns_of
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.verify import Pairs, Promise
@@ -26,7 +27,6 @@ from shoal.tables.levels import InUse
 from shoal.tables.storage import Kind, plain_dictionaries, stored_type
 from shoal.tables.stream_reading import Source, open_source
 from shoal.tables.text_values import one_chunk, render
-from shoal.text import counted
 
 
 @dataclass
@@ -57,21 +57,21 @@ class FilePairs:
     rows: int
     progress: Progress
     broken: Broken = field(default_factory=Broken)
-    changed: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, Message] = field(default_factory=dict)
 
     @property
     def _names(self) -> list[str]:
         return [name for name in self.source.schema.names if name not in self.promise.plan.dropped]
 
-    def failures(self) -> list[str]:
+    def failures(self) -> list[Message]:
         """List what has changed and must not have."""
         return list(self.changed.values())
 
-    def wrong_schema(self, path: Path) -> list[str]:
+    def wrong_schema(self, path: Path) -> list[Message]:
         """Compare the columns of the file with those that were promised."""
         release = self._opened(path)
         if release.schema.names != self._names:
-            return ["the columns are not those of the original in their order, without identifiers"]
+            return [Message("columns-changed")]
         if self.kind == "csv":
             return []  # cells are text, and are read as the types that they must have
         schema = published_schema(self.source, self.masker)
@@ -81,7 +81,7 @@ class FilePairs:
         for promised in schema:
             kind, there = stored_type(self.kind, promised.type), release.schema.field(promised.name).type
             if there != kind:
-                found.append(f"column '{promised.name}' is of type {there}, not {kind} as promised")
+                found.append(Message("wrong-type", column=promised.name, type=str(there), promised=str(kind)))
         return found
 
     def _opened(self, path: Path) -> Source:
@@ -108,16 +108,20 @@ class FilePairs:
         for one in before:
             two = after(len(one))
             if two is None or len(two) != len(one):
-                self.changed["records"] = "the file does not have as many records as the original"
+                self._refuse_number(count + (0 if two is None else len(two)))
                 if two is not None:
                     yield count, one.slice(0, len(two)), two, release
                 return
             yield count, one, two, release
             count += len(one)
-        rest = after(1)
-        if count != self.masker.records or rest is not None:
-            found = counted(count, "record")
-            self.changed["records"] = f"there are {found} instead of {self.masker.records}"
+        while (more := after(self.rows)) is not None:
+            count += len(more)
+        if count != self.masker.records:
+            self._refuse_number(count)
+
+    def _refuse_number(self, records: int) -> None:
+        expected = self.masker.records
+        self.changed["records"] = Message("number-of-records-changed", records=records, expected=expected)
 
     def _published(self, release: Source) -> Iterator[pa.Table]:
         """Read the release, without the apostrophes before formulas."""
@@ -156,7 +160,7 @@ class FilePairs:
             in_use.see(two)
             for name in self._names:
                 if name not in changed and not self._same(one.column(name), two.column(name)):
-                    self.changed[name] = f"column '{name}' must be unchanged, and has changed"
+                    self.changed[name] = Message("column-changed", column=name)
             original = Table(self._typed(one, self.source, [name for name in originally if name in one.column_names]))
             published = Table(self._typed(two, release, looked_at))
             cells = self._keys(two, published) if self.kind == "csv" else None
@@ -176,7 +180,7 @@ class FilePairs:
             if column.type == pa.float64() or pa.types.is_integer(column.type):
                 text = render(with_word(column, name, self.dialect), self.dialect.decimal)
                 if not text.equals(cells[name].cast(pa.large_string())):
-                    self.changed[name] = f"column '{name}' has numbers that are not written as promised"
+                    self.changed[name] = Message("number-written-otherwise", column=name)
                 cells[name] = column if pa.types.is_integer(column.type) else column.view(pa.int64())
         return cells
 

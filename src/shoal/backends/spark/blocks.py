@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, BinaryType, DataType, DoubleType, LongType, StructField, StructType
 
 from shoal.backends.spark.passes import in_utc, numbered_names
-from shoal.backends.spark.session import without_pandas_warning
+from shoal.backends.spark.session import reporting_errors, without_pandas_warning
 from shoal.backends.spark.verify import column
 from shoal.edits.passes import Broken
 from shoal.kernels.standardize import Matrix
@@ -217,7 +217,7 @@ def _map_blocks(
             yield from work(block, pieces[0].column(_BLOCK)[0].as_py()).to_batches(_BATCH)
 
     with without_pandas_warning():
-        return blocks.mapInArrow(of_block, schema)
+        return blocks.mapInArrow(reporting_errors(of_block), schema)
 
 
 def fold_blocks(df: DataFrame, masker: BlockMasker, look: Callable[[Matrix], Seen]) -> Seen:
@@ -265,7 +265,7 @@ def _divided(df: DataFrame, masker: BlockMasker, cut: Cut) -> DataFrame:
     df = df.toDF(*plain)
     schema = StructType([*df.schema.fields, *(StructField(name, kind) for name, kind in extra.items())])
     with without_pandas_warning():
-        divided = df.mapInArrow(divide, schema)
+        divided = df.mapInArrow(reporting_errors(divide), schema)
     if not crowded:
         return divided
     # Spark sorts on disk: a place with a billion records takes time, but no memory.

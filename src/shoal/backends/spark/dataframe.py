@@ -31,13 +31,14 @@ from shoal.backends.file.records import one_record
 from shoal.backends.spark.blocks import SEEN, fold_blocks, masked_blocks, published_fields, with_groups
 from shoal.backends.spark.passes import added_up, arrow_schema, in_utc, numbered_names, scanned
 from shoal.backends.spark.recoding import recoded, without_codes
-from shoal.backends.spark.session import in_plain_words, session, without_pandas_warning
+from shoal.backends.spark.session import in_plain_words, reporting_errors, session, without_pandas_warning
 from shoal.backends.spark.verify import SparkPairs, column, exposure, traces
 from shoal.blocking.blocks import PartBlocks
 from shoal.blocking.record_blocks import Blocking
 from shoal.edits.passes import Broken
 from shoal.errors import CheckFailed, DataError, PlanError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress
 from shoal.pipeline.certify import Certificate, Gathered, certified_together
 from shoal.pipeline.counting import exposure_of
@@ -53,7 +54,6 @@ from shoal.plan import Plan, Scale
 from shoal.plan.resolved import ResolvedPlan
 from shoal.tables import Table
 from shoal.tables.text_values import one_chunk
-from shoal.text import counted, listed
 
 if TYPE_CHECKING:
     from shoal.pipeline.hybrid_sums import HybridSums
@@ -64,7 +64,7 @@ BLOCK_SIZE = 250_000  # whatever the cluster: the same plan gives the same relea
 
 
 @contextmanager
-def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[str]) -> Iterator["SparkBackend"]:
+def open_spark(table: Any, plan: Plan, progress: Progress, notes: list[Message]) -> Iterator["SparkBackend"]:
     """Open a DataFrame, or what the plan names as its input, in the session that is active or a new one.
 
     Parameters
@@ -120,7 +120,7 @@ class SparkBackend:
     outline: Table
     schema: pa.Schema
     progress: Progress
-    notes: list[str]
+    notes: list[Message]
     published: "SparkPublished | None" = None
     _near: pa.Table | None = field(default=None, repr=False)  # columns that the driver has
     _rows: tuple[Any, Matrix] | None = field(default=None, repr=False)  # encoded from them, and how
@@ -236,7 +236,7 @@ def _published(
         sums,
         promise if restoring is None else replace(promise, types={}),
         seen.broken,
-        [*made, *found, "the records are unordered, as always with Spark"],
+        [*made, *found, Message("records-unordered")],
         own=seen.own,
         misread=seen.misread,
         dominated=seen.dominated,
@@ -284,7 +284,7 @@ def _rescaled(
     ys = [f"{what}{j}" for j in range(d) for what in ("x", "y")]
     others = [each for each in masked.schema.fields if each.name in own]
     with without_pandas_warning():
-        restored = masked.select([*plain, *own]).mapInArrow(restore, StructType([*numbered, *others]))
+        restored = masked.select([*plain, *own]).mapInArrow(reporting_errors(restore), StructType([*numbered, *others]))
     restored = restored.persist(StorageLevel.MEMORY_AND_DISK)
     pairs = masked.select([*ys, *([] if weights is None else [F.col(plain[names.index(weights)]).alias("w")])])
     return restored, added_up(pairs, measure)
@@ -359,7 +359,7 @@ class SparkPublished:
     @property
     def partitions(self) -> list[Labels]:
         """Groups of single records are not kept."""
-        raise PlanError([("engine", "'spark' does not keep the group of each record. Use --engine memory.")])
+        raise PlanError("groups-not-kept", field="engine", engine="spark")
 
     @property
     def groups(self) -> Labels:
@@ -400,21 +400,21 @@ class SparkPublished:
                 raise CheckFailed(failures)
             return verify(SparkPairs(self), self.promise, lambda: self.broken, self._changed)
 
-    def _shape(self) -> list[str]:
+    def _shape(self) -> list[Message]:
         fields = published_fields(self.backend.table, self.masker)
         if [(each.name, each.dataType) for each in self.table.schema.fields] != [
             (each.name, each.dataType) for each in fields
         ]:
-            return ["the columns are not those of the original, in their order, with the promised types"]
+            return [Message("columns-changed", types=True)]
         return []
 
-    def _changed(self) -> list[str]:
+    def _changed(self) -> list[Message]:
         """Compare what was to stay as it is, by a sum of hashes over all records."""
         records, _, others = self._traces
         if records != self.records:
-            return [f"there are {counted(records, 'record')} instead of {self.records:,}"]
+            return [Message("number-of-records-changed", records=records, expected=self.records)]
         if self.everyone and self._others and [records, others] != traces(self.backend.table, self._others):
-            return ["columns that must be unchanged have changed"]
+            return [Message("column-changed", column=None)]
         return []
 
     def hybrid(self) -> dict[str, Any] | None:
@@ -459,4 +459,4 @@ def _refuse_twins(df: DataFrame) -> None:
     names = [name.lower() for name in df.columns]
     twins = sorted({name for name in df.columns if names.count(name.lower()) > 1})
     if twins:
-        raise DataError(f"columns share a name, because Spark ignores case: {listed(twins)}. Rename them.")
+        raise DataError("same-name-on-spark", columns=twins)

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from shoal.errors import FileError
+from shoal.messages import Message
 from shoal.pipeline.manifest import Part, manifest_beside
 from shoal.tables.atomic import already_exists, in_words
 from shoal.tables.private_folder import abandoned, private_folder
@@ -45,10 +46,10 @@ class Disk:
     def refuse(self, source: str, overwrite: bool) -> None:
         """Raise an error, before any work is done, if the output cannot be written."""
         if not self._exists(self._parent):
-            raise FileError(f"Folder '{self._parent}' does not exist. Create it first.")
+            raise FileError("no-folder", path=self._parent)
         one, two = (self._files.makeQualified(self._hadoop(path)) for path in (source, self._target))
         if one.equals(two):
-            raise FileError(f"'{source}' is the input. Write the release to another path.")
+            raise FileError("output-is-input", path=source, kind="path")
         if self._local:
             self._clean_up()
         taken = [path for path in (self._target, self._plan, self._manifest) if self._exists(path)]
@@ -132,12 +133,12 @@ class Disk:
         """Rename what has no other name yet; a file on a local disk may keep its old name too, by which it is known."""
         # Hadoop moves into a folder that exists instead of replacing it.
         if self._exists(two):
-            raise FileError(f"'{two}' cannot be written. Another process may have created it.")
+            raise FileError("file-not-writable", path=two, reason=Message("another-process"))
         if self._local:
             with self._in_words():
                 _rename_here(Path(one), Path(two), keep)
         elif not self._files.rename(self._hadoop(one), self._hadoop(two)):
-            raise FileError(f"'{two}' cannot be written. Check the disk and your permissions there.")
+            raise FileError("file-not-writable", path=two, reason=Message("disk-refuses"))
 
     def _take_back(self, path: str, new: str) -> None:
         """Take a final name back."""
@@ -161,7 +162,7 @@ class Disk:
         try:
             yield
         except OSError as error:
-            raise FileError(f"'{self._target}' cannot be written: {in_words(error)}") from None
+            raise FileError("file-not-writable", path=self._target, reason=in_words(error)) from None
 
 
 def _rename_here(one: Path, two: Path, keep: bool) -> None:

@@ -14,6 +14,7 @@ from shoal.backends.spark.formulas import formulas_in, with_apostrophes, without
 from shoal.backends.spark.session import in_plain_words
 from shoal.backends.spark.verify import traces
 from shoal.errors import CheckFailed, FileError, PlanError
+from shoal.messages import Message
 from shoal.pipeline.manifest import (
     Manifest,
     Part,
@@ -45,7 +46,7 @@ def refuse_output(spark: SparkSession, plan: Plan) -> None:
     Whether the output exists is asked later, and a release without one is written by its `save`.
     """
     if plan.input is None:
-        raise PlanError([("input", "Name the file to protect (input).")])
+        raise PlanError("no-input", field="input")
     if plan.output is not None:
         _format(plan.output)
         Disk(spark, plan.output).refuse(plan.input, overwrite=True)
@@ -56,7 +57,7 @@ def _format(path: str) -> str:
     ending = PurePath(path).suffix.lower()[1:]
     others = {kind[1:] for kind, of in KINDS.items() if of not in ("csv", "parquet")}  # of other programs
     if not ending.isalnum() or ending in others:
-        raise FileError(f"'{path}' has no extension that Spark knows. Use for example .parquet or .csv.")
+        raise FileError("unknown-on-spark", path=path)
     return ending
 
 
@@ -74,13 +75,10 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
             found = spark.read.format(kind).load(path)
             several = kind == "parquet" and len(found.inputFiles()) > 1
             if several and spark.read.option("mergeSchema", "true").parquet(path).schema != found.schema:
-                raise FileError(
-                    f"the files in '{path}' do not have the same columns. Protect only files with the same "
-                    "columns together."
-                )
+                raise FileError("columns-differ-on-spark", path=path)
             return found
     except AnalysisException:
-        raise FileError(f"'{path}' cannot be read: there is no such file, or it has no columns.") from None
+        raise FileError("file-not-readable", path=path, reason=Message("no-file-or-columns")) from None
 
 
 def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> list[str]:
@@ -110,7 +108,7 @@ def _read_csv(spark: SparkSession, path: str, plan: Plan) -> DataFrame:
     Rules see such text: they read numbers from it, but no dates.
     """
     if not plan.masked:
-        raise PlanError([("quasi", "is needed for CSV files on Spark, where the types of columns are not known.")])
+        raise PlanError("csv-needs-quasi", field="quasi")
     reader = spark.read.options(**_DIALECT, **_options(plan.csv), mode="FAILFAST", columnPruning="false")
     inferred = reader.options(inferSchema="true").csv(path).schema.fields
     typed = {name for name in plan.masked if plan.types.get(name) != "nominal"} | {*plan.classes}
@@ -124,11 +122,11 @@ def _options(csv: Csv | None) -> dict[str, str]:
         return {}
     problems = []
     if csv.decimal == ",":
-        problems.append(("csv.decimal", "must be '.' on Spark."))
+        problems.append(Message("decimal-not-on-spark", field="csv.decimal"))
     if len(csv.missing) > 1:
-        problems.append(("csv.missing", "must be a single word on Spark."))
+        problems.append(Message("several-words-on-spark", field="csv.missing"))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     words = {"sep": csv.delimiter, "quote": csv.quote, "encoding": csv.encoding, "nullValue": "".join(csv.missing)}
     return {name: word for name, word in words.items() if word}
 
@@ -142,7 +140,7 @@ def _write(table: DataFrame, path: str, kind: str) -> None:
             else:
                 table.write.format(kind).save(path)
     except (PySparkException, Py4JJavaError):
-        raise FileError(f"The session cannot write this table as {kind}. Write Parquet.") from None
+        raise FileError("cannot-write-on-spark", format=kind) from None
 
 
 def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: str) -> None:
@@ -157,7 +155,7 @@ def _verify(spark: SparkSession, published: "SparkPublished", path: str, kind: s
     except PySparkException:
         same = False
     if not same:
-        raise CheckFailed(["the files that were written differ from the release"])
+        raise CheckFailed([Message("written-otherwise")])
 
 
 def _manifest(published: "SparkPublished", verified: Verified, parts: list[Part], name: str, kind: str) -> Manifest:

@@ -11,7 +11,7 @@ from pyspark import RDD, TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from shoal.backends.spark.session import without_pandas_warning
+from shoal.backends.spark.session import reporting_errors, without_pandas_warning
 from shoal.errors import DataError
 from shoal.tables.arrow import Array
 
@@ -56,10 +56,10 @@ def added_up(table: DataFrame, look: Callable[[pa.Table], Seen]) -> Seen:
         yield pa.RecordBatch.from_pydict({"seen": seen})
 
     with without_pandas_warning():
-        parts = table.toDF(*numbered_names(names)).mapInArrow(of_partition, "seen binary").rdd
+        parts = table.toDF(*numbered_names(names)).mapInArrow(reporting_errors(of_partition), "seen binary").rdd
     found = _collected(parts)
     if found is None:
-        raise DataError("The table has no records.")
+        raise DataError("no-records", table="the table")
     return cast("Seen", found)
 
 

@@ -1,5 +1,6 @@
 """A Spark session to work in, and what Spark says, in plain words."""
 
+import json
 import logging
 import os
 import re
@@ -8,11 +9,12 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyspark
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkContext
@@ -20,11 +22,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import shoal.errors
-from shoal.errors import DataError, FileError, ShoalError
+from shoal.errors import CheckFailed, FileError, ShoalError
+from shoal.messages import Message
 from shoal.tables.atomic import in_words
 from shoal.tables.private_folder import private_folder
 
 _LOCAL = "local[*]"
+_Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 # Ports of this machine are open to all its users: who connects must know a secret, which Java draws for each session
 # and keeps in its memory. Records that it puts on disk are encrypted with another.
 _PRIVATE = {
@@ -36,21 +40,11 @@ _PRIVATE = {
 _folders: list[Path] = []  # where the Java of this process puts its files
 # What Spark says of files that it cannot read.
 _UNREADABLE = "FAILED_READ_FILE|CANNOT_READ_FILE_FOOTER|MALFORMED_RECORD|CANNOT_MERGE_SCHEMAS|not a Parquet file"
-_ENDED = (
-    "Spark's Java process has stopped or cannot be reached. If it ran out of memory, raise spark.driver.memory and run "
-    "again."
-)
 # What else it says that users can do something about; the last after all others, which it may go with.
 _MEANINGS = {
-    r"No space left on device|Disk quota exceeded": (
-        "Spark cannot write: No space left on device. Free space where the output is written and where Spark keeps its "
-        "temporary files (SPARK_LOCAL_DIRS)."
-    ),
-    r"Python worker exited|Python worker failed to connect|ExecutorLostFailure": (
-        "Spark lost a worker process more often than it retries. If memory ran out, lower --block-records or give "
-        "Spark more memory."
-    ),
-    r"SparkContext was (shut|stopped)|stopped SparkContext|SparkContext is stopped|cancelled because": _ENDED,
+    r"No space left on device|Disk quota exceeded": "spark-disk-full",
+    r"Python worker exited|Python worker failed to connect|ExecutorLostFailure": "spark-worker-lost",
+    r"SparkContext was (shut|stopped)|stopped SparkContext|SparkContext is stopped|cancelled because": "java-gone",
 }
 
 
@@ -87,8 +81,7 @@ def refuse_without_java() -> None:
     """Raise an error if there is no Java, which Spark needs."""
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
-        where = "at JAVA_HOME" if home else "on this machine"
-        raise ShoalError(f"Spark needs Java 17 or later, and there is none {where}. Install it, or set JAVA_HOME.")
+        raise ShoalError("no-java", home=bool(home))
 
 
 def _started(master: str) -> SparkSession:
@@ -100,9 +93,7 @@ def _started(master: str) -> SparkSession:
         with _private_files() as mask, _environment("SPARK_LOCAL_DIRS", ",".join(map(str, _folders))):
             started = builder.config("spark.hadoop.fs.permissions.umask-mode", f"{mask:03o}").getOrCreate()
     except (PySparkException, Py4JJavaError):
-        raise ShoalError(
-            f"Spark did not start on '{master}'. Check the address, and that Java is version 17 or later."
-        ) from None
+        raise ShoalError("spark-not-started", master=master) from None
     context: Any = started.sparkContext
     context.setLogLevel("ERROR")
     # Both would show tracebacks when Java is gone, objects of Java that are let go of later included.
@@ -153,8 +144,7 @@ def _spills() -> Iterator[None]:
         try:
             found = [stack.enter_context(private_folder("shoal-spark-", *each)) for each in wanted]
         except OSError as error:
-            said = in_words(error)
-            raise ShoalError(f"Spark has no folder for temporary files: {said}. Set SPARK_LOCAL_DIRS.") from None
+            raise ShoalError("no-spark-folder", reason=in_words(error)) from None
         _folders[:] = found
         yield
 
@@ -190,6 +180,41 @@ def _environment(name: str, value: str) -> Iterator[None]:
             os.environ[name] = before
 
 
+class WorkerError(Exception):
+    """An error of Shoal on a worker, as JSON: Spark tells the driver its text only."""
+
+
+def reporting_errors(work: _Work) -> _Work:
+    """Wrap a function for workers so that `in_plain_words` raises its errors on the driver."""
+
+    def reporting(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from work(batches)
+        except ShoalError as error:
+            messages = [each.as_json() for each in error.messages]
+            raise WorkerError(json.dumps([type(error).__name__, messages])) from None
+
+    return reporting
+
+
+def _from_worker(report: str) -> ShoalError:
+    """Return the error that a worker reported."""
+    name, messages = json.loads(report)
+    kind = getattr(shoal.errors, name, ShoalError)
+    read = [_message(each) for each in messages]
+    return CheckFailed(read) if kind is CheckFailed else kind(*read)
+
+
+def _message(value: Any) -> Any:
+    """Return a message, or data of one, that was read from JSON."""
+    match value:
+        case {"code": code, "data": data}:
+            return Message(code, field=value.get("field"), **{name: _message(each) for name, each in data.items()})
+        case list():
+            return [_message(each) for each in value]
+    return value
+
+
 @contextmanager
 def in_plain_words() -> Iterator[None]:
     """Raise what the package raised on a worker as if it had been raised here, without the traces around it."""
@@ -197,22 +222,19 @@ def in_plain_words() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         if not isinstance(error, PySparkException | Py4JJavaError):  # no answer
-            raise ShoalError(_ENDED) from None
+            raise ShoalError("java-gone") from None
         told = str(error)
-        for words, meaning in _MEANINGS.items():
+        for words, code in _MEANINGS.items():
             if re.search(words, told):
-                raise ShoalError(meaning) from None
+                raise ShoalError(code) from None
         if re.search(_UNREADABLE, told):  # followed by values of the data
-            raise FileError(
-                "The input cannot be read completely: a file is damaged, or files have different columns."
-            ) from None
-        said = re.search(r"shoal\.errors\.(\w+): (.+)", told)
+            raise FileError("spark-input-damaged") from None
+        said = re.search(rf"{WorkerError.__module__}\.{WorkerError.__name__}: (.+)", told)
         if said is None and _is_java_gone():
-            raise ShoalError(_ENDED) from None
+            raise ShoalError("java-gone") from None
         if said is None:
             raise
-        kind = getattr(shoal.errors, said[1])
-        raise (kind(said[2]) if issubclass(kind, DataError) else ShoalError(said[2])) from None
+        raise _from_worker(said[1]) from None
 
 
 def _is_java_gone() -> bool:
