@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 
 import shoal
 from shoal.masking import mic1d
@@ -259,13 +260,6 @@ def test_mic1d_may_cut_where_squared_errors_are_least():
     X = np.column_stack([np.asarray(table[name]) for name in asked["quasi"]])
     expected = mic1d(X, 30, optimal=True)
     np.testing.assert_array_equal(np.column_stack([np.asarray(release.table[n]) for n in asked["quasi"]]), expected)
-    for options, message in (
-        ({"partition": "mdav"}, "partition: must be 'optimal' with method 'mic1d'"),
-        ({"method": "mdav", "partition": "optimal"}, "partition: does not apply to method 'mdav'. Use --method mic1d"),
-        ({"method": "mdav", "allow_unchanged": True}, "allow_unchanged: does not apply to method 'mdav'"),
-    ):
-        with pytest.raises(shoal.PlanError, match=message):
-            shoal.protect(table, **{**asked, **options})
 
 
 def test_mic1d_counts_values_and_not_records():
@@ -385,8 +379,10 @@ def test_a_plan_for_one_table_serves_another(tmp_path):
 
 
 def test_a_plan_must_be_a_plan():
-    with pytest.raises(shoal.PlanError, match="by name, for example k=3"):
+    with refused(shoal.PlanError, "not-a-kind", "plan", kind="Plan", example="-k=3"):
         shoal.protect(pa.table({"a": [1.0, 2]}), 2)
+    with refused(shoal.PlanError, "not-a-choice", "on_interrupt", choices=["stop", "keep"]):
+        shoal.protect(pa.table({"a": [1.0, 2]}), k=2, on_interrupt="wait")
 
 
 def test_missing_strata_are_a_stratum_of_their_own():
@@ -421,13 +417,17 @@ def test_a_variance_that_cannot_be_restored_is_an_error():
         ({"a": [1.0, 2, float("inf")]}, {}, "'a'.*record 3"),
         ({"a": ["x", "y"]}, {"quasi": ["a"]}, "'a'"),
         ({"a": ["x", "y"]}, {}, "no numeric column"),
-        ({"a": [1.0, 2], "b": [1.0, 2]}, {"method": "univariate"}, "one attribute"),
         ({"a": [1.0, 2]}, {"csv": {"delimiter": ";"}}, "csv"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(table, options, message):
     with pytest.raises(shoal.ShoalError, match=message):
         shoal.protect(pa.table(table), publish="rest", **{"k": 2, **options})
+
+
+def test_a_method_of_one_attribute_refuses_the_two_of_a_table():
+    with refused(shoal.PlanError, "one-attribute-per-block", "method"):
+        shoal.protect(pa.table({"a": [1.0, 2], "b": [1.0, 2]}), k=2, method="univariate", publish="rest")
 
 
 def test_without_a_table_something_is_missing():

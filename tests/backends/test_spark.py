@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from tests.expect import refused
 
 import shoal.spark
 from shoal.backends.spark.blocks import Cut
@@ -163,7 +164,7 @@ def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
         shoal.spark.protect(df, k=2, quasi="c", publish="rest", method="mic1d")
     with pytest.raises(DataError, match="share a name"):
         shoal.spark.protect(df.withColumn("d", F.col("c")).toDF("a", "b", "c", "C"), k=2, quasi="a")
-    with pytest.raises(PlanError, match="must be a Plan"):
+    with refused(PlanError, "not-a-kind", "plan", kind="Plan"):
         shoal.spark.protect(df, 3)
 
 

@@ -119,8 +119,6 @@ def test_hybrid_data_say_how_rules_are_kept():
     ("rule", "options", "sentence"),
     [
         ("a + b == s", {"confidential": ["a", "b"]}, "names 's', whose covariances with the new values are not kept"),
-        ("a + b == s", {"recompute": ["s"]}, "recompute: does not apply to method 'hybrid'"),
-        ("a + b == s", {"adjust": ["s"]}, "adjust: does not apply to method 'hybrid'"),
         ("a + nobody == s", {}, "rule 'rule 1' names 'nobody', which is no attribute"),
         ("b <= a", {"identifiers": ["b"], "confidential": ["a", "s"]}, "names 'b', an identifier"),
     ],
