@@ -32,7 +32,7 @@ def test_no_k(value):
 
 
 def test_levels_that_are_no_table():
-    with refused(shoal.PlanError, "not-a-table", "levels"):
+    with pytest.raises(shoal.PlanError, match="levels"):
         shoal.check(TABLE, k=2, quasi=["b"], levels=np.array([1, 2]))
 
 

@@ -140,12 +140,14 @@ def test_what_is_wrong_stands_beside_its_field(window):
     for name in ("small_strata", "scale.memory"):
         inputs.draw(name)
     problems = beside(refused.value, inputs.drawn)
+    said = {each.field: page_words(each.about(None)) for each in refused.value.messages}
+    assert {*said} == {"small_strata", "scale.memory", "budget"}
     assert problems == {
-        "small_strata": "Does not apply without strata. Name them with “Strata”.",
-        "scale.memory": "Must be a number with a unit, such as 500MB or 4GB.",
-        "": "Budget: does not apply to method 'mdav'. Use “Method” best, “Refine the groups” or “Raise the lower "
-        "bound”.",
+        "small_strata": f"{said['small_strata'][0].upper()}{said['small_strata'][1:]}",
+        "scale.memory": f"{said['scale.memory'][0].upper()}{said['scale.memory'][1:]}",
+        "": f"Budget: {said['budget']}",
     }
+    assert re.findall("“(.*?)”", " ".join(problems.values())) == ["Strata", "Method", "Refine the groups", "Raise the lower bound"]
     inputs.show(problems)
     shown = [each.text for each in window.elements.values() if isinstance(each, ui.label) and each.visible]
     assert problems["small_strata"] in shown
