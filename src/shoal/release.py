@@ -217,8 +217,9 @@ def protect_to_file(
                 progress("report", 0, 1)
                 release.report(page, overwrite, **of_report)
             except FileError as error:
-                written = [] if release.refused else [Message("masked-file-complete", path=target)]
-                raise FileError(*error.messages, *written) from None
+                if release.refused:
+                    raise
+                raise FileError("only-report-failed", reason=error.messages[0], path=target) from None
     finally:
         release.published.close()
     return release

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+from shoal.messages import Message
+
 SECRET = "917236453"
 ROLES = ["--quasi", "age,income", "--confidential", "ill"]
 
@@ -67,7 +69,7 @@ WRONG = {
     "a policy with an unknown limit": (
         "masked",
         ["--policy", "unknown.toml"],
-        "unknown.toml: 'linkages' is not a limit.",
+        str(Message("unknown-limit", field="linkages", source="unknown.toml", near="linkage")),
     ),
     "a policy with an unknown column": ("masked", ["--policy", "formula.toml"], "policy.formulas: 'agee' is not a"),
     "files that share no record": ("strangers", ["--key", "id"], "60 records of the masked table cannot be found"),

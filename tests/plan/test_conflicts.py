@@ -5,6 +5,7 @@ from tests.expect import codes, refused
 
 from hybrid_samples import HYBRID, MS
 from shoal import Plan, PlanError
+from shoal.messages import Message
 
 BOUNDS = {"age": [0, 120], "income": [0, 200_000]}
 PRIVATE = {"k": 20, "identifiers": ["name"], "epsilon": 1, "bounds": BOUNDS}
@@ -175,7 +176,7 @@ TO_METHOD = {"kind": "method"}
             {"quasi": ["a"], "method": "univariate", "refine": True},
             "refine",
             "not-for-method",
-            {"method": "univariate", "why": "which is already optimal"},
+            {"method": "univariate", "why": Message("already-optimal")},
         ),
         (MDAV, {"refine": 5, "budget": 10}, "budget", "does-not-apply-with", {"other": "--refine"}),
         (QUASI, {"weights": "w", "bound": True}, "bound", "does-not-apply-with", {"other": "--weights"}),

@@ -9,7 +9,7 @@ ERRORS = {
     ),
     "does-not-apply-without": "['{value}' ]does not apply without {needed}. Add {option:option}.",
     "empty": "is empty. Leave it out[, or list values, for example {example:option}].",
-    "missing-extra": "{feature} needs an extra that is not installed. Run pip install 'shoal-sdc[{extra}]'.",
+    "missing-extra": "{feature} needs an extra that is not installed. Run pip install 'shoal-sdc[[{extra}]]'.",
     "names-twice": "names '{column}' more than once.",
     "not-a-choice": (
         "[{near:?}'{value}' is not a choice. Did you mean '{near}'?]"

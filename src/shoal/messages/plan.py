@@ -20,7 +20,7 @@ ERRORS = {
     "not-names": "must be a list of attribute names.",
     "not-one-character": "must be one character.",
     "not-pairs": "must be NAME=VALUE. Use {option:option} once for each attribute.",
-    "not-rules": "must be a file of rules (--edits), or a list of rules (--edit).",
+    "not-rules": "must be the path of a file of rules, or a list of rules.",
     "not-true-or-false": "must be true or false.",
     "not-set": "Set {name}[, {what}], for example {example:option}[: {reason:option} needs it].",
     "unknown-field": "is not a field of a plan.[ Did you mean '{near}'?]",
@@ -51,7 +51,7 @@ ERRORS = {
     ),
     "not-masked": "names '{column}', which is not masked. Add it to --quasi, or leave it out.",
     "not-sensitive": "names '{column}', which is not sensitive. Add it to --confidential.",
-    "one-attribute-per-block": "'univariate' takes one attribute. Use --block once for each attribute.",
+    "one-attribute-per-block": "'univariate' takes one attribute. Use --block to give each attribute its block.",
     "one-dimension-only": (
         "names {number:attribute}, but --blocking={blocking} divides by one. Use one, for example --dimensions=age."
     ),
@@ -71,10 +71,11 @@ ERRORS = {
     "memory-too-small": "is too little to work with. Use --memory=1MB or more.",
     "rank-above-k": ("is more than k = {k}, which groups may be as small as. Use a smaller --rank, or a share."),
     "trim-too-large": ("leaves no record in a group of k = {k}. Use a --trim below k / 2, or a larger -k."),
-    # Plan files and policies
+    # Plan files, policies and reports
     "no-limits": "The policy has no limit. Add one, for example k = 5.",
     "not-formulas": "must be a list of formulas, for example [['income ~ age']].",
     "no-toml-file": "There is no {kind} '{path}'.",
+    "only-report-failed": "{reason} The masked file '{path}' is complete.",
     "toml-nested": "'{path}' is not a {kind}: its lists are nested too deeply.",
     "toml-number-too-long": "The {kind} '{path}' has a number of more than 4,300 digits. Shorten it.",
     "toml-syntax": "The {kind} '{path}' is not valid TOML: {problem}.",
@@ -83,12 +84,8 @@ ERRORS = {
     "unknown-limit": "is not a limit.[ Did you mean '{near}'?][{near:!} Limits are {limits:words}.]",
 }
 
-NOTES = {
-    "masked-file-complete": "The masked file '{path}' is complete.",
-}
-
 PHRASES = {
-    # What a field is
+    # Descriptions of fields
     "file-to-write": "the file to write",
     "limits-of-attributes": "the lowest and highest value of each attribute to mask",
     "lowest-and-highest": "with its lowest and highest possible value, from its definition and not from the data",
@@ -120,7 +117,7 @@ PHRASES = {
     "groups-overlap": "whose groups overlap",
     "has-seconds": "which has a number of seconds too",
     "joins-others": "by which a few records at risk take on the values of others",
-    "leaves-safe-records": "which leaves records that are not at risk as they are",
+    "leaves-safe-records": "which leaves records not at risk unchanged",
     "makes-two-blocks": "which makes two attribute blocks",
     "members-share-values": "whose members share values that this would change",
     "middle-of-bounds": "where a missing value counts as the middle of its --bounds",

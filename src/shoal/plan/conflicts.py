@@ -114,8 +114,8 @@ def _not_here(plan: "Plan", field: str, why: Message, **data: Any) -> Message:
 
 # What forms no groups in which units could be counted, or would have to protect all records of a unit at once.
 _WITHOUT_UNITS = {
-    "mic1d": "forms-no-groups",
-    "ms": "forms-no-groups",
+    "mic1d": "",
+    "ms": "",
     "hybrid": "noise-per-record",
     "insensitive": "privacy-per-record",
 }
@@ -129,7 +129,7 @@ def _units(plan: "Plan") -> Iterator[Message]:
         return
     method = "insensitive" if plan.epsilon is not None else plan.method
     if method in _WITHOUT_UNITS:
-        why = Message(_WITHOUT_UNITS[method], what="records")
+        why = Message(_WITHOUT_UNITS[method]) if _WITHOUT_UNITS[method] else _NO_GROUPS
         yield _not_here(plan, "unit", why, remedy=Message("drop-unit"))
     if plan.scale is not None and plan.scale.seams:
         yield _with("--unit", "scale.seams", "groups-fixed")
