@@ -13,7 +13,7 @@ from shoal.messages.table import SENTENCES
 
 
 @contextlib.contextmanager
-def refused(kind: type[ShoalError], code: str, field: str | None = None, **data: Any) -> Iterator[Any]:
+def refused(kind: type[ShoalError], code: str, /, field: str | None = None, **data: Any) -> Iterator[Any]:
     """Expect an error that has a message of this code, about this field, with at least these data."""
     with pytest.raises(kind) as caught:
         yield caught
@@ -21,7 +21,7 @@ def refused(kind: type[ShoalError], code: str, field: str | None = None, **data:
     assert reports(found, code, field, **data), [(m.code, m.field, m.data) for m in found]
 
 
-def reports(messages: Iterable[str], code: str, field: str | None = None, **data: Any) -> bool:
+def reports(messages: Iterable[str], code: str, /, field: str | None = None, **data: Any) -> bool:
     """Whether one of the messages has this code, this field if one is named, and at least these data."""
     assert code in SENTENCES, f"no message has the code {code}"
     return any(
@@ -38,7 +38,7 @@ def codes(messages: Iterable[str]) -> list[str]:
     return [each.code for each in messages if isinstance(each, Message)]
 
 
-def prints(output: str, code: str, **data: Any) -> bool:
+def prints(output: str, code: str, /, **data: Any) -> bool:
     """Whether an output holds the sentence of a code; data that are not given may be anything, and so may blanks."""
     return re.search(pattern(code, **data), " ".join(output.split())) is not None
 

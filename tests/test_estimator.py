@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
+from tests.expect import reports
 
 import shoal
 
@@ -45,7 +46,13 @@ def test_there_is_no_transform_for_rows_that_were_not_fitted():
     assert not hasattr(shoal.Microaggregation(), "transform")
 
 
-@pytest.mark.parametrize("parameters", [{"k": 1}, {"k": 2.5}, {"method": "magic"}, {"aggregate": "mode"}, {"k": 9}])
+@pytest.mark.parametrize("parameters", [{"k": 1}, {"k": 2.5}, {"method": "magic"}, {"k": 9}])
 def test_wrong_parameters_are_refused(parameters):
     with pytest.raises((ValueError, shoal.ShoalError)):
         shoal.Microaggregation(**parameters).fit(np.arange(12.0).reshape(6, 2))
+
+
+def test_an_aggregate_that_it_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="aggregate") as caught:
+        shoal.Microaggregation(aggregate="mode").fit(np.arange(12.0).reshape(6, 2))
+    assert reports(caught.value.args, "not-a-choice", "aggregate", choices=["mean", "median"])

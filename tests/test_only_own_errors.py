@@ -31,7 +31,7 @@ def test_a_household_without_a_name():
 
 @pytest.mark.parametrize("value", [np.array([2, 3]), 3j, [2]])
 def test_no_k(value):
-    with pytest.raises(shoal.PlanError, match="whole number"):
+    with refused(shoal.PlanError, "not-whole", "k"):
         shoal.protect(TABLE, k=value, publish="rest")
 
 

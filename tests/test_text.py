@@ -9,16 +9,16 @@ from shoal.text import sentence
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("column 'a' is empty", "Column 'a' is empty."),
-        ("a CSV file holds no labels", "A CSV file holds no labels."),
+        ("column 'a'", "Column 'a'."),
+        ("a CSV file", "A CSV file."),
         ("preserved: the mean", "Preserved: the mean."),
-        ("missing-value codes were read", "Missing-value codes were read."),
-        ("k = 5 is more than the table has", "k = 5 is more than the table has."),
-        ("l-diversity was not requested", "l-diversity was not requested."),
-        ("--seed had no effect", "--seed had no effect."),
-        ("mic1d guarantees no groups", "mic1d guarantees no groups."),
-        ("keep_totals: in 2 domains", "keep_totals: in 2 domains."),
-        ("'age' is not a column. Did you mean 'ages'?", "'age' is not a column. Did you mean 'ages'?"),
+        ("missing-value codes", "Missing-value codes."),
+        ("k = 5", "k = 5."),
+        ("l-diversity was", "l-diversity was."),
+        ("--seed had", "--seed had."),
+        ("mic1d guarantees", "mic1d guarantees."),
+        ("keep_totals: in", "keep_totals: in."),
+        ("'age'. Or 'ages'?", "'age'. Or 'ages'?"),
         ("", ""),
     ],
 )
@@ -29,4 +29,5 @@ def test_a_sentence_has_a_capital_letter_and_a_period_and_names_keep_their_lette
 
 def test_a_message_is_a_sentence_with_its_severity():
     assert warning("rows are sorted") == "Rows are sorted."
-    assert Message("rows are sorted").as_json() == {"severity": "note", "text": "Rows are sorted."}
+    note = Message("rows are sorted").as_json()
+    assert (note["severity"], note["text"]) == ("note", "Rows are sorted.")

@@ -63,9 +63,10 @@ class PlanError(ShoalError):
     def __init__(self, *problems: Any, field: str | None = None, **data: Any) -> None:
         if problems and isinstance(problems[0], list):  # LEGACY
             source = problems[1] if len(problems) > 1 else data.get("source", "")
+            pairs = ((each.field, each) if isinstance(each, Message) else each for each in problems[0])
             problems = tuple(
                 what.about(name, source) if isinstance(what, Message) else Message(what, field=name, source=source)
-                for name, what in problems[0]
+                for name, what in pairs
             )
             data = {}
         super().__init__(*problems, field=field, **data)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.aggregation import Aggregate, aggregate
 from shoal.errors import MissingExtra
+from shoal.messages import Message
 from shoal.partitioning import partition
 
 try:
@@ -88,7 +89,7 @@ class Microaggregation(OneToOneFeatureMixin, ClusterMixin, TransformerMixin, Bas
 
     def _fit(self, X: Any) -> NDArray[np.float64]:
         if self.aggregate not in ("mean", "median"):
-            raise ValueError("aggregate must be 'mean' or 'median'")
+            raise ValueError(Message("not-a-choice", field="aggregate", choices=["mean", "median"]))
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         self.labels_ = partition(
             X,

@@ -44,7 +44,6 @@ from shoal.plan.asking import AnyPath, asked
 from shoal.plan.policy import Policy, as_policy
 from shoal.plan.resolved import ResolvedPlan
 from shoal.plan.signature import with_plan_fields
-from shoal.text import sentence
 
 if TYPE_CHECKING:
     from shoal.report.charts import StaticChart
@@ -107,7 +106,7 @@ def protect(
     [32, 71, 32, 71]
     """
     if on_interrupt not in ("stop", "keep"):
-        raise PlanError([("on_interrupt", "must be 'stop' or 'keep'.")])
+        raise PlanError("not-a-choice", field="on_interrupt", choices=["stop", "keep"])
     wanted = asked(table, plan, options)
     limits = as_policy(policy)
     with open_records(table, wanted, progress, keep=on_interrupt == "keep", resume=resume) as records:
@@ -218,8 +217,9 @@ def protect_to_file(
                 progress("report", 0, 1)
                 release.report(page, overwrite, **of_report)
             except FileError as error:
-                written = f" The masked file '{target}' is complete." if not release.refused else ""
-                raise FileError(f"{sentence(str(error))}{written}") from None
+                if release.refused:
+                    raise
+                raise FileError("only-report-failed", reason=error.messages[0], path=target) from None
     finally:
         release.published.close()
     return release
@@ -406,7 +406,8 @@ class Release:
         """
         path = path if path is not None else self.plan.output
         if path is None:
-            raise PlanError([("output", "Name the file to write, for example -o masked.csv.")])
+            example, what = "-o=masked.csv", Message("file-to-write")
+            raise PlanError("not-set", field="output", name="output", what=what, example=example)
         refuse_quoting(self.plan, path)
         if self.verdict is not None:
             self.verdict.refuse()
@@ -451,10 +452,11 @@ class Release:
 
         internal = {"records_at_risk": records_at_risk, "against": against is not None, "key": key is not None}
         if external and any(internal.values()):
-            why = "does not apply to an external report, which says nothing about risks."
-            raise PlanError([(name, why) for name, given in internal.items() if given])
+            with_it = {"other": "--external", "why": Message("says-nothing-of-risks")}
+            wrong = (name for name, given in internal.items() if given)
+            raise PlanError(*(Message("does-not-apply-with", field=name, **with_it) for name in wrong))
         if key is not None and against is None:
-            raise PlanError([("key", "does not apply without earlier releases. Add --against.")])
+            raise PlanError("does-not-apply-without", field="key", needed="earlier releases", option="--against")
         refuse_report(Path(path), overwrite)
         saved, made = self._saved[-1] if self._saved else None, datetime.now(UTC).date()
         if external:

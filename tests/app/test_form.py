@@ -22,6 +22,7 @@ from shoal.app.form import (
 )
 from shoal.app.listing import FILTERS, ON_PAGE, Listing
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.pipeline.roles import Proposal
 from shoal.plan import Plan
 
@@ -120,6 +121,13 @@ def test_nothing_to_mask_is_not_everything_to_mask(choices):
     with pytest.raises(PlanError) as caught:
         Plan(**choices.options())
     assert [on_page(each).split(":")[0] for each in caught.value.messages] == ["Quasi-identifiers"]
+
+
+def test_mistakes_are_named_as_on_the_page():
+    weight = Message("too-small", field="attribute_weights.age", limit=0, open=True)
+    size = Message("too-small", field="k", limit=2)
+    said = [f"Attribute weights of age: {weight.about(None)}", f"k: {size.about(None)}"]
+    assert [on_page(each) for each in (weight, size)] == said
 
 
 def test_what_is_offered_is_what_a_plan_takes():

@@ -188,7 +188,7 @@ def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
         shoal.spark.protect(df, k=4, quasi="c", publish="rest")
     with pytest.raises(DataError, match="'s' has as many categories"):
         shoal.spark.protect(df.withColumn("s", F.col("c").cast("string")), k=2, quasi=["c", "s"], publish="rest")
-    with pytest.raises(PlanError, match="must be a Plan"):
+    with refused(PlanError, "not-a-kind", "plan", kind="Plan"):
         shoal.spark.protect(df, 3)
 
 

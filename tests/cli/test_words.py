@@ -47,8 +47,7 @@ def test_a_number_too_long_to_read_is_refused_in_a_sentence(run, people, tmp_pat
     (tmp_path / "plan.toml").write_text(f"k = {'1' * 10_000}\ninput = 'people.csv'\n")
     code, _, err = run("protect", "--plan", "plan.toml", "-o", "masked.csv")
     assert code == 2
-    assert "has a number of more than 4,300 digits" in err
-    assert "-k: must be a whole number." in run("protect", people, "-k", "1" * 10_000, "-o", "masked.csv")[2]
+    assert prints(err, "toml-number-too-long", kind="plan file")
 
 
 def test_a_file_in_the_way_is_named_with_the_output_it_goes_with_and_the_option_that_replaces_it(run, people, tmp_path):
@@ -88,14 +87,7 @@ def test_a_plan_for_other_columns_is_refused_with_the_columns_that_have_no_role(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["protect", "people.csv", "-k", 3, "--master", "x", "-o", "m.csv"], "--master: applies only to Spark."),
-        (
-            ["protect", "people.csv", "-k", 3, "--block-records", 2, "-o", "m.csv"],
-            "--block-records: must be at least k",
-        ),
-        (["protect", "people.csv", "-k", 3, "--l-form", "entropy", "-o", "m.csv"], "--l-form: does not apply"),
         (["protect", "people.csv", "-k", 3, "--on-interrupt", "x", "-o", "m.csv"], "--on-interrupt: must be"),
-        (["protect", "people.csv", "-k", 1, "-o", "m.csv"], "-k: must be at least 2."),
         (["sweep", "people.csv", "-k", 3, "--min-k", 0], "--min-k: "),
     ],
 )

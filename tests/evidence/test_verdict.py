@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.expect import prints, refused, reports
+from tests.expect import codes, prints, refused, reports
 
 import shoal
 from shoal.evidence.verdict import LIMITS, judged
@@ -311,32 +311,40 @@ def test_linkage_does_not_pass_if_columns_released_unchanged_single_out_records(
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "field", "code", "data"),
     [
-        ("kk = 3", r"policy.toml: 'kk' is not a limit\. Did you mean 'k'\?"),
-        ("linkages = 3", "Did you mean 'linkage'"),
-        ("zzz = 3", r"policy.toml: 'zzz' is not a limit\. Limits are k, units, l, t"),
-        ("k = 1", r"policy.toml: 'k' must be a whole number of at least 2"),
-        ("k = true", r"policy.toml: 'k' must be a whole number of at least 2"),
-        ("k = 'five'", r"policy.toml: 'k' must be a whole number of at least 2"),
-        ("k = 5.5", r"policy.toml: 'k' must be a whole number of at least 2"),
-        ("linkage = 120", r"policy.toml: 'linkage' must be a percentage from 0 to 100"),
-        ("loss = nan", r"policy.toml: 'loss' must be a percentage"),
-        ("t = 3", r"policy.toml: 't' must be a number from 0 to 1"),
-        ("analyses = 80", r"policy.toml: 'analyses' must be a number from 0 to 1"),
-        ("formulas = ['a ~ b']", r"policy.toml: 'formulas' does not apply without a limit"),
-        ("k = 3\nformulas = 3", r"policy.toml: 'formulas' must be a list of formulas"),
-        ("k = 3\nnot_measured = 'yes'", r"policy.toml: 'not_measured' must be 'refuse' or 'allow'"),
-        ("", r"policy.toml: The policy has no limit\. Add one, for example k = 5"),
-        ("name = 'ours'", "has no limit"),
-        ("[risk]\nk = 5", r"policy.toml: 'risk' is not a limit"),
+        ("kk = 3", "kk", "unknown-limit", {"near": "k"}),
+        ("linkages = 3", "linkages", "unknown-limit", {"near": "linkage"}),
+        ("zzz = 3", "zzz", "unknown-limit", {"near": ""}),
+        ("[risk]\nk = 5", "risk", "unknown-limit", {}),
+        ("k = 1", "k", "too-small", {"limit": 2}),
+        ("k = true", "k", "not-whole", {}),
+        ("k = 'five'", "k", "not-whole", {}),
+        ("k = 5.5", "k", "not-whole", {}),
+        ("l = 1", "l", "too-small", {"limit": 1, "open": True}),
+        ("linkage = 120", "linkage", "too-large", {"limit": 100}),
+        ("loss = nan", "loss", "not-a-number", {}),
+        ("t = 3", "t", "too-large", {"limit": 1}),
+        ("analyses = 80", "analyses", "too-large", {"limit": 1}),
+        ("name = 5", "name", "not-text", {}),
+        ("formulas = ['a ~ b']", "formulas", "does-not-apply-without", {"option": "analyses = 0.8"}),
+        ("k = 3\nformulas = 3", "formulas", "not-formulas", {}),
+        ("k = 3\nnot_measured = 'yes'", "not_measured", "not-a-choice", {"choices": ["refuse", "allow"]}),
+        ("", "policy", "no-limits", {}),
+        ("name = 'ours'", "policy", "no-limits", {}),
+        ("p_percent = 10", "p_percent", "does-not-apply-without", {"option": "dominance = 0"}),
+        ("dominance_rule = [1, 60]", "dominance_rule", "does-not-apply-without", {"option": "dominance = 0"}),
+        ("dominance = 0\np_percent = 0", "p_percent", "too-small", {"limit": 0, "open": True}),
+        ("dominance = 0\ndominance_rule = [1, 600]", "dominance_rule", "not-a-dominance-rule", {}),
+        ("dominance = 0\ndominance_rule = '1,60'", "dominance_rule", "not-a-dominance-rule", {"example": "[1, 60]"}),
     ],
 )
-def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path, text, why):
+def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path, text, field, code, data):
     path = tmp_path / "policy.toml"
     path.write_text(text)
-    with pytest.raises(shoal.PlanError, match=why):
+    with refused(shoal.PlanError, code, field, **data) as caught:
         Policy.load(path)
+    assert caught.value.source == "policy.toml"
 
 
 def test_all_mistakes_of_a_policy_are_reported_together_and_before_any_work(people, tmp_path):
@@ -344,13 +352,13 @@ def test_all_mistakes_of_a_policy_are_reported_together_and_before_any_work(peop
     path.write_text("k = 0\nlinkage = 'few'\nrisk = 3\n")
     with pytest.raises(shoal.PlanError) as error:
         shoal.protect(people, k=5, policy=path)
-    assert len(error.value.problems) == 3
-    with pytest.raises(shoal.FileError, match=r"There is no policy file '.*none\.toml'"):
+    assert codes(error.value.messages) == ["too-small", "not-a-number", "unknown-limit"]
+    with refused(shoal.FileError, "no-toml-file", kind="policy file", path=tmp_path / "none.toml"):
         protected(people, policy=tmp_path / "none.toml")
     path.write_text("k = ")
-    with pytest.raises(shoal.FileError, match=r"The policy file '.*policy\.toml' is not valid TOML"):
+    with refused(shoal.FileError, "toml-syntax", kind="policy file", path=path):
         shoal.assess(people, people, policy=path)
-    with pytest.raises(shoal.PlanError, match="must be a Policy or the path of a policy file"):
+    with refused(shoal.PlanError, "not-a-kind", "policy", kind="Policy"):
         protected(people, policy={"k": 5})
 
 
@@ -438,21 +446,6 @@ def test_a_policy_states_the_rules_of_dominance(people):
     assert limit(Policy(**many, p_percent=10), p_percent=5) == asked
     asked = ("not measured", Message("policy-asks-dominance", n=1, share=60))
     assert limit(Policy(**many, dominance_rule=(1, 60)), dominance=(1, 80)) == asked
-
-
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ({"p_percent": 10}, "policy.p_percent: does not apply without a limit. Add dominance = 0."),
-        ({"dominance": 0, "p_percent": 0}, "policy.p_percent: must be a percentage above 0"),
-        ({"dominance": 0, "dominance_rule": [1, 600]}, "policy.dominance_rule: must be n, the contributors"),
-        ({"dominance": 0, "dominance_rule": "1,60"}, "policy.dominance_rule: must be n, the contributors"),
-    ],
-)
-def test_rules_of_dominance_that_make_no_sense_are_refused(wrong, why):
-    with pytest.raises(shoal.PlanError) as error:
-        Policy(**wrong)
-    assert why in str(error.value)
 
 
 def test_sensitive_values_that_an_unchanged_column_gives_away_pass_no_limit():

@@ -14,7 +14,7 @@ from tests.expect import refused
 import naive
 import shoal
 from shoal.backends.memory import verify_in_memory
-from shoal.errors import CheckFailed, PlanError
+from shoal.errors import CheckFailed
 from shoal.tables import Table
 
 TESTDATA = Path(os.environ.get("SHOAL_DATA", "../shared/data")) / "sdcmicro" / "testdata.csv"
@@ -168,23 +168,6 @@ def test_a_saved_release_passes_the_check_of_its_manifest_and_its_plan_gives_it_
     release.save(tmp_path / "masked.csv")
     shoal.check(tmp_path / "masked.csv", manifest=tmp_path / "masked.csv.manifest.json")
     assert shoal.protect(table, plan=release.plan.asked()).table.equals(release.table)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"blocks": [["age"], ["rooms"]]}, "counts combinations of its own"),
-        ({"l": 2, "confidential": ["ill"]}, "leaves as they are"),
-        ({"edits": ["age >= 0"]}, "a repair could change"),
-        ({"method": "mic1d"}, "changes every record"),
-        ({"restore_variance": True}, "would change the records"),
-        ({"strata": ["area"], "small_strata": "merge"}, "counts within strata"),
-        ({"only": "everyone"}, "must be 'at_risk'"),
-    ],
-)
-def test_what_does_not_go_with_it_is_refused(options, message):
-    with pytest.raises(PlanError, match=message):
-        shoal.protect(people(), **{"k": 4, "quasi": ["age", "rooms"], "publish": "rest", "only": "at_risk", **options})
 
 
 @pytest.mark.skipif(not TESTDATA.exists(), reason="needs sdcMicro's testdata")

@@ -133,9 +133,7 @@ def test_an_education_counts_as_much_as_an_income():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"distance": "balanced", "standardize": "minmax"}, "does not go with --standardize minmax"),
         ({"distance": "balanced", "quasi": ["age"], "publish": ["town"]}, "all attributes in distances are numbers"),
-        ({"distance": "mdav-generic", "method": "mic1d"}, "does not apply to method 'mic1d'"),
     ],
 )
 def test_a_distance_that_does_not_apply_is_refused(options, match):

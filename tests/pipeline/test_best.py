@@ -253,27 +253,6 @@ def test_auto_says_what_it_chose_and_why():
     assert shoal.protect(table, k=3, quasi=["a"], publish="rest").plan.method == "univariate"
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"budget": 0}, "budget: must be more than 0"),
-        ({"budget": "-5s"}, "budget: must be a time such as 60s"),
-        ({"budget": "soon"}, "budget: must be a time such as 60s"),
-        ({"budget": True}, "budget: must be a whole number"),
-        ({"budget": "5s", "method": "mdav"}, "budget: does not apply to method 'mdav'"),
-        ({"refine": 0.0, "method": "mdav"}, "refine: must be true, false or a number of seconds"),
-        ({"refine": True, "method": "best"}, "refine: does not apply to method 'best'"),
-        ({"refine": 5, "budget": 10, "method": "mdav"}, "budget: is given twice"),
-        ({"bound": True, "method": "mic1d"}, "bound: does not apply to method 'mic1d'"),
-    ],
-)
-def test_what_cannot_be_is_said(options, sentence):
-    table = pa.table({"a": np.arange(40.0), "b": np.arange(40.0) ** 2})
-    with pytest.raises(shoal.PlanError) as error:
-        shoal.protect(table, k=3, **options)
-    assert sentence in str(error.value)
-
-
 def test_an_interrupt_keeps_the_best_so_far_if_asked():
     table = pa.table({f"x{j}": column for j, column in enumerate(np.random.default_rng(7).normal(size=(4, 2000)))})
     calls = threading.Event()

@@ -157,11 +157,6 @@ def test_limits_on_groups_leave_the_bound_as_it_is_and_only_raise_the_loss(limit
     assert proof.bound <= proof.sse
 
 
-def test_a_closer_bound_does_not_apply_with_weights():
-    with pytest.raises(shoal.PlanError, match="bound: does not apply with --weights"):
-        shoal.protect(people(), k=3, quasi=["age"], publish="rest", weights="w", bound=True)
-
-
 def test_methods_without_groups_and_private_releases_have_no_bound():
     table = people().select(["age", "income"])
     assert shoal.protect(table, k=3, method="mic1d", allow_unchanged=True).certificate is None

@@ -148,34 +148,6 @@ def test_attributes_without_totals_are_refused(options, code, field, column):
         shoal.protect(firms(), k=3, quasi=["sales", "staff"], publish="rest", p_percent=10, **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"magnitudes": ["sales"]}, "Add --p-percent or --dominance"),
-        ({"dominance": [0, 60]}, "for example --dominance 1,60"),
-        ({"dominance": [1, 100]}, "for example --dominance 1,60"),
-        ({"dominance": "1"}, "for example --dominance 1,60"),
-        ({"p_percent": -1}, "must be more than 0"),
-        ({"p_percent": True}, "must be a number"),
-        ({"p_percent": 10, "magnitudes": ["sales", "sales"]}, "magnitudes: names 'sales' more than once."),
-        ({"p_percent": 10, "method": "mic1d"}, "does not apply to method 'mic1d'"),
-        ({"p_percent": 10, "restore_variance": True}, "--restore-variance"),
-        ({"p_percent": 10, "scale": {"block_size": 50, "seams": True}}, "made for --p-percent"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(options, words):
-    with pytest.raises(shoal.PlanError) as error:
-        shoal.protect(firms(), k=3, quasi=["sales", "staff"], publish="rest", **options)
-    assert words in str(error.value)
-
-
-@pytest.mark.parametrize("rule", [{"p_percent": -1}, {"p_percent": True}, {"dominance": [0, 60]}], ids=str)
-def test_a_rule_that_is_wrong_is_not_missed_by_magnitudes_too(rule):
-    with pytest.raises(shoal.PlanError) as error:
-        shoal.Plan(k=3, quasi=["sales"], magnitudes=["sales"], **rule)
-    assert "magnitudes" not in str(error.value)
-
-
 def test_the_manifest_says_that_dominance_and_totals_were_verified(tmp_path):
     table = firms().assign(nace=np.arange(200) % 4)
     options = {"quasi": ["sales", "staff"], "publish": "rest", "p_percent": 10, "keep_totals": ["nace"]}

@@ -225,23 +225,6 @@ def test_a_table_that_does_not_suit_households_is_refused(options, error, code, 
         shoal.protect(people(), **{"publish": "rest", **PLAN, **options})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"household": None, "household_as": "pseudonym"}, "without households"),
-        ({"household_attributes": ["weight"]}, "not a quasi-identifier"),
-        ({"blocks": [SHARED, OWN]}, "--household-attributes"),
-        ({"edits": ["rent >= 0"]}, "a repair would change"),
-        ({"method": "mic1d"}, "forms no groups of households"),
-        ({"l": 2, "confidential": ["weight"], "publish": []}, "may be unique"),
-        ({"scale": {"block_size": "auto"}}, "--block-records"),
-    ],
-)
-def test_what_does_not_suit_households_is_refused(options, message):
-    with pytest.raises(PlanError, match=message):
-        shoal.protect(people(), **{"publish": "rest", **PLAN, **options})
-
-
 def test_weights_that_vary_within_a_household_are_refused():
     table = people()
     table = table.set_column(5, "weight", pa.array(np.arange(1.0, len(table) + 1)))

@@ -39,69 +39,6 @@ def test_what_hybrid_data_cannot_be_made_of_has_its_code(asked, options, code, d
         shoal.protect(people(), publish="rest", **{**asked, **options})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"k": 1}, "k: must be at least 2"),
-        ({"ipso": "literal"}, "ipso: must be 'independent' or 'orthogonal'"),
-        ({"method": "mdav", "ipso": "orthogonal"}, "ipso: does not apply to method 'mdav'. Use --method hybrid"),
-        ({"partition": "optimal"}, "partition: 'optimal' does not apply to method 'hybrid'. Use --partition best"),
-        ({"partition": "ward"}, "partition: must be 'mdav', "),
-        ({"method": "mdav", "partition": "best"}, "partition: does not apply to method 'mdav'. Use --method best"),
-        ({"partition": "best", "refine": True}, "refine: does not apply to partition 'best', which always refines"),
-        ({"gain": 0.5}, "gain: does not apply to partition 'mdav'. Use --partition vmdav"),
-        ({"budget": 10}, "budget: does not apply to partition 'mdav'. Use --partition best or --refine"),
-        ({"bound": True}, "bound: does not apply to method 'hybrid'"),
-        ({"confidential": []}, "^Set confidential, the attributes that method 'hybrid' gives new values"),
-        ({"confidential": ["income", "age"]}, "confidential: names 'age', which is in quasi too"),
-        ({"alpha": 0.3}, "alpha: does not apply to method 'hybrid'"),
-        ({"constraints": {"age": "integer"}}, "constraints: names 'age', which is not sensitive"),
-        ({"constraints": {"income": "even"}}, "constraints.income: must be 'non-negative' or 'integer'"),
-        ({"missing": "group"}, "missing: 'group' does not apply"),
-        ({"mask_quasi": True, "quasi": None}, "mask_quasi: does not apply without quasi-identifiers"),
-        *(
-            ({field: value}, f"{field}: does not apply to method 'hybrid'")
-            for field, value in {
-                "blocks": [["age"], ["height"]],
-                "weights": "debt",
-                "l": 2,
-                "t": 0.2,
-                "restore_variance": True,
-                "aggregate": "median",
-                "round": True,
-            }.items()
-        ),
-        ({"scale": {"block_size": 9}}, "scale.block_size: must be at least k = 10"),
-        ({"scale": {"block_size": 60, "seams": True}}, "scale.seams: does not apply to method 'hybrid'"),
-        ({"method": "mdav", "mask_quasi": True}, "mask_quasi: does not apply to method 'mdav'"),
-        ({"method": "mdav", "constraints": {"income": "integer"}}, "constraints: does not apply to method 'mdav'"),
-        ({"method": "ms", "alpha": 0.5}, "k: does not apply to method 'ms'"),
-    ],
-)
-def test_what_hybrid_data_cannot_do_is_one_clear_sentence(options, message):
-    with pytest.raises(shoal.ShoalError, match=message):
-        shoal.protect(people(), publish="rest", **{**HYBRID, **options})
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": None}, "^Set alpha, .* for example --alpha 0.3"),
-        ({"alpha": 1.0}, "alpha: must be at least 0 and less than 1"),
-        ({"alpha": [0.5, -0.1]}, "alpha: must be at least 0 and less than 1"),
-        ({"alpha": [0.5]}, "alpha: must have a number, or a row of 2, for each of the 2"),
-        ({"alpha": {"income": 0.5}}, "alpha: leaves out 'debt'"),
-        ({"alpha": "much"}, "^alpha: must be a number.$"),
-        ({"alpha": float("nan")}, "^alpha: must be a number.$"),
-        ({"strata": ["town"]}, "strata: does not apply to method 'ms'"),
-        ({"scale": {"seams": True}}, "scale.seams: does not apply to method 'ms'"),
-    ],
-)
-def test_what_ms_cannot_do_is_one_clear_sentence(options, message):
-    with pytest.raises(shoal.ShoalError, match=message):
-        shoal.protect(people(), publish="rest", **{**MS, **options})
-
-
 def test_text_among_confidential_numbers_is_refused(tmp_path):
     rows = [f"{i},{i * 7 % 11}" for i in range(30)]
     (tmp_path / "spoilt.csv").write_text("\n".join(["a,b", *rows, "31,many"]) + "\n")

@@ -302,7 +302,7 @@ def test_what_does_not_go_with_a_manifest_is_refused(published):
         shoal.check(pa.csv.read_csv(path), 4, ["x"], manifest=manifest)
     assert codes(caught.value.messages) == ["in-manifest", "in-manifest", "manifest-needs-file"]
     assert [each.field for each in caught.value.messages] == ["k", "quasi", "manifest"]
-    with pytest.raises(shoal.PlanError, match="Set k, the minimum group size"):
+    with refused(shoal.PlanError, "not-set", "k", name="k"):
         shoal.check(path)
 
 

@@ -537,7 +537,6 @@ def test_groups_at_seams_have_k_to_2k_less_1_records_and_lose_no_more_than_befor
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"blocks": [["a"], ["b"]], "scale": {"block_size": 100, "seams": True}}, "several attribute blocks"),
         ({"quasi": ["a", "g"], "types": {"g": "nominal"}, "scale": {"block_size": 100, "seams": True}}, "scale.seams"),
         (
             {"quasi": ["s"], "scale": {"block_size": 100, "blocking": "2^d"}},

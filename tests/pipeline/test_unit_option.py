@@ -203,12 +203,6 @@ def test_units_that_cannot_be_protected_are_refused_without_a_value(code):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"identifiers": ["patient"]}, "in identifiers too"),
-        ({"unit": "age"}, "in quasi too"),
-        ({"unit": None, "identifiers": ["patient"], "unit_as": "pseudonym"}, "does not apply without units"),
-        ({"method": "mic1d", "confidential": []}, "does not apply to method 'mic1d'"),
-        ({"method": "hybrid", "k": 12}, "does not apply to method 'hybrid'"),
-        ({"scale": {"seams": True}}, "with --unit"),
         ({"unit": "patent"}, "Did you mean 'patient'"),
     ],
 )

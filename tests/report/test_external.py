@@ -283,8 +283,10 @@ def test_neither_the_input_nor_its_checksum_is_told(tmp_path):
 
 def test_options_that_do_not_go_together_are_refused(tmp_path):
     release = release_of("numbers")
-    with pytest.raises(shoal.PlanError, match="records_at_risk: does not apply to an external report"):
+    with refused(shoal.PlanError, "does-not-apply-with", "records_at_risk", other="--external"):
         release.report(tmp_path / "report.html", external=True, records_at_risk=True)
+    with refused(shoal.PlanError, "does-not-apply-without", "key", option="--against"):
+        release.report(tmp_path / "report.html", key="age")
     strict = replace(release, policy=Policy(k=50))
     with pytest.raises(shoal.CheckFailed):
         strict.report(tmp_path / "report.html", external=True)

@@ -152,7 +152,7 @@ def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
 def test_save_writes_to_the_plans_output(survey):
     shoal.protect(survey / "survey.csv", publish="rest", **ROLES, output=survey / "masked.csv").save()
     assert (survey / "masked.csv").exists()
-    with pytest.raises(shoal.PlanError, match="Name the file to write"):
+    with refused(shoal.PlanError, "not-set", "output", name="output"):
         shoal.protect(survey / "survey.csv", publish="rest", **ROLES).save()
 
 

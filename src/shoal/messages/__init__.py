@@ -148,6 +148,7 @@ def _segments(template: str) -> tuple[_Segment, ...]:
         named = {name: spec for _, name, spec, _ in string.Formatter().parse(text) if name}
         excluded = frozenset(name for name, spec in named.items() if spec == "!")
         optional = number % 2 == 1
+        text = re.sub(r"\{\w+:!\}", "", text)  # which may have no value
         found.append(_Segment(text, frozenset(named) - excluded, excluded) if optional else _Segment(text))
     return tuple(found)
 

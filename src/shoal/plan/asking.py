@@ -14,7 +14,7 @@ def asked(table: Any, plan: Plan | AnyPath | None, options: dict[str, Any]) -> P
     if isinstance(plan, str | os.PathLike):
         plan = Plan.load(plan, **options)
     if not isinstance(plan, Plan | None):
-        raise PlanError([("plan", "must be a Plan or the path of a plan file. Pass options by name, for example k=3.")])
+        raise PlanError("not-a-kind", field="plan", kind="Plan", file="plan file", example="-k=3")
     if isinstance(table, str | os.PathLike):
         options = {**options, "input": table}
     elif table is not None and plan is not None and plan.input is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from shoal.messages import Message
+
 Group = Literal["roles", "protection", "method", "types and missing values", "rules", "files", "scale"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 FILES = ".csv, .tsv, .txt, .parquet, .arrow, .feather, .ipc, .xlsx, .xml, .sav, .zsav, .por, .dta, .xpt, .sas7bdat"
@@ -89,7 +91,7 @@ def listed(value: object) -> object:
 def _whole(value: object) -> object:
     """Accept numpy's integers; refuse True and False, which Python takes for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("must be a whole number.")
+        raise ValueError(Message("not-whole"))
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -99,7 +101,7 @@ def _whole(value: object) -> object:
 def _no_switch(value: object) -> object:
     """Refuse True and False, which Python takes for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("must be a number.")
+        raise ValueError(Message("not-a-number"))
     return value
 
 
@@ -110,7 +112,7 @@ def _values(value: object) -> object:
     except ValueError:
         number = 0.0
     if not 1 < number < float("inf"):
-        raise ValueError("must be a number of values, at least 2 (with --l-form entropy any number above 1).")
+        raise ValueError(Message("not-a-number-of-values"))
     return int(number) if number.is_integer() else number
 
 
@@ -121,7 +123,7 @@ def _rank(value: object) -> object:
     except ValueError:
         number = 0.0
     if not (0 < number < 1 or (1 <= number < float("inf") and number.is_integer())):
-        raise ValueError("must be a whole number, 1 for the least value of a group, or a share such as 0.5 of it.")
+        raise ValueError(Message("not-a-rank"))
     return int(number) if number >= 1 else number
 
 
@@ -130,14 +132,14 @@ def _budget(value: object) -> object:
     steps = _whole(value)
     if isinstance(steps, int):
         if steps < 1:
-            raise ValueError("must be more than 0: a time such as 60s, or a number of steps.")
+            raise ValueError(Message("not-a-budget"))
         return steps
     text = str(value).strip()
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|min|h)", text)
     if re.fullmatch(r"\d+", text):
         return _budget(int(text))
     if found is None or not 0 < float(found[1]) <= 1e9:
-        raise ValueError("must be a time such as 60s or 5min, or a number of steps.")
+        raise ValueError(Message("not-a-budget"))
     return f"{found[1]}{found[2]}"
 
 
@@ -150,7 +152,7 @@ def _block_records(value: object) -> object:
     except ValueError:
         records = 0
     if records < 1:
-        raise ValueError("must be a whole number of records, or auto.")
+        raise ValueError(Message("not-a-block-size"))
     return records
 
 
@@ -165,7 +167,7 @@ def _refine(value: object) -> object:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ValueError("must be true, false or a number of seconds above 0.")
+        raise ValueError(Message("not-a-refinement"))
     return seconds
 
 
@@ -188,14 +190,14 @@ def _dominance(value: object) -> object:
     except (TypeError, ValueError):
         n = share = 0.0
     if not (1 <= n <= 1000 and n.is_integer() and 0 < share < 100):
-        raise ValueError("must be a number of contributors and their share in percent, for example --dominance 1,60.")
+        raise ValueError(Message("not-a-dominance-rule", example="--dominance=1,60"))
     return [int(n), int(share) if share.is_integer() else share]
 
 
 def _path(value: object) -> object:
     path = os.fspath(value) if isinstance(value, os.PathLike) else value
     if isinstance(path, str) and ("\0" in path or "\n" in path or path != path.encode(errors="ignore").decode()):
-        raise ValueError("has characters that a plan cannot hold. Rename the file.")
+        raise ValueError(Message("not-a-path"))
     return path
 
 

@@ -27,7 +27,8 @@ from pydantic import (
 )
 
 from shoal.errors import PlanError
-from shoal.plan.conflicts import Problem, contradictions
+from shoal.messages import Message
+from shoal.plan.conflicts import contradictions
 from shoal.plan.fields import (
     FILES,
     Alpha,
@@ -53,7 +54,7 @@ from shoal.plan.fields import (
     listed,
     option,
 )
-from shoal.plan.mistakes import sentence_of
+from shoal.plan.mistakes import message_of
 from shoal.plan.options import tables_of
 from shoal.plan.parts import Csv, Effort, Scale
 from shoal.plan.recoding import Recoding, classes_of
@@ -583,21 +584,21 @@ class Plan(BaseModel):
         """Report every mistake at once: those of single fields and those between fields."""
         if isinstance(data, cls):
             return data
-        problems: list[Problem] = []
+        problems: list[Message] = []
         wrong: set[str] = set()
         try:
             plan = handler(data)
         except ValidationError as error:
-            problems = [sentence_of(cls, detail) for detail in error.errors()]
+            problems = [message_of(cls, detail) for detail in error.errors()]
             wrong = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
             rest = {name: value for name, value in dict(data).items() if name not in wrong}
             # Continue with the fields that are right by themselves; a k that large contradicts none of them.
             plan = handler({"k": sys.maxsize, **rest} if "k" in wrong else rest)
         # A field that is wrong by itself is not missing too, nor missed by another.
         wrong |= {"magnitudes"} if wrong & {"p_percent", "dominance"} else set()
-        problems += [(field, problem) for field, problem in contradictions(plan) if field not in wrong]
+        problems += [each for each in contradictions(plan) if each.field not in wrong]
         if problems:
-            raise PlanError(list(dict.fromkeys(problems)))
+            raise PlanError(*dict.fromkeys(problems))
         return plan
 
     def updated(self, **options: Any) -> Self:
@@ -737,8 +738,9 @@ class Plan(BaseModel):
         try:
             return cls(**_merged(found, options))
         except PlanError as error:
-            of_file = all(field.partition(".")[0] in {*found} - {*options} for field, _ in error.problems)
-            raise PlanError(error.problems, path.name if of_file else "") from None
+            of_file = {str(each.field).partition(".")[0] for each in error.messages} <= {*found} - {*options}
+            source = path.name if of_file else ""
+            raise PlanError(*(each.about(each.field, source) for each in error.messages)) from None
 
     def to_toml(self, folder: str | os.PathLike[str] = ".") -> str:
         """Return the text of a plan file in `folder`."""

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.plan.fields import GROUPS, Each, Group
 
 # What stands after an option: nothing, one text, names, NAME=VALUE, NAME=VALUE,..., one of these two; or, once for each
@@ -136,7 +137,7 @@ def read(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
         Naming every option whose text cannot be taken apart.
     """
     found: dict[str, Any] = {}
-    problems: list[tuple[str, str]] = []
+    problems: list[Message] = []
     first: dict[tuple[str, ...], Option] = {}
     for option in options:
         text = given.get(option.name)
@@ -144,17 +145,17 @@ def read(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
             continue
         field = ".".join(option.path)
         if option.path in first:
-            both = f"{first[option.path].spelling} or {option.spelling}"
-            problems.append((field, f"can be given by {both}, not both."))
+            both = [first[option.path].spelling, option.spelling]
+            problems.append(Message("given-by-two-options", field=field, options=both))
             continue
         first[option.path] = option
         table = found.setdefault(option.path[0], {}) if option.path[1:] else found
         try:
             table[option.path[-1]] = value_of(option, text)
         except ValueError as error:
-            problems.append((field, str(error)))
+            problems.append(error.args[0].about(field))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return found
 
 
@@ -290,9 +291,9 @@ def _pairs(option: Option, given: Iterable[str]) -> dict[str, str]:
         if (table := pair.find("={")) > 0:  # of levels, as JSON, which may hold more of them
             name, value = pair[:table], pair[table + 1 :]
         if not equals or not name or not value:
-            raise ValueError(f"must be NAME=VALUE. Use {option.spelling} once for each attribute.")
+            raise ValueError(Message("not-pairs", option=option.spelling))
         if name in found:
-            raise ValueError(f"is given twice for '{name}'. Use {option.spelling} once for each attribute.")
+            raise ValueError(Message("names-twice", column=name))
         found[name] = value
     return found
 

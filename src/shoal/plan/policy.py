@@ -10,26 +10,26 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from shoal.errors import PlanError
+from shoal.messages import Message
+from shoal.plan.mistakes import not_a_choice, simple_mistake
 from shoal.plan.toml_file import read_toml
 
-_RULES = ("p_percent", "dominance_rule")  # by which `dominance` is counted
-_SETTINGS = ("name", "formulas", "not_measured", *_RULES)  # fields that are no limits
+_SETTINGS = ("name", "formulas", "not_measured", "p_percent", "dominance_rule")  # fields that are no limits
+# Settings with the limits that they need.
+_NEEDED = (
+    ("formulas", "analyses", "analyses = 0.8"),
+    ("p_percent", "dominance", "dominance = 0"),
+    ("dominance_rule", "dominance", "dominance = 0"),
+)
 
 AtLeastTwo = Annotated[int, Field(ge=2)]
 Count = Annotated[int, Field(ge=0)]
 Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Values = Annotated[float, Field(gt=1, allow_inf_nan=False)]
-
-_KINDS: dict[Any, str] = {
-    AtLeastTwo: "a whole number of at least 2",
-    Count: "a whole number of at least 0",
-    Percentage: "a percentage from 0 to 100",
-    Share: "a number from 0 to 1",
-    Values: "a number above 1",
-}
 
 
 class Policy(BaseModel):
@@ -71,20 +71,16 @@ class Policy(BaseModel):
         try:
             policy: Self = handler(data)
         except ValidationError as error:
-            problems = [_sentence(str(detail["loc"][0]), detail["type"]) for detail in error.errors()]
-            raise PlanError(list(dict.fromkeys(problems))) from None
-        if policy.formulas and policy.analyses is None:
-            how = "Add analyses, for example analyses = 0.8."
-            raise PlanError([("policy.formulas", f"does not apply without a limit. {how}")])
-        for name in _RULES:
-            if getattr(policy, name) is not None and policy.dominance is None:
-                raise PlanError([(f"policy.{name}", "does not apply without a limit. Add dominance = 0.")])
+            raise PlanError(*dict.fromkeys(map(_message, error.errors()))) from None
+        for name, limit, example in _NEEDED:
+            if getattr(policy, name) and getattr(policy, limit) is None:
+                raise PlanError("does-not-apply-without", field=f"policy.{name}", needed="a limit", option=example)
         if policy.dominance_rule is not None and not (
             policy.dominance_rule[0] >= 1 and 0 < policy.dominance_rule[1] <= 100
         ):
-            raise PlanError([_sentence("dominance_rule", "range")])
+            raise PlanError(_no_rule())
         if not policy.limits:
-            raise PlanError([("policy", "The policy has no limit. Add one, for example k = 5.")])
+            raise PlanError("no-limits", field="policy")
         return policy
 
     @property
@@ -101,39 +97,33 @@ class Policy(BaseModel):
         try:
             return cls(**{"name": path.name, **found})
         except PlanError as error:
-            raise PlanError(
-                [(field.removeprefix("policy."), what) for field, what in error.problems], path.name
-            ) from None
+            wrong = (each.about(str(each.field).removeprefix("policy."), path.name) for each in error.messages)
+            raise PlanError(*wrong) from None
 
 
 def as_policy(given: "Policy | str | os.PathLike[str] | None") -> Policy | None:
     """Return a policy, which may be given by the path of its file."""
     if not isinstance(given, Policy | str | os.PathLike | None):
-        raise PlanError([("policy", "must be a Policy or the path of a policy file.")])
+        raise PlanError("not-a-kind", field="policy", kind="Policy", file="policy file")
     return Policy.load(given) if isinstance(given, str | os.PathLike) else given
 
 
-def _sentence(name: str, kind: str) -> tuple[str, str]:
+def _message(detail: ErrorDetails) -> Message:
+    """Return the message of one of pydantic's errors."""
+    name = str(detail["loc"][0])
     field = f"policy.{name}"
-    if kind == "extra_forbidden":
-        close = difflib.get_close_matches(name, Policy.model_fields, n=1, cutoff=0.5)
-        known = f"Did you mean '{close[0]}'?" if close else f"Limits are {', '.join(_limits())}."
-        return field, f"is not a limit. {known}"
+    if detail["type"] == "extra_forbidden":
+        near = next(iter(difflib.get_close_matches(name, Policy.model_fields, n=1, cutoff=0.5)), "")
+        limits = [each for each in Policy.model_fields if each not in _SETTINGS]
+        return Message("unknown-limit", field=field, near=near, limits=limits)
     if name == "formulas":
-        return field, "must be a list of formulas, for example ['income ~ age']."
-    if name == "p_percent":
-        return field, "must be a percentage above 0, for example 10."
+        return Message("not-formulas", field=field)
     if name == "dominance_rule":
-        return field, "must be n, the contributors, and k, their share of the total in percent, for example [1, 60]."
-    if name in _SETTINGS:
-        return field, "must be 'refuse' or 'allow'." if name == "not_measured" else "must be a text."
-    return field, f"must be {_must_be(name)}."
+        return _no_rule()
+    if name == "not_measured":
+        return not_a_choice(field, detail["input"], ("refuse", "allow"))
+    return simple_mistake(field, detail)
 
 
-def _limits() -> list[str]:
-    return [name for name in Policy.model_fields if name not in _SETTINGS]
-
-
-def _must_be(name: str) -> str:
-    kind = Policy.__annotations__[name]
-    return next(text for of, text in _KINDS.items() if kind == of | None)
+def _no_rule() -> Message:
+    return Message("not-a-dominance-rule", field="policy.dominance_rule", example="[1, 60]")

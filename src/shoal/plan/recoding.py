@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from shoal.messages import Message
+
 if TYPE_CHECKING:
-    from shoal.plan.conflicts import Problem
     from shoal.plan.model import Plan
 
 Cut = int | float | str  # a number, or a date as ISO 8601 writes it
 Cuts = Sequence[Cut]
 Levels = Mapping[str, Sequence[Cut]]  # for each new level the old ones
 
-_EXAMPLE = "for example --recode age=18,30,45,65"
-_NO_CUTS = f"must be cut points in increasing order, {_EXAMPLE}, or a table of the old levels of each new one."
 _LARGEST_WHOLE = 2**53  # above, a float does not tell whole numbers apart
 
 
@@ -46,13 +45,13 @@ def is_dated(cuts: Cuts) -> bool:
 def _cuts(given: Sequence[Any]) -> list[Cut]:
     """Read cut points: all numbers, or all dates."""
     if not given:
-        raise ValueError(f"has no cut points. List them in increasing order, {_EXAMPLE}.")
+        raise ValueError(Message("empty", example="--recode=age=18,30,45,65"))
     cuts = [_cut(each) for each in given]
     if len({isinstance(each, str) for each in cuts}) > 1:
-        raise ValueError("has numbers and dates. Use cut points of one kind.")
+        raise ValueError(Message("cut-points-of-two-kinds"))
     order: list[Any] = [datetime.fromisoformat(each) if isinstance(each, str) else each for each in cuts]
     if any(low >= high for low, high in pairwise(order)):
-        raise ValueError(f"has cut points that do not increase. List each once, from the lowest, {_EXAMPLE}.")
+        raise ValueError(Message("cut-points-unordered"))
     return cuts
 
 
@@ -67,7 +66,7 @@ def _cut(given: Any) -> Cut:
     except (TypeError, ValueError):
         return _of_text(given)
     if not math.isfinite(number):
-        raise ValueError(f"has a cut point that is not a finite number. Leave it out, {_EXAMPLE}.")
+        raise ValueError(Message("cut-point-not-finite"))
     return int(number) if number.is_integer() and abs(number) < _LARGEST_WHOLE else number
 
 
@@ -76,7 +75,7 @@ def _of_text(given: Any) -> str:
         return _moment(datetime.fromisoformat(given.strip()))
     except (AttributeError, TypeError, ValueError):
         pass
-    raise ValueError(f"must have cut points that are numbers, {_EXAMPLE}, or dates such as 2000-01-31.")
+    raise ValueError(Message("not-a-cut-point"))
 
 
 def _moment(given: date) -> str:
@@ -93,16 +92,16 @@ def _levels(given: Mapping[Any, Any]) -> dict[str, list[Cut]]:
     found: dict[str, list[Cut]] = {}
     for new, old in given.items():
         if not isinstance(new, str) or not new.strip():
-            raise ValueError("must have text that is not empty as the name of each new level.")
+            raise ValueError(Message("empty-new-level"))
         each = [old] if isinstance(old, str) or not hasattr(old, "__iter__") else list(old)
         if not each:
-            raise ValueError("has a new level without old ones. List the levels that it replaces.")
+            raise ValueError(Message("new-level-of-none"))
         found[new] = [_level(level) for level in each]
     if not found:
-        raise ValueError("has no levels. List the old levels of each new one.")
+        raise ValueError(Message("empty"))
     every = [str(level) for each in found.values() for level in each]
     if len({*every}) < len(every):
-        raise ValueError("names an old level twice. Put each into one new level.")
+        raise ValueError(Message("old-level-twice"))
     return found
 
 
@@ -113,7 +112,7 @@ def _level(level: Any) -> Cut:
     if isinstance(level, date):
         return _moment(level)
     if not isinstance(level, str | int | float) or level == "":
-        raise ValueError("has an old level that is neither text nor a number. An empty text is a missing value.")
+        raise ValueError(Message("not-an-old-level"))
     return level
 
 
@@ -126,7 +125,7 @@ def _recoding(given: object) -> object:
         return _cuts(list(given))
     if isinstance(given, int | float | date) and not isinstance(given, bool):
         return _cuts([given])
-    raise ValueError(_NO_CUTS)
+    raise ValueError(Message("not-a-recoding"))
 
 
 Recoding = Annotated[
@@ -137,26 +136,19 @@ Recoding = Annotated[
 ]
 
 # Roles whose values are not for the release, or are numbers by which records are counted.
-_NOT_RECODED = {
-    "weights": "the survey weight",
-    "unit": "the unit that k counts",
-    "household": "the household number",
-    "identifiers": "an identifier, which is dropped",
-}
+_NOT_RECODED = ("weights", "unit", "household", "identifiers")
 
 
-def contradictions(plan: "Plan") -> Iterator["Problem"]:
+def contradictions(plan: "Plan") -> Iterator[Message]:
     """Recoding of attributes that cannot be recoded, or that the plan takes for something else afterwards."""
-    for role, what in _NOT_RECODED.items():
+    for role in _NOT_RECODED:
         for name in plan.roles[role]:
             if name in plan.recode:
-                yield "recode", f"names '{name}', which is {what}. Leave it out."
+                yield Message("role-not-recoded", field="recode", column=name, role=role)
     for name, recoding in plan.recode.items():
         type_ = plan.types.get(name)
-        if isinstance(recoding, list):
-            if type_ not in (None, "ordinal"):
-                yield "types", f"names '{name}' as {type_}, but --recode makes it ordinal. Leave out one of them."
-            if plan.levels.get(name, plan.classes[name]) != plan.classes[name]:
-                yield "levels", f"names '{name}', whose levels are the classes of --recode. Leave it out."
-        elif type_ not in (None, "nominal", "ordinal"):
-            yield "types", f"names '{name}' as {type_}, but --recode makes it categories. Use nominal or ordinal."
+        made = ["ordinal"] if isinstance(recoding, list) else ["nominal", "ordinal"]
+        if type_ not in (None, *made):
+            yield Message("type-not-of-recoding", field="types", column=name, type=type_, made=made)
+        if name in plan.classes and plan.levels.get(name, plan.classes[name]) != plan.classes[name]:
+            yield Message("levels-of-classes", field="levels", column=name)

@@ -1,4 +1,4 @@
-"""TOML files of people: a plan, a policy. What cannot be read is said in a sentence."""
+"""TOML files of people: a plan, a policy."""
 
 import tomllib
 from pathlib import Path
@@ -9,23 +9,23 @@ from shoal.errors import FileError
 _LARGEST = 10_000_000  # characters, levels of attributes included
 
 
-def read_toml(path: Path, what: str) -> dict[str, Any]:
+def read_toml(path: Path, kind: str) -> dict[str, Any]:
     """Read a TOML file, such as a "plan file"."""
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(_LARGEST + 1)
         if len(text) > _LARGEST:
-            raise FileError(f"'{path}' is not a {what}: it has more than {_LARGEST:,} characters.")
+            raise FileError("toml-too-long", path=path, kind=kind, most=_LARGEST)
         return tomllib.loads(text)
     except FileNotFoundError:
-        raise FileError(f"There is no {what} '{path}'.") from None
+        raise FileError("no-toml-file", path=path, kind=kind) from None
     except FileError:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"The {what} '{path}' cannot be read: {type(error).__name__}.") from None
+        raise FileError("toml-unreadable", path=path, kind=kind, problem=type(error).__name__) from None
     except RecursionError:
-        raise FileError(f"'{path}' is not a {what}: its lists are nested too deeply.") from None
+        raise FileError("toml-nested", path=path, kind=kind) from None
     except tomllib.TOMLDecodeError as error:
-        raise FileError(f"The {what} '{path}' is not valid TOML: {error}.") from None
+        raise FileError("toml-syntax", path=path, kind=kind, problem=str(error)) from None
     except ValueError:  # Python refuses to read it
-        raise FileError(f"The {what} '{path}' has a number of more than 4,300 digits. Shorten it.") from None
+        raise FileError("toml-number-too-long", path=path, kind=kind) from None
