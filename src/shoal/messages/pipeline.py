@@ -9,7 +9,7 @@ ERRORS = {
     "all-identifiers": (
         "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
     ),
-    "already-optimal": "does not apply to one attribute, whose groups are already optimal. Leave it out.",
+    "one-attribute-optimal": "does not apply to one attribute, whose groups are already optimal. Leave it out.",
     "attribute-alone-in-block": "do not apply to '{column}', which is alone in its block.",
     "block-size-too-large": "is more than the {attributes:attribute} to mask.",
     "columns-without-role": "Columns without a role: {columns:names}[{more:?} and others].",
@@ -54,24 +54,24 @@ ERRORS = {
         "{default:numeric column} would be masked by default]."
     ),
     # Values of columns
-    "empty-attribute": "Column '{column}' is empty: no record has a value. Leave it out of --quasi.",
+    "empty-column": "Column '{column}' is empty: no record has a value. Leave it out.",
     "infinite-values": (
-        "Column '{column}' is infinite in {records:record}[ (first: record {first})]. Replace it by a number, or leave "
-        "these records out."
+        "Column '{column}' is infinite in [record {first}][{first:!}some records][ ({records:,} records in all)]. "
+        "Replace it by a number or leave the record out."
     ),
     "inexact-integers": (
-        "Column '{column}' holds integers beyond 2^53[ (record {first})], which cannot be averaged exactly. Divide "
+        "Column '{column}' holds integers beyond 2^53[ (record {record})], which cannot be averaged exactly. Divide "
         "them or make them text."
     ),
     "levels-in-different-orders": (
         "Column '{column}' has its levels in different orders in the file. List them with --levels."
     ),
-    "no-geometric-mean": (
-        "Column '{column}' is zero or negative in {records:record}[ (first: record {first})], where no geometric mean "
-        "exists. Use another --aggregate."
+    "not-positive": (
+        "Column '{column}' is zero or negative in {records:record}[ (first: record {first})], [{rule}][{rule:!}where "
+        "no geometric mean exists. Use another --aggregate]."
     ),
     "sensitive-type": "Column '{column}' is of type {type}. Sensitive attributes must be text, numbers or dates.",
-    "too-many-categories": (
+    "many-categories": (
         "Column '{column}' has more than {most:,} categories. If it identifies records, drop it with --identifiers."
     ),
     "unique-categories": (
@@ -79,8 +79,8 @@ ERRORS = {
         "--identifiers; otherwise set --type."
     ),
     "unknown-level": (
-        "Column '{column}' holds a level that is not in its list in {records:record}[ (first: record {first})]. Add "
-        "it with --levels."
+        "Column '{column}' holds a level in [record {first}][{first:!}some records][ ({records:,} records in all)] "
+        "that is not in its list. Add it with --levels."
     ),
     "wrong-weight": (
         "The weight in column '{column}' is {wrong} in {records:record}[ (first: record {first})]. Correct it, or "
@@ -143,7 +143,7 @@ ERRORS = {
     ),
     "manifest-of-other-version": ("'{path}' is a manifest of another version. Check it with a newer version of Shoal."),
     "output-is-input": "'{path}' is the input. Write the release to another {kind}.",
-    "published-file-unreadable": "'{path}' cannot be read: {reason}.",
+    "file-not-readable": "[The {what} ]'{path}' cannot be read: {reason}.",
     # Verification
     "column-not-as-released": "Column '{column}' was not written as released.",
     "file-not-as-released": "The file does not have the columns and records of the release.",
@@ -192,6 +192,22 @@ WARNINGS = {
     "recoded-into-one": (
         "All records are in one class or level {number:~of/each of} {columns:names}, which no longer "
         "{number:~distinguishes/distinguish} records."
+    ),
+    "original-follows-from-column": (
+        "The original '{column}' [{one_to_one:?}is one-to-one with][{one_to_one:!}follows from] '{by}', which is "
+        "released unchanged, in {found:,} of {records:,} records."
+    ),
+    "original-from-columns": (
+        "The original '{column}' can be computed from columns released unchanged in {found:,} of {records:,} "
+        "records[{near:?}, to within 1 %]: [{formula}][{formula:!}a {kind} of {by:names}]."
+    ),
+    "original-in-bands": (
+        "'{by}', released unchanged, determines the original '{column}' to within {percent:.0f} % of its standard "
+        "deviation in {found:,} of {records:,} records."
+    ),
+    "original-in-order": (
+        "'{by}', released unchanged, has {found:,} of {records:,} records [{near:?}nearly ]in the order of the "
+        "original '{column}' or its reverse. Anyone who knows some of its values can estimate the others."
     ),
     "records-left-out": (
         "{suppressed:,} of {records:,} records {suppressed:~was/were} left out ({percent:.3g} %), which the loss does "

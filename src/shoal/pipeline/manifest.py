@@ -214,7 +214,7 @@ def sha256_of(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise FileError("published-file-unreadable", path=path, reason=error.strerror or type(error).__name__) from None
+        raise FileError("file-not-readable", path=path, reason=error.strerror or type(error).__name__) from None
 
 
 def manifest_of_file(

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -356,21 +357,19 @@ def _decimals(plan: Plan, attributes: Sequence[Attribute], strategy: Strategy | 
 
 def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | None, inferred: Collection[str]) -> None:
     if not column.present:
-        raise DataError("empty-attribute", column=name)
+        raise DataError("empty-column", column=name)
     if name in inferred and 1 < len(column.categories) == column.present and plan.types[name] != "boolean":
         raise DataError("unique-categories", column=name)
     if len(column.categories) > MOST_CATEGORIES:
-        raise DataError("too-many-categories", column=name, most=MOST_CATEGORIES)
+        raise DataError("many-categories", column=name, most=MOST_CATEGORIES)
     if column.infinite.count:
-        raise DataError("infinite-values", column=name, records=column.infinite.count, first=column.infinite.first)
+        raise DataError("infinite-values", column=name, **_located(column.infinite))
     if column.inexact.count:
-        raise DataError("inexact-integers", column=name, first=column.inexact.first)
+        raise DataError("inexact-integers", column=name, record=column.inexact.first)
     if name in plan.masked and column.not_positive.count and aggregate_of(name, plan) == "geometric_mean":
         wrong = column.not_positive
-        if strategy is not None and (why := no_product(name, strategy)):  # LEGACY
-            where = "some record" if wrong.first is None else f"record {wrong.first}"
-            raise DataError(f"column '{name}' is zero or negative in {where}, {why}")
-        raise DataError("no-geometric-mean", column=name, records=wrong.count, first=wrong.first)
+        rule = None if strategy is None else no_product(name, strategy)
+        raise DataError("not-positive", column=name, records=wrong.count, first=wrong.first, rule=rule)
     if plan.missing == "error" and column.missing.count:
         raise DataError(misses(name, column.missing.first, column.missing.count))
 
@@ -392,9 +391,13 @@ def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attri
         return attribute
     missing = levels_missing(found, attribute.levels)
     if missing is not None:
-        found_in = _having(name, missing, records)
-        raise DataError("unknown-level", column=name, records=found_in.count, first=found_in.first)
+        raise DataError("unknown-level", column=name, **_located(_having(name, missing, records)))
     return attribute
+
+
+def _located(found: Flaw) -> dict[str, Any]:
+    """Return the first record that has a flaw, and how many have it if they are several."""
+    return {"first": found.first, "records": found.count if found.count > 1 else None}
 
 
 def _having(name: str, levels: Array, records: Records) -> Flaw:
@@ -466,7 +469,7 @@ def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: S
     if plan.draws:
         return plan
     if method == "univariate" and max(len(block) for block in plan.in_blocks) > 1:
-        raise PlanError([("method", ONE_ATTRIBUTE)])
+        raise PlanError(ONE_ATTRIBUTE, field="method")
     alone = [name for block in plan.in_blocks if len(block) == 1 for name in block if name in plan.attribute_weights]
     if alone:
         raise PlanError("attribute-alone-in-block", field="attribute_weights", column=alone[0])
@@ -496,7 +499,7 @@ def _search_problems(plan: Plan, attributes: Sequence[Attribute], summary: Summa
         return [Message("seams-need-numbers", field="scale.seams", column=name, type=odd.get(name))] if seams else []
     if method == "univariate" and not plan.bound:
         searched = {"refine": plan.refine is not False, "budget": plan.budget is not None}
-        return [Message("already-optimal", field=field) for field, given in searched.items() if given]
+        return [Message("one-attribute-optimal", field=field) for field, given in searched.items() if given]
     return []
 
 
