@@ -231,7 +231,7 @@ def test_rules_that_cannot_be_kept_are_refused(tmp_path):
         run(table, tmp_path, edits=["few: if id in {'f3', 'f4'} then cap >= 0"], identifiers=[])
     twice = pa.array(table.column("other").to_numpy() * table.column("hours").to_numpy())
     odd = table.append_column("twice", twice)
-    with pytest.raises(DataError, match=r"'other' is zero or negative in record \d+, and rule 'p' is kept by geom"):
+    with pytest.raises(DataError, match=r"'other' is zero or negative in .*record \d+\), and rule 'p' is kept by geom"):
         run(odd, tmp_path, quasi=["other", "hours", "twice"], edits=["p: other * hours == twice"])
 
 

@@ -203,7 +203,7 @@ def test_products_need_positive_numbers_or_a_recomputed_attribute():
     table = table.append_column("value", pa.array(table["price"].to_numpy() * table["amount"].to_numpy()))
     rule = ["price * amount == value"]
     with pytest.raises(
-        shoal.DataError, match=r"column 'price' is zero or negative in record 1, and rule .* --recompute"
+        shoal.DataError, match=r"column 'price' is zero or negative in .*record 1\), and rule .* --recompute"
     ):
         shoal.protect(table, k=3, edits=rule)
     v = numbers(shoal.protect(table, k=3, edits=rule, recompute=["value"]).table)
@@ -319,7 +319,7 @@ def test_a_rule_of_no_known_class_is_verified_and_never_promised():
     assert not found["promised"]
     assert "verified" in found["kept"]
     release = shoal.protect(table, k=3, edits=["a * a + b <= c"])
-    assert any("not kept by construction" in note for note in release.notes)
+    assert "rules-only-verified" in [note.code for note in release.notes]
     with pytest.raises(shoal.CheckFailed, match="medoid"):
         shoal.protect(pa.table({"a": a, "b": a * a * a}), k=5, edits=["a * a * a + 0 == b + a - a"])
 

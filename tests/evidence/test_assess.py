@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 
 import shoal
 from shoal.measures import scenarios_of_blocks
@@ -43,7 +44,7 @@ def test_a_key_must_tell_records_apart(tables):
     original, masked = tables
     with pytest.raises(shoal.DataError, match="'cost' does not identify the records"):
         shoal.assess(original, masked, ["a", "b"], key="cost")
-    with pytest.raises(shoal.PlanError, match="key: 'nothing' is not a column of the original"):
+    with refused(shoal.PlanError, "unknown-column", "key", column="nothing", table="the original"):
         shoal.assess(original, masked, ["a", "b"], key="nothing")
     shifted = masked.set_column(0, "id", pa.array(np.arange(1, 61)))
     with pytest.raises(
@@ -138,7 +139,7 @@ def test_one_attribute_and_constant_ones_give_no_nan():
 def test_attributes_that_the_masked_table_lacks_are_left_out_unless_asked_for(tables):
     original, masked = tables
     assert shoal.assess(original, masked.drop_columns(["id", "cost"]))["quasi"] == ["a", "b"]
-    with pytest.raises(shoal.PlanError, match="'a' is not a column of the masked table"):
+    with refused(shoal.PlanError, "unknown-column", column="a", table="the masked table"):
         shoal.assess(original, masked.drop_columns(["a"]), ["a", "b"])
 
 

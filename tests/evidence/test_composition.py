@@ -9,6 +9,7 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 
 import shoal
 from shoal import cli
@@ -128,7 +129,7 @@ def test_what_cannot_be_paired_is_refused_with_the_way_out():
         shoal.check(new, 2, against=old)
     with pytest.raises(shoal.DataError, match="'x' does not identify the records of the masked table"):
         shoal.check(new, 2, against=old, key="x")
-    with pytest.raises(shoal.PlanError, match="'who' is not a column of the masked table"):
+    with refused(shoal.PlanError, "unknown-column", "key", column="who", table="the masked table"):
         shoal.check(new, 2, against=old, key="who")
     with pytest.raises(shoal.DataError, match="has none of the quasi-identifiers 'x'"):
         shoal.check(new, 2, against=pa.table({"z": NEW}))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.expect import reports
+from tests.expect import refused, reports
 
 import shoal
 from naive import class_of
