@@ -486,4 +486,5 @@ def test_warnings_come_before_notes_and_are_told_apart_in_json():
     severities = [note.severity for note in release.notes]
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
     assert reports(release.notes_below_headline[:1], "released-unchanged")
-    assert release.summary()["notes"][0] == {"severity": "warning", "text": str(release.notes_below_headline[0])}
+    assert release.summary()["notes"][0] == release.notes_below_headline[0].as_json()
+    assert release.summary()["notes"][0]["severity"] == "warning"

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
-from tests.expect import refused
+from tests.expect import prints
 from typer.testing import CliRunner
 
 from shoal.app.commands import Entered, arguments, command_line
@@ -65,8 +65,11 @@ def test_the_page_shows_what_the_command_shows(folder, line, code):
 
 
 def test_a_wrong_request_names_options_as_they_are_typed(folder):
-    with refused(ShoalError, "unknown-column", "keys", column="nothing"):
+    with pytest.raises(ShoalError) as caught:
         command(["risk", "data.csv", "--keys", "nothing"], str(folder), quiet)
+    assert prints(str(caught.value), "unknown-column", column="nothing")
+    with pytest.raises(ShoalError, match=r"^--fraction: "):
+        command(["risk", "data.csv", "--keys", "age", "--fraction", "2"], str(folder), quiet)
     with pytest.raises(ShoalError, match="No such option"):
         command(["risk", "data.csv", "--nothing"], str(folder), quiet)
 

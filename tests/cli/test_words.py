@@ -7,6 +7,7 @@ import pytest
 from tests.expect import prints
 
 import shoal
+from shoal.messages import Message
 
 
 @pytest.fixture
@@ -80,8 +81,9 @@ def test_a_link_in_place_of_the_work_folder_is_refused_in_a_sentence(run, people
 
 def test_a_plan_for_other_columns_is_refused_with_the_columns_that_have_no_role(run, people):
     err = run("protect", people, "-k", 3, "--quasi", "age", "--publish", "nosuch", "-o", "masked.csv")[2]
-    what = "--publish: 'nosuch' is not a column of the table. Columns without a role: 'score', 'weight', 'ill'."
-    assert err == f"Error: {what}\n"
+    assert prints(err, "unknown-column", column="nosuch", table="the table", near=None)
+    assert prints(err, "columns-without-role", columns=["score", "weight", "ill"], more=False)
+    assert len(err.splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -179,8 +181,8 @@ def test_a_sweep_without_a_k_that_meets_the_limits_fails_and_names_the_k_that_li
 
 def test_all_records_in_one_group_are_a_warning(run, people):
     out = run("protect", people, "-k", 3, *ROLES, "-t", 0.0001, "--method", "mdav", "-o", "masked.csv")[1]
-    assert "Warning: All records are in one group, so each masked column holds one value. Use a larger -t" in out
-    assert "one group" not in run("protect", people, "-k", 3, *ROLES, "-o", "other.csv")[1]
+    assert prints(out, "all-in-one-group", ways=[Message("larger-t"), Message("smaller-k")])
+    assert not prints(run("protect", people, "-k", 3, *ROLES, "-o", "other.csv")[1], "all-in-one-group")
 
 
 def test_a_secret_in_place_of_its_path_is_refused_and_makes_no_file(run, people, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.expect import prints, reports
+from tests.expect import prints, refused, reports
 
 import shoal
 from naive import records_in_narrow_bands, spearman
@@ -53,8 +53,9 @@ def test_narrow_bands_are_found_and_wide_ones_are_not():
     age = np.random.default_rng(3).integers(18, 90, 2_000)
     for years, expected in ((2, ["bands"]), (15, [])):
         band = np.array([f"{each}-{each + years - 1}" for each in age // years * years])
-        found, _ = determined(pa.table({"age": age, "band": band}), "age")
+        found, texts = determined(pa.table({"age": age, "band": band}), "age")
         assert [each["how"] for each in found] == expected
+        assert reports(texts, "original-in-bands", column="age", by="band") == bool(expected)
         width = 2 * NARROW * float(np.std(age))
         naive = records_in_narrow_bands(age.tolist(), band.tolist(), width)
         assert [each["records"] for each in found] == [naive] * len(expected)
@@ -177,7 +178,7 @@ def test_hybrid_data_are_refused_beside_a_copy_that_most_records_miss():
     table = pa.table(
         {"age": rng.normal(50, 9, 300), "income": income, "copy": pa.array(income, mask=rng.random(300) < 0.55)}
     )
-    with pytest.raises(shoal.DataError, match="the original 'income' follows from"):
+    with refused(shoal.DataError, "original-computable", column="income", by="copy"):
         shoal.protect(table, method="hybrid", k=10, quasi=["age"], confidential=["income"], publish=["copy"])
 
 

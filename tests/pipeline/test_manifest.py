@@ -255,7 +255,7 @@ def test_a_wrong_entry_is_named_and_not_shown(published, steps, to):
 def test_a_manifest_of_another_version_or_none_is_said_to_be(published):
     path, manifest = published
     edited(manifest, "version", to=2)
-    with refused(shoal.FileError, "manifest-of-other-version", path=manifest):
+    with refused(shoal.FileError, "manifest-of-other-version", path=str(manifest)):
         shoal.check(path, manifest=manifest)
     with pytest.raises(shoal.FileError, match="There is no manifest"):
         shoal.check(path, manifest=path.with_name("nowhere.json"))

@@ -115,7 +115,7 @@ def plan_beside(path: Path) -> Path:
 def refuse_quoting(plan: Plan, path: AnyPath) -> None:
     """Refuse apostrophes before formulas in anything but a CSV file."""
     if plan.quote_formulas and KINDS.get(Path(path).suffix.lower()) != "csv":
-        raise PlanError("quotes-not-for-file", field="quote_formulas", path=path)
+        raise PlanError("quotes-not-for-file", field="quote_formulas", path=str(path))
 
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
@@ -123,7 +123,7 @@ def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     writable_kind(path)
     refuse_unwritable(path, overwrite=True)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
-        raise FileError("output-is-input", path=path, kind="file")
+        raise FileError("output-is-input", path=str(path), kind="file")
     refuse_unwritable(path, overwrite)
     refuse_unwritable(plan_beside(path), overwrite, path)
     refuse_unwritable(manifest_beside(path), overwrite, path)
