@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.expect import prints
 
 ROOT = Path(__file__).parents[1]
 NOBODY = 65534
@@ -78,7 +79,7 @@ def test_commands_need_neither_a_home_nor_anything_to_write_but_the_output(tmp_p
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "Error: No home directory to keep the secret of hybrid data in." in done.stderr
+    assert prints(done.stderr, "no-home-for-secret")
     assert not any(view.iterdir())
     files = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
     assert {"masked.csv", "report.html", "large.parquet", "shoal-demo/report.html", "hybrid.csv", "secret"} <= files

@@ -40,8 +40,8 @@ def test_only_attributes_of_rules_that_may_break_in_whole_numbers_have_decimals(
     release = published(table, f"r: {rule}")
     decimals = [name for name in table.column_names if pa.types.is_floating(release.table[name].type)]
     assert decimals == [name for name in table.column_names if name in {*with_decimals, "x"}]
-    told = [note for note in release.notes if "have decimals" in note]
-    assert [name for note in told for name in note.rstrip(".").rpartition(": ")[2].split(", ")] == with_decimals
+    told = [note.data for note in release.notes if note.code == "now-of-type" and note.data["why"]]
+    assert [name for data in told for name in data["columns"]] == with_decimals
 
 
 def test_decimals_spread_along_rules(table):

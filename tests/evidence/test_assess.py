@@ -45,7 +45,7 @@ def test_a_key_must_tell_records_apart(tables):
     original, masked = tables
     with refused(shoal.DataError, "key-not-unique", column="cost", table="the original"):
         shoal.assess(original, masked, ["a", "b"], key="cost")
-    with pytest.raises(shoal.PlanError, match=r"^key: .*'nothing'"):
+    with refused(shoal.PlanError, "unknown-column", "key", column="nothing", table="the original"):
         shoal.assess(original, masked, ["a", "b"], key="nothing")
     shifted = masked.set_column(0, "id", pa.array(np.arange(1, 61)))
     types = {"type": "int64", "original": "int64"}
@@ -143,7 +143,7 @@ def test_one_attribute_and_constant_ones_give_no_nan():
 def test_attributes_that_the_masked_table_lacks_are_left_out_unless_asked_for(tables):
     original, masked = tables
     assert shoal.assess(original, masked.drop_columns(["id", "cost"]))["quasi"] == ["a", "b"]
-    with pytest.raises(shoal.PlanError, match=r"^quasi: .*'a'"):
+    with refused(shoal.PlanError, "unknown-column", column="a", table="the masked table"):
         shoal.assess(original, masked.drop_columns(["a"]), ["a", "b"])
 
 

@@ -132,7 +132,7 @@ def test_what_cannot_be_paired_is_refused_with_the_way_out():
         shoal.check(new, 2, against=old)
     with refused(shoal.DataError, "key-not-unique", column="x", table=masked):
         shoal.check(new, 2, against=old, key="x")
-    with pytest.raises(shoal.PlanError, match=r"^key: .*'who'"):
+    with refused(shoal.PlanError, "unknown-column", "key", column="who", table="the masked table"):
         shoal.check(new, 2, against=old, key="who")
     with refused(shoal.DataError, "not-an-earlier-release", columns=["x"], table=first):
         shoal.check(new, 2, against=pa.table({"z": NEW}))

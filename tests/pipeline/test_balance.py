@@ -5,10 +5,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.expect import refused, reports
 from tests.naive import mixed_distance
 
 import shoal
 from shoal.backends.choose import open_records
+from shoal.messages import Message
 from shoal.parallel import quiet
 from shoal.pipeline.prepare import prepare
 from shoal.pipeline.resolve import resolve
@@ -130,25 +132,20 @@ def test_an_education_counts_as_much_as_an_income():
     assert changed["balanced"] < changed["mdav-generic"] / 2
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"distance": "balanced", "quasi": ["age"], "publish": ["town"]}, "all attributes in distances are numbers"),
-    ],
-)
-def test_a_distance_that_does_not_apply_is_refused(options, match):
+def test_a_distance_of_categories_does_not_apply_to_numbers_alone():
     table = pa.table({"age": [1, 2, 3, 4], "town": ["a", "b", "a", "b"]})
-    with pytest.raises(shoal.PlanError, match=match):
-        shoal.protect(table, **{"k": 2, "quasi": ["age", "town"], **options})
+    with refused(shoal.PlanError, "distance-of-numbers", "distance"):
+        shoal.protect(table, k=2, quasi=["age"], publish=["town"], distance="balanced")
 
 
 def test_levels_that_change_much_or_vanish_are_warned_of():
     rng = np.random.default_rng(5)
     edu = [*["a", "b", "c"] * 33, "rare"]
+    gone = Message("vanished-in-column", column="edu", vanished=3, before=4)
     table = pa.table({"x": rng.normal(size=100), "y": rng.normal(size=100), "edu": edu})
     release = shoal.protect(
         table, k=20, quasi=["x", "y", "edu"], attribute_weights={"edu": 0.01}, levels={"edu": ["a", "b", "c", "rare"]}
     )
-    warnings = [str(note) for note in release.notes if note.severity == "warning"]
-    assert any(text.startswith("More than 20 % of the values changed in edu (") for text in warnings)
-    assert "Levels or categories that no record publishes any more: 3 of 4 in edu." in warnings
+    assert reports(release.notes, "levels-vanished", columns=[gone])
+    [much] = [note for note in release.notes if note.code == "much-changed"]
+    assert [(each.data["column"], each.data["percent"] > 20) for each in much.data["columns"]] == [("edu", True)]

@@ -3,15 +3,16 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.expect import refused
+from tests.expect import refused, reports
 
 import shoal
 from shoal.errors import PlanError
+from shoal.messages import Message
 from shoal.pipeline import best_block_size
 
 
 def blocks_note(release):
-    return next(note for note in release.notes if "--block-records auto" in note)
+    return next(note for note in release.notes if note.code.startswith("block-size-"))
 
 
 @pytest.fixture
@@ -29,15 +30,17 @@ def test_blocks_of_the_2d_tree_that_lose_less_than_the_whole_are_found(eia):
         loss[size] = release.loss()["IL"]
     assert loss["auto"] < loss[10_000]
     assert release.plan.scale.block_size == 2000
-    assert "blocks of 2,000 were chosen" in blocks_note(release)
-    assert "blocks of 1,000 lose" in blocks_note(release)
+    note = blocks_note(release)
+    assert (note.code, note.data["size"]) == ("block-size-chosen", 2000)
+    assert note.data["others"][0].data["size"] == 1000
 
 
 def test_blocks_are_as_large_as_memory_allows_if_these_lose_least():
     table = pa.table({"a": np.random.default_rng(0).random(1000)})  # whose optimum no blocks can beat
     release = shoal.protect(table, k=3, quasi=["a"], scale={"block_size": "auto"})
     assert release.blocking is None
-    assert "as large as memory allows" in blocks_note(release)
+    note = blocks_note(release)
+    assert (note.code, note.data["tried"].code) == ("block-size-as-memory-allows", "largest-block-size-loses-least")
     assert release.plan.scale.block_size is None
 
 
@@ -88,18 +91,18 @@ def test_categories_alone_make_blocks():
 
 
 @pytest.mark.parametrize(
-    ("scale", "problem"),
+    ("scale", "code", "data"),
     [
-        ({"blocking": "2^d", "dimensions": ["town"]}, "names 'town', which is nominal and has no range to divide"),
-        ({"blocking": "sorted", "dimensions": ["town"]}, "names 'town', which is nominal"),
-        ({"blocking": "interval", "dimensions": ["one"]}, "cannot divide by 'one': all records have the same value"),
-        ({"blocking": "2^d", "dimensions": ["one"]}, "cannot divide by 'one'"),
+        ({"blocking": "2^d", "dimensions": ["town"]}, "dimension-without-range", {"column": "town", "type": "nominal"}),
+        ({"blocking": "sorted", "dimensions": ["town"]}, "dimension-without-range", {"column": "town"}),
+        ({"blocking": "interval", "dimensions": ["one"]}, "constant-dimensions", {"columns": ["one"]}),
+        ({"blocking": "2^d", "dimensions": ["one"]}, "constant-dimensions", {"columns": ["one"]}),
     ],
 )
-def test_attributes_that_cannot_divide_are_refused_by_name(scale, problem):
+def test_attributes_that_cannot_divide_are_refused_by_name(scale, code, data):
     rng = np.random.default_rng(0)
     table = pa.table({"town": rng.choice(["A", "B"], 100), "income": rng.random(100), "one": np.ones(100)})
-    with pytest.raises(PlanError, match=problem):
+    with refused(PlanError, code, "scale.dimensions", **data):
         shoal.protect(table, k=3, quasi=["town", "income", "one"], scale={"block_size": 20, **scale})
 
 
@@ -107,6 +110,8 @@ def test_dimensions_are_checked_where_the_table_says_what_is_masked():
     table = pa.table({"town": ["A", "B"] * 50, "income": np.arange(100.0)})
     with refused(PlanError, "not-masked", "scale.dimensions", column="town"):
         shoal.protect(table, k=3, publish=["town"], scale={"blocking": "2^d", "dimensions": ["town"]})
+    with pytest.raises(PlanError, match="names 'other', which is not masked"):
+        shoal.protect(table, k=3, quasi=["income"], scale={"blocking": "sorted", "dimensions": ["other"]})
 
 
 def test_fused_leaves_and_blocks_are_counted_in_the_release():
@@ -117,7 +122,7 @@ def test_fused_leaves_and_blocks_are_counted_in_the_release():
     found = release.summary()["blocking"]
     assert found["fused"] == 1
     assert found["smallest"] >= 3
-    assert "1 leaf of the 2^d-tree of fewer than k records merged with the nearest" in " ".join(release.notes)
+    assert reports(release.notes, "blocks-fused", leaves=1, blocks=found["blocks"])
 
 
 def test_a_sweep_over_k_divides_anew():
@@ -139,4 +144,5 @@ def test_records_that_are_all_alike_lose_nothing_in_any_block(blocking):
 def test_a_file_too_small_for_several_sizes_says_so():
     table = pa.table({"a": np.arange(40.0), "b": np.arange(40.0) ** 2})
     note = blocks_note(shoal.protect(table, k=3, scale={"block_size": "auto"}))
-    assert "on 40 records: there are too few to try several sizes" in note
+    assert note.code == "block-size-as-memory-allows"
+    assert note.data == {"records": 40, "tried": Message("too-few-for-sizes")}

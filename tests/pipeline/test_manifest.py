@@ -258,8 +258,10 @@ BROKEN = {
 def test_what_is_no_manifest_is_refused_in_one_sentence(published, content):
     path, manifest = published
     manifest.write_bytes(content)
-    with pytest.raises(shoal.FileError, match="is not the manifest of a release") as caught:
+    with pytest.raises(shoal.FileError) as caught:
         shoal.check(path, manifest=manifest)
+    if len(content) < 20_000_000:  # else it is not read
+        assert caught.value.codes == ["not-a-manifest"]
     assert "\n" not in str(caught.value)
 
 
@@ -279,15 +281,16 @@ def test_what_is_no_manifest_is_refused_in_one_sentence(published, content):
 def test_a_wrong_entry_is_named_and_not_shown(published, steps, to):
     path, manifest = published
     edited(manifest, *steps, to=to)
-    with pytest.raises(shoal.FileError, match=rf"is not the manifest of a release: '{steps[0]}") as caught:
+    with refused(shoal.FileError, "not-a-manifest") as caught:
         shoal.check(path, manifest=manifest)
+    assert caught.value.messages[0].data["entry"].startswith(steps[0])
     assert "secret" not in str(caught.value)
 
 
 def test_a_manifest_of_another_version_or_none_is_said_to_be(published):
     path, manifest = published
     edited(manifest, "version", to=2)
-    with pytest.raises(shoal.FileError, match="of another version"):
+    with refused(shoal.FileError, "manifest-of-other-version", path=str(manifest)):
         shoal.check(path, manifest=manifest)
     with refused(shoal.FileError, "no-file", path=str(path.with_name("nowhere.json")), what="manifest of a release"):
         shoal.check(path, manifest=path.with_name("nowhere.json"))

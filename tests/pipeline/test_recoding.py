@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import expect
-from tests.expect import prints
+from tests.expect import prints, refused, reports
 
 import shoal
 from naive import class_of
 from shoal import Plan, PlanError
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.pipeline.manifest import load_manifest
 from shoal.plan.commands import plan_text, protect_command
 from shoal.plan.options import options_of, read
@@ -103,9 +104,12 @@ def test_a_release_has_classes_of_k_records_in_every_kind_of_table(kind):
     cuts = [date(1970, 1, 1), date(1990, 1, 1)]
     assert found["born"] == [class_of(value, cuts, classes_of(RECODE["born"])) for value in frame["born"]]
     assert release.plan.types["age"] == "ordinal"
-    note = next(each for each in release.notes if each.startswith("Recoded before all else"))
-    assert "'age' into 4 classes; 'region' into 2 levels, with 2 other levels unchanged; 'born' into 3 classes" in note
-    assert "do not count what recoding took away" in note
+    said = [
+        Message("recoded-column", column="age", classes=4, empty=0, others=0),
+        Message("recoded-column", column="region", levels=2, empty=0, others=2),
+        Message("recoded-column", column="born", classes=3, empty=0, others=0),
+    ]
+    assert reports(release.notes, "recoded", columns=said)
 
 
 def test_classes_are_ordered_categories_in_pandas_and_polars():
@@ -216,9 +220,12 @@ def test_sensitive_attributes_are_diverse_in_their_classes():
 
 def test_classes_without_records_and_columns_of_one_class_are_noted():
     release = shoal.protect(people(), **PLAN, recode={"age": [18, 200, 300], "born": ["1900-01-01"]})
-    text = " ".join(release.notes)
-    assert "'age' into 4 classes (2 without records)" in text
-    assert "All records are in one class or level of 'born', which tells nothing any more." in text
+    said = [
+        Message("recoded-column", column="age", classes=4, empty=2, others=0),
+        Message("recoded-column", column="born", classes=2, empty=1, others=0),
+    ]
+    assert reports(release.notes, "recoded", columns=said)
+    assert reports(release.notes, "recoded-into-one", columns=["born"])
 
 
 @pytest.mark.parametrize("engine", ["memory", "file"])
@@ -235,13 +242,10 @@ def test_one_record_in_each_class_is_masked_as_any_other():
 
 
 BAD = {
-    "not a column": ({"recode": {"agee": [18]}}, "'agee' is not a column of the table. Did you mean 'age'?"),
     "text": ({"recode": {"region": [18]}}, "'region' has neither numbers nor dates"),
     "dates": ({"recode": {"born": [18]}}, "'born' has dates. Use dates such as 2000-01-31"),
     "numbers": ({"recode": {"age": ["2000-01-01"]}}, "'age' has numbers. Use numbers as its cut points."),
     "no number": ({"recode": {"age": {"old": ["x"]}}}, "of 'age' must be numbers, as its values are"),
-    "rule": ({"recode": {"age": [18]}, "edits": ["age >= 0"]}, "names 'age', which a rule uses"),
-    "mean": ({"recode": {"age": [18]}, "aggregate": {"age": "mean"}}, "'age', which is ordinal"),
 }  # fmt: skip
 
 
@@ -249,15 +253,39 @@ BAD = {
 def test_what_cannot_be_recoded_is_refused_in_words(name, tmp_path):
     options, words = BAD[name]
     frame = people().assign(w=1.0)
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as caught:
         shoal.protect(frame, **{**PLAN, "publish": "rest", "strata": None, **options})
-    assert words in str(refused.value)
+    assert words in str(caught.value)
     source = tmp_path / "in.parquet"
     frame.to_parquet(source)
     rest = {**PLAN, "publish": "rest", "strata": None, "output": tmp_path / "out.parquet"}
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as caught:
         shoal.protect(source, engine="file", **{**rest, **options})
-    assert words in str(refused.value)
+    assert words in str(caught.value)
+    assert [*tmp_path.iterdir()] == [source]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "field", "data"),
+    [
+        ({"recode": {"agee": [18]}}, "unknown-column", "recode", {"column": "agee", "near": "age"}),
+        ({"recode": {"age": [18]}, "edits": ["age >= 0"]}, "recoded-in-rule", "recode", {"column": "age"}),
+        (
+            {"recode": {"age": [18]}, "aggregate": {"age": "mean"}},
+            "aggregate-not-for-type",
+            "aggregate",
+            {"column": "age", "type": "ordinal"},
+        ),
+    ],
+)
+@pytest.mark.parametrize("engine", ["memory", "file"])
+def test_a_recoding_that_does_not_suit_the_table_is_refused(options, code, field, data, engine, tmp_path):
+    source = tmp_path / "in.parquet"
+    people().to_parquet(source)
+    table = people() if engine == "memory" else source
+    rest = {**PLAN, "publish": "rest", "strata": None, "output": tmp_path / "out.parquet", "engine": engine}
+    with refused(PlanError, code, field, **data):
+        shoal.protect(table, **{**rest, **options})
     assert [*tmp_path.iterdir()] == [source]
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.expect import refused
+from tests.expect import refused, reports
 
 import naive
 import shoal
@@ -75,7 +75,7 @@ def test_every_combination_has_k_units_and_no_other_record_changes_whatever_the_
     )  # fmt: skip
     risky = assert_k_units_and_only_those_at_risk(table, release, ["age", "rooms"], 4)
     assert sum(naive.at_risk(rows(table, ["age", "rooms"]), 4)) < sum(risky) < len(risky)
-    assert any("with fewer than k = 4 units" in note for note in release.notes)
+    assert reports(release.notes, "only-at-risk", k=4, counts="unit", at_risk=sum(risky), joined=0)
     assert "patient" not in release.table.column_names
 
 
@@ -113,7 +113,7 @@ def test_records_of_fewer_than_k_units_take_on_the_nearest_combination_of_k_unit
     release = shoal.protect(table, k=5, quasi=["age"], unit="patient", only="at_risk")
     assert release.table["age"].to_pylist() == [30] * 6 + [50] * 6 + [30] * 4 + [50] * 2
     assert release.summary()["only"] == {"at_risk": 6, "changed": 6, "joined": 6}
-    assert any("nearest combination that k units have (6 records)" in note for note in release.notes)
+    assert reports(release.notes, "only-at-risk", k=5, counts="unit", joined=6)
 
 
 def test_k_records_of_one_unit_are_at_risk():

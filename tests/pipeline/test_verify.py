@@ -120,7 +120,7 @@ def test_check_passes_what_others_masked_and_raises_otherwise():
         shoal.check(table, k=2, quasi=["a", "b"])
     with refused(shoal.PlanError, "too-small", "k", limit=2):
         shoal.check(table, k=1)
-    with pytest.raises(shoal.PlanError, match="'c' is not a column"):
+    with refused(shoal.PlanError, "unknown-column", "quasi", column="c"):
         shoal.check(table, k=2, quasi=["c"])
 
 
@@ -133,7 +133,7 @@ def test_assess_measures_any_masked_table():
     assert release.risk().items() <= assessed["risk"].items()
     with refused(shoal.DataError, "numbers-of-records-differ", records=20, others=19):
         shoal.assess(original, release.table.slice(1))
-    with pytest.raises(shoal.PlanError, match=r"^quasi: .*'b'"):
+    with refused(shoal.PlanError, "unknown-column", column="b", table="the masked table"):
         shoal.assess(original, release.table.select(["a"]), ["a", "b"])
 
 

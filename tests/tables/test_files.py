@@ -74,7 +74,7 @@ def test_a_file_that_fails_verification_is_never_published(survey, monkeypatch):
     with pytest.raises(shoal.CheckFailed) as caught:
         release.save(survey / "masked.csv")
     assert any("occur fewer than 4 times" in failure for failure in caught.value.failures)
-    assert any("'zip' was not written" in failure for failure in caught.value.failures)
+    assert reports(caught.value.failures, "column-not-as-released", column="zip")
     assert set(os.listdir(survey)) == before
 
 
@@ -111,7 +111,7 @@ def test_an_output_that_cannot_be_written_is_refused_and_nothing_is_left(survey,
 
 def test_the_input_is_not_overwritten_when_asked_to(survey):
     before = (survey / "survey.csv").stat().st_mtime_ns
-    with pytest.raises(shoal.FileError, match="is the input"):
+    with refused(shoal.FileError, "output-is-input", path=str(survey / "survey.csv")):
         shoal.protect(survey / "survey.csv", publish=["zip"], **ROLES).save(survey / "survey.csv", overwrite=True)
     assert (survey / "survey.csv").stat().st_mtime_ns == before
 
@@ -145,7 +145,7 @@ def test_the_input_is_safe_wherever_the_user_has_gone(survey, monkeypatch):
     monkeypatch.chdir(survey)
     release = shoal.protect("survey.csv", publish=["zip"], **ROLES)
     monkeypatch.chdir("/")
-    with pytest.raises(shoal.FileError, match="is the input"):
+    with refused(shoal.FileError, "output-is-input", path=str(survey / "survey.csv")):
         release.save(survey / "survey.csv", overwrite=True)
 
 

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.expect import refused, reports
 from typer.testing import CliRunner
 
 import shoal
@@ -82,7 +83,7 @@ def cells_of(path):
 
 
 def warnings_of(release):
-    return [note for note in release.notes if note.severity == "warning" and "formula" in note]
+    return [note for note in release.notes if note.severity == "warning" and note.code.startswith("formula-")]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +95,9 @@ def test_formulas_are_counted_by_column_without_a_value(tmp_path, engine):
     release = shoal.protect(source, engine=engine, output=tmp_path / "masked.csv", **PLAN)
     release.save()
     (said,) = warnings_of(release)
-    assert "'town' (6)" in said or "'town' (12)" in said
-    assert "'note' (6)" in said
-    assert "--quote-formulas" in said
+    assert (said.code, said.options) == ("formula-cells", [("--quote-formulas", None)])
+    counts = {each.data["column"]: each.data["number"] for each in said.data["columns"]}
+    assert counts in ({"town": 6, "note": 6}, {"town": 12, "note": 6})
     assert "cmd" not in said
     assert {row["note"] for row in cells_of(tmp_path / "masked.csv")} == {*people()["note"].to_pylist()}
 
@@ -110,6 +111,7 @@ def test_quoted_formulas_are_verified_and_checked_like_others(tmp_path, engine):
     release = shoal.protect(source, engine=engine, output=masked, quote_formulas=True, **PLAN)
     release.save()
     assert not warnings_of(release)
+    assert reports(release.notes, "formulas-quoted")
     cells = cells_of(masked)
     assert {row["note"] for row in cells} == {f"'{NOTE}", "'\u3000=1+1", "fine", "-5", "''=quoted", "b"}
     assert {row["town"] for row in cells} <= {"'=A", "B"}
@@ -139,10 +141,10 @@ def test_a_csv_file_keeps_its_words_for_missing_values_and_its_numbers(tmp_path)
 
 @pytest.mark.parametrize("name", ["masked.xlsx", "masked.parquet"])
 def test_other_files_have_no_formulas_to_quote(tmp_path, name):
-    with pytest.raises(shoal.PlanError, match=r"quote_formulas: does not apply: .* is not a CSV file\. Leave it out\."):
+    with refused(shoal.PlanError, "quotes-not-for-file", "quote_formulas", path=str(tmp_path / name)):
         shoal.protect(people(), output=tmp_path / name, quote_formulas=True, **PLAN)
     release = shoal.protect(people(), quote_formulas=True, **PLAN)
-    with pytest.raises(shoal.PlanError, match="does not apply"):
+    with refused(shoal.PlanError, "quotes-not-for-file", "quote_formulas"):
         release.save(tmp_path / name)
     assert not any(tmp_path.iterdir())
 
@@ -175,10 +177,10 @@ def test_names_of_columns_that_are_formulas_are_a_warning_and_are_never_quoted(t
     asked = {"k": 3, "quasi": ["age", "=town"], "output": tmp_path / "masked.csv", "engine": engine}
     release = shoal.protect(source, publish=[odd], **asked)
     release.save()
-    assert r"Rename them." in (said := warnings_of(release)[-1])
-    assert r"'=town', '\u200b@note'" in said
+    assert reports(warnings_of(release)[-1:], "formula-names", columns=["=town", odd])
+    assert r"'=town', '\u200b@note'" in warnings_of(release)[-1]
     assert [*cells_of(tmp_path / "masked.csv")[0]] == ["age", "=town", odd]
-    with pytest.raises(shoal.PlanError, match=r"quote_formulas: does not apply to names of columns.* Rename them\."):
+    with refused(shoal.PlanError, "quoted-column-names", "quote_formulas", columns=["=town", odd]):
         shoal.protect(source, publish=[odd], quote_formulas=True, **{**asked, "output": tmp_path / "again.csv"})
 
 

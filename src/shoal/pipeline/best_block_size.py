@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from shoal.blocking import kd_blocks
 from shoal.blocking.record_blocks import record_blocks
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.pipeline.loss import Losses
 from shoal.pipeline.masker import BlockMasker
 from shoal.pipeline.parts import Key, Parts
 from shoal.pipeline.prepare import with_digits
 from shoal.pipeline.records import Records, Seen
-from shoal.text import counted
 
 _REGIONS = 3
 _RECORDS, _MIXED_RECORDS = 90_000, 30_000  # in all regions, of numbers and of other types: some seconds
@@ -30,7 +30,7 @@ class Sized(Records, Protocol):
         """Return the most records in a block."""
 
 
-def with_block_size(masker: BlockMasker, records: Sized) -> tuple[BlockMasker, list[str]]:
+def with_block_size(masker: BlockMasker, records: Sized) -> tuple[BlockMasker, list[Message]]:
     """Choose the size of record blocks where the plan leaves it to the data; return a note that says why.
 
     Some sizes are tried. Of numbers, whose groups are found in a tree, larger blocks take little longer: the size of
@@ -48,20 +48,24 @@ def with_block_size(masker: BlockMasker, records: Sized) -> tuple[BlockMasker, l
     tried = losses_by_size(outlined, regions, records.block_size(free))
     least, largest = min(tried, key=lambda size: tried[size]), max(tried)
     chosen = least if masker.plain else min(size for size in tried if tried[size] <= _NEAR * tried[least])
-    note = f"--block-records auto, on {counted(sum(map(len, regions)), 'record')}: "
+    seen = sum(map(len, regions))
     others = {size: tried[size] for size in sorted(tried) if size != chosen}
     if chosen == largest:
         best = min(others, key=lambda size: others[size], default=None)
-        if best is None:
-            note += "there are too few to try several sizes"
-        else:
-            note += f"the largest blocks tried lose least, {tried[largest]:.3g} % (blocks of {best:,} lose "
-            note += f"{others[best]:.3g} %)"
-        return free, [note + ". So blocks are as large as memory allows"]
+        why = Message("too-few-for-sizes")
+        if best is not None:
+            loss, other = tried[largest], others[best]
+            why = Message("largest-block-size-loses-least", loss=loss, other=best, other_loss=other)
+        return free, [Message("block-size-as-memory-allows", records=seen, tried=why)]
     beside = [size for size in others if size < chosen][-1:] + [size for size in others if size > chosen][:1]
-    why = "the least" if chosen == least else f"within 5 % of the least ({least:,}), and larger ones take longer"
-    note += f"blocks of {chosen:,} were chosen. They lose {tried[chosen]:.3g} %, {why}; "
-    note += " and ".join(f"blocks of {size:,} lose {tried[size]:.3g} %" for size in beside)
+    note = Message(
+        "block-size-chosen",
+        records=seen,
+        size=chosen,
+        loss=tried[chosen],
+        why=Message("loses-least") if chosen == least else Message("loses-nearly-least", least=least),
+        others=[Message("block-size-loses", size=size, loss=tried[size]) for size in beside],
+    )
     return replace(masker, plan=masker.plan.decided(scale=scale.model_copy(update={"block_size": chosen}))), [note]
 
 

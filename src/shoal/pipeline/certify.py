@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.parallel import Progress, Watch, quiet, side_by_side
 from shoal.partitioning.certificate import Bound, is_affordable, lower_bound, quick_bound, spread, weighted_bound
 from shoal.pipeline.loss import Losses, Sums
@@ -89,7 +90,7 @@ def certified(
     pieces = _pieces(masker, rows, losses, sums)
     weights = masker.weights(rows)
     if not masker.plan.bound and not all(is_affordable(each) for each, _ in pieces):
-        return Certificate(error, None, None, "not computed for so many records and attributes; add --bound")
+        return Certificate(error, None, None, Message("bound-not-asked-for"))
     quick = [_quick(each, home, masker.plan.k, weights) for each, home in pieces]
     bounds = quick
     if masker.plan.bound and weights is None:
@@ -121,7 +122,7 @@ def certified_together(
     numbers = masker.records * masker.width
     if gather is None or numbers > _GATHERED or 64 * numbers > memory:
         error = float(losses.summary(sums)["SSE"])
-        return Certificate(error, None, None, "not computed for so many records; use --engine memory")
+        return Certificate(error, None, None, Message("bound-needs-memory"))
     return certified(masker, np.concatenate(gather().rows), losses, sums)
 
 
@@ -201,7 +202,7 @@ def _certificate(error: float, bounds: Sequence[Bound]) -> Certificate:
     proved = sum(bound.value for bound in bounds)
     how = ", ".join(dict.fromkeys(bound.how for bound in bounds))
     if proved > error * (1 + _ROUNDING):
-        return Certificate(error, None, None, "none could be proved: numbers differ by too much to be added up")
+        return Certificate(error, None, None, Message("bound-not-proved"))
     proved = min(proved, error)
     gap = None if proved <= 0 < error else 0.0 if error <= 0 else 100 * (error - proved) / proved
     return Certificate(error, proved, gap, how)

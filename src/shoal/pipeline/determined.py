@@ -19,8 +19,8 @@ from shoal.measures.determination import (
     product_relation,
     same_order,
 )
+from shoal.messages import Message
 from shoal.pipeline.counting import Database
-from shoal.text import listed
 
 if TYPE_CHECKING:
     from shoal.pipeline.whole_file import Columns, Unchanged
@@ -167,25 +167,21 @@ def _numbered_values(x: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(np.unique(x, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
-def on_determined(each: Finding, records: int) -> str:
-    """Return the sentence on a masked attribute that follows from unchanged columns."""
+def on_determined(each: Finding, records: int) -> Message:
+    """Return the warning on a masked attribute that follows from unchanged columns."""
     column, by, how = each["column"], each["by"], each["how"]
-    number = f"in {each['records']:,} of {records:,} records"
-    if how in ("category", "one-to-one"):
-        relation = "is one-to-one with" if how == "one-to-one" else "follows from"
-        return f"The original '{column}' {relation} '{by[0]}', which is released unchanged, {number}."
-    if how == "order":
-        nearly = "" if each["exact"] == each["records"] else "nearly "
-        return (
-            f"'{by[0]}', released unchanged, has {each['records']:,} of {records:,} records {nearly}in the order of "
-            f"the original '{column}' or its reverse. Anyone who knows some of its values can estimate the others."
-        )
-    if how == "bands":
-        return (
-            f"'{by[0]}', released unchanged, tells the original '{column}' to within {100 * NARROW:.0f} % of its "
-            f"standard deviation {number}."
-        )
-    kind = "a product of powers of" if how == "product" else "a linear function of"
-    near = "" if each["exact"] == each["records"] else ", to within 1 %"
-    what = each["formula"] or f"{kind} {listed(by)}"
-    return f"The original '{column}' can be computed from columns released unchanged {number}{near}: {what}."
+    number: dict[str, Any] = {"found": each["records"], "records": records}
+    near = each["exact"] != each["records"]
+    match how:
+        case "category" | "one-to-one":
+            return Message(
+                "original-follows-from-column", column=column, by=by[0], one_to_one=how == "one-to-one", **number
+            )
+        case "order":
+            return Message("original-in-order", column=column, by=by[0], near=near, **number)
+        case "bands":
+            return Message("original-in-bands", column=column, by=by[0], percent=100 * NARROW, **number)
+    kind = "product of powers" if how == "product" else "linear function"
+    return Message(
+        "original-from-columns", column=column, near=near, formula=each["formula"], kind=kind, by=by, **number
+    )

@@ -23,41 +23,35 @@ def keepers_secret() -> tuple[bytes, bool]:
     """
     path = _path()
     if path.is_dir():
-        raise FileError(_unusable("is a folder"))
+        raise FileError("secret-is-folder")
     try:
         created = not path.exists() and _created(path)
         if os.name == "posix" and path.stat().st_mode & 0o077:
-            raise FileError("the file of the keeper's secret can be read by others. Restrict it with chmod 600.")
+            raise FileError("secret-readable-by-others")
         text = path.read_text(encoding="ascii").strip()
         secret = bytes.fromhex(text)
     except (OSError, RuntimeError) as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(_unusable("can be neither read nor created")) from None
+        raise FileError("secret-unusable") from None
     except ValueError:
-        raise FileError(_unusable("holds something else")) from None
+        raise FileError("secret-wrong") from None
     if len(secret) != _BYTES:
-        raise FileError(_unusable("holds something else"))
+        raise FileError("secret-wrong")
     return secret, created
-
-
-def _unusable(why: str) -> str:
-    return f"the file of the keeper's secret {why}. Name another with the environment variable {_VARIABLE}."
 
 
 def _path() -> Path:
     """Path of the file that keeps the secret."""
     if named := os.environ.get(_VARIABLE):
         if Path(named).name == named:  # perhaps the secret itself, which must not become the name of a file
-            raise FileError(f"{_VARIABLE} must be the path of a file, with its folder, for example ./secret.")
+            raise FileError("secret-not-path")
         return Path(named)
     settings = os.environ.get("XDG_CONFIG_HOME")
     try:
         return (Path(settings) if settings else Path.home() / ".config") / "shoal" / "secret"
     except RuntimeError:
-        raise FileError(
-            f"no home directory to keep the secret of hybrid data in. Name a file with {_VARIABLE}."
-        ) from None
+        raise FileError("no-home-for-secret") from None
 
 
 def _created(path: Path) -> bool:

@@ -204,11 +204,8 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
         # What was found there is not shown: it may be anything.
         where = [".".join(map(str, detail["loc"])) for detail in error.errors(include_input=False, include_url=False)]
         if "version" in where and _named_in(content) is not None:
-            raise FileError(
-                f"'{path}' is a manifest of another version. Check it with a newer version of Shoal."
-            ) from None
-        what = f": '{where[0][:80]}' is missing or wrong" if where[0] else ": it is not JSON"
-        raise FileError(f"'{path}' is not the manifest of a release{what}") from None
+            raise FileError("manifest-of-other-version", path=str(path)) from None
+        raise FileError("not-a-manifest", path=str(path), entry=where[0][:80]) from None
 
 
 def sha256_of(path: Path) -> str:
@@ -217,7 +214,7 @@ def sha256_of(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise FileError(f"'{path}' cannot be read: {error.strerror or type(error).__name__}") from None
+        raise FileError("file-not-readable", path=str(path), reason=error.strerror or type(error).__name__) from None
 
 
 def manifest_of_file(

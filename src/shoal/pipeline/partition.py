@@ -177,12 +177,8 @@ def _filled(
     own = None if units is None else units.rows(np.flatnonzero(~incomplete))
     count = int((~incomplete).sum())
     if (enough := count if own is None else own.number) < plan.k:
-        what = "records" if own is None else "units"
-        raise DataError(
-            f"Only {enough} {what} have no missing value, fewer than k = {plan.k}, in the file or in a stratum or "
-            "record block. Leave out the attribute with most missing values, or use larger --block-records or "
-            "--missing group."
-        )
+        counts = "record" if own is None else "unit"
+        raise DataError("too-few-complete-in-block", number=enough, counts=counts, k=plan.k)
     complete = space.rows(np.flatnonzero(~incomplete))
     labels = np.empty(len(incomplete), dtype=np.int64)
     labels[~incomplete] = _partitioned(complete, plan, effort, known, watch, hurried, own)

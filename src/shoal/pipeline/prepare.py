@@ -21,6 +21,7 @@ from shoal.edits.passes import Broken, columns_of, edits_of, excused_by
 from shoal.errors import DataError, PlanError
 from shoal.kernels.encoded import MODE
 from shoal.kernels.standardize import Matrix, Scale
+from shoal.messages import Message
 from shoal.partitioning.diversity import refuse_impossible
 from shoal.pipeline.at_risk import with_safe_records
 from shoal.pipeline.dominance import refuse_dominated
@@ -41,7 +42,6 @@ from shoal.pipeline.verify import Promise
 from shoal.pipeline.whole_file import unchanged_columns
 from shoal.tables import Table
 from shoal.tables.attributes import CATEGORIES, NUMBERS, Attribute, published_type
-from shoal.text import counted
 
 if TYPE_CHECKING:
     from shoal.pipeline.hybrid import Hybrid
@@ -78,7 +78,7 @@ class Prepared:
     summary: Summary
     missed: int
     excluded: int
-    notes: list[str]
+    notes: list[Message]
 
     @property
     def _extents(self) -> dict[str, Extent]:
@@ -227,27 +227,16 @@ def _look(masker: BlockMasker, piece: pa.Table, start: int | None) -> _Seen:
     return _Seen(found, broken, int((~complete).sum()), int((complete & ~keep).sum()))
 
 
-def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[str]:
+def _on_left_out(masker: BlockMasker, seen: _Seen) -> list[Message]:
     plan = masker.plan
     left = masker.records - seen.missed
     if seen.missed and left < (plan.k or 0):
-        other = "" if plan.draws else ", or use --missing group"
-        raise DataError(
-            f"Only {counted(left, 'record')} would be left without missing values, fewer than k = {plan.k}. Leave "
-            f"out the attribute with most missing values{other}."
-        )
-    if seen.excluded and left - seen.excluded < (plan.k or 0):
-        other = "" if plan.draws else " or use --edits-original keep"
-        raise DataError(
-            f"Only {counted(left - seen.excluded, 'record')} would be left without those that break rules, fewer "
-            f"than k = {plan.k}. Correct records{other}."
-        )
+        raise DataError("too-few-complete", records=left, k=plan.k, grouping=not plan.draws)
+    if seen.excluded and (obeying := left - seen.excluded) < (plan.k or 0):
+        raise DataError("too-few-obeying", records=obeying, k=plan.k, keeping=not plan.draws)
     if seen.tally.units is not None and (units := seen.tally.protected(seen.tally.keys)) < plan.k:
-        raise DataError(
-            f"Only {counted(units, seen.tally.counts)} would be left with records that can be published, fewer than "
-            f"k = {plan.k}. Use a smaller -k."
-        )
-    return [f"{counted(seen.missed, 'record')} left out because of missing values"] if seen.missed else []
+        raise DataError("too-few-units-left", number=units, counts=seen.tally.counts, k=plan.k)
+    return [Message("incomplete-left-out", records=seen.missed)] if seen.missed else []
 
 
 def _with_parts(masker: BlockMasker, found: Tally, records: Records, summary: Summary) -> BlockMasker:
@@ -438,9 +427,7 @@ def block_size(masker: BlockMasker, memory: int | None, workers: int | None = No
     n, least = masker.records, 2 * (masker.plan.k or 0)
     room = n if memory is None else block_records(memory, masker.width, n, workers)
     if room < min(n, least):
-        raise PlanError(
-            [("scale.memory", f"is too little for record blocks of 2k = {least} records. Use more --memory.")]
-        )
+        raise PlanError("memory-below-2k", field="scale.memory", least=least)
     if not masker.plain and n > MIXED_FROM:
         return min(room, max(MIXED_BLOCK, least))
     return room if room >= n or most is None else min(room, max(most, least))
@@ -466,11 +453,8 @@ def with_blocks(masker: BlockMasker, records: EncodedRecords, most: int) -> Bloc
         return record_blocks(_gather(masker, records.fold_rows, finest, part), dimensions, masker.plan, most)
 
     if len(sizes) > 1 and min(sizes) < masker.plan.k:
-        raise DataError(
-            f"{counted(sum(size < masker.plan.k for size in sizes), 'part')} of the records that rules make in several "
-            f"attribute blocks together have fewer than k = {masker.plan.k} records. Use fewer attribute blocks, or "
-            "blocks that hold all records."
-        )
+        small = sum(size < masker.plan.k for size in sizes)
+        raise DataError("parts-of-blocks-below-k", parts=small, k=masker.plan.k)
     return replace(masker, blocks=_divided(sizes, most, divided))
 
 
@@ -492,15 +476,7 @@ def _refuse_constant(masker: BlockMasker, records: EncodedRecords) -> None:
         return
     box = records.fold_rows(masker, lambda rows: extent(masker.outline(rows)), "divide")
     if (box.low == box.high).all():
-        names = ", ".join(f"'{name}'" for name in scale.dimensions)
-        raise PlanError(
-            [
-                (
-                    "scale.dimensions",
-                    f"cannot divide by {names}: all records have the same value. Name another attribute.",
-                )
-            ]
-        )
+        raise PlanError("constant-dimensions", field="scale.dimensions", columns=scale.dimensions)
 
 
 def with_seams(masker: BlockMasker, fold: FoldRows) -> BlockMasker:

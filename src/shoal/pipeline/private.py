@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import CheckFailed, PlanError
 from shoal.masking.insensitive import BITS, noise_scale, private_means, sensitivity
-from shoal.messages import warning
+from shoal.messages import Message
 from shoal.pipeline.classes import classes
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import Array
 from shoal.tables.attributes import Attribute, Codes
-from shoal.text import counted
 
 Labels = NDArray[np.int64]
 
@@ -94,38 +93,27 @@ def verify_private(published: Table, plan: Plan) -> None:
     for name, (low, high) in plan.bounds.items():
         values = published.matrix([name])[:, 0]
         if count := int(((values < low) | (values > high)).sum()):
-            failures.append(f"column '{name}' publishes {counted(count, 'value')} outside of its bounds")
+            failures.append(Message("outside-bounds", column=name, values=count))
     ends = np.flatnonzero(np.diff(classes(published, plan.masked), append=-1))
     if (runs := np.diff(ends, prepend=-1)).min() < plan.k:
-        short = counted(int((runs < plan.k).sum()), "run")
-        failures.append(f"{short} of rows that are alike, and stand together, are below {plan.k}")
+        failures.append(Message("runs-below-k", runs=int((runs < plan.k).sum()), k=plan.k))
     if failures:
         raise CheckFailed(failures)
 
 
-def on_privacy(plan: Plan, found: dict[str, Any]) -> list[str]:
+def on_privacy(plan: Plan, found: dict[str, Any]) -> list[Message]:
     """Explain what is promised, by how much noise, and what must not be published beside it."""
-    factor = f"{math.exp(plan.epsilon or 0.0):.3g}" if (plan.epsilon or 0.0) < 700 else "any number of"
+    epsilon = plan.epsilon or 0.0
+    factor = math.exp(epsilon) if epsilon < 700 else None
     name, (low, high) = next(iter(plan.bounds.items()))
     percent = 100 * found["noise"][name] / (high - low)
-    more = [
-        warning(
-            f"k = {plan.k} is so small that the noise exceeds that of single records without groups. Use a larger -k."
-        )
-    ]
+    more = [Message("noise-exceeds-single-records", k=plan.k)]
     return [
-        f"epsilon-differential privacy holds with epsilon = {plan.epsilon:g}: with any other values in one "
-        f"record, what is published would be at most {factor} times less likely. The epsilons of several releases "
-        "of the same people add up",
-        f"one record can change the sums of {counted(found['groups'], 'group')} by {found['sensitivity']:.4g} "
-        f"ranges in all, so the noise in a mean has a standard deviation of {percent:.3g} % of the range of its "
-        "bounds. Fewer attributes, narrower bounds, a larger k and a larger epsilon lower it",
+        Message("epsilon-promise", epsilon=epsilon, factor=factor),
+        Message("epsilon-noise", groups=found["groups"], sensitivity=found["sensitivity"], percent=percent),
         *(more if found["sensitivity"] > plan.k * len(plan.masked) else []),
-        "rows are in the order of groups, because the original order would disclose single records",
-        "values outside the bounds were moved to them, and missing values count as their middle. Do not take "
-        "bounds from the data",
-        "noise came from the operating system's random numbers, so the same plan gives other values each time",
-        "types, errors, messages, report and manifest depend only on the plan, the names of the columns, the "
-        "number of records and the published values. The loss is measured without noise, so only release.loss() "
-        "returns it, to the keeper of the data",
+        Message("rows-in-order-of-groups"),
+        Message("clamped-to-bounds"),
+        Message("noise-of-system"),
+        Message("known-without-records"),
     ]

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from shoal.edits.expressions import Rule
 from shoal.edits.passes import columns_of
 from shoal.errors import PlanError
-from shoal.messages import warning
+from shoal.messages import Message
 from shoal.pipeline.records import Records
 from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.tables.arrow import pc
 from shoal.tables.attributes import plain_values
-from shoal.text import counted, listed
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,10 @@ class _Found:
 def refuse_recoded_rules(plan: Plan, rules: Sequence[Rule]) -> None:
     """Refuse to recode attributes of rules, which are about the values as they were."""
     if names := [name for name in columns_of(rules) if name in plan.recode]:
-        what = "which a rule uses. Leave it out, or leave out the rule."
-        raise PlanError([("recode", f"names '{name}', {what}") for name in names])
+        raise PlanError(*(Message("recoded-in-rule", field="recode", column=name) for name in names))
 
 
-def on_recoding(plan: Plan, records: Records) -> list[str]:
+def on_recoding(plan: Plan, records: Records) -> list[Message]:
     """Describe what was recoded, by a pass over these columns: losses do not count what recoding takes away."""
     if not plan.recode:
         return []
@@ -45,21 +44,15 @@ def on_recoding(plan: Plan, records: Records) -> list[str]:
         return _Found({name: frozenset(pc.cast(each, pa.string()).to_pylist()) for name, each in values.items()})
 
     found = records.fold(look, [*plan.recode], "scan").levels
-    what = [_described(name, plan, found[name]) for name in plan.recode]
-    notes = [f"recoded before all else: {'; '.join(what)}. Losses and risks are those of the recoded columns, and do "
-             "not count what recoding took away"]  # fmt: skip
+    notes = [Message("recoded", columns=[_described(name, plan, found[name]) for name in plan.recode])]
     if constant := [name for name in plan.recode if len(found[name]) == 1]:
-        one = "one class or level" if len(constant) == 1 else "one class or level each"
-        notes.append(warning(f"All records are in {one} of {listed(constant)}, which tells nothing any more."))
+        notes.append(Message("recoded-into-one", columns=constant, number=len(constant)))
     return notes
 
 
-def _described(name: str, plan: Plan, found: frozenset[str]) -> str:
+def _described(name: str, plan: Plan, found: frozenset[str]) -> Message:
     recoding = plan.recode[name]
     new = plan.classes.get(name) or [*recoding]
     empty = sum(level not in found for level in new)
-    text = f"'{name}' into {counted(len(new), *(('class', 'classes') if name in plan.classes else ('level',)))}"
-    text += f" ({empty:,} without records)" if empty else ""
-    if rest := len(found - {*new}):
-        text += f", with {counted(rest, 'other level')} unchanged"
-    return text
+    into: dict[str, Any] = {"classes" if name in plan.classes else "levels": len(new)}
+    return Message("recoded-column", column=name, empty=empty, others=len(found - {*new}), **into)

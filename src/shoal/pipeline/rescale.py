@@ -91,7 +91,7 @@ def _rescaling(attribute: Attribute, before: Scale, after: Scale, ends: NDArray[
     if not before.spread > 0:
         return Rescaling(0.0, 1.0, 0.0)
     if not ends[0] < ends[1]:
-        raise DataError(f"the variance of '{attribute.name}' cannot be restored: all records publish the same value")
+        raise DataError("variance-of-one-value", column=attribute.name)
     slope = before.spread / after.spread
     m1, mu1 = math.ldexp(after.shift, after.exponent), math.ldexp(before.shift, before.exponent)
     rescaling = Rescaling(m1, slope, mu1)
@@ -103,15 +103,12 @@ def _refuse_ends(attribute: Attribute, rescaling: Rescaling, ends: NDArray[np.fl
     """Refuse numbers and dates that the column could not hold."""
     with np.errstate(over="ignore"):
         changed = rescaling.apply(ends)
-    too_large = f"the variance of '{attribute.name}' cannot be restored: it is too large. Store it in another unit"
     if not np.isfinite(changed).all():
-        raise DataError(too_large)
+        raise DataError("variance-too-large", column=attribute.name)
     column = attribute.decode(changed)
     if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
-        raise DataError(too_large)
+        raise DataError("variance-too-large", column=attribute.name)
     if attribute.type != "continuous":
         years = pc.year(column)
         if not pc.all(pc.and_(pc.greater(years, 0), pc.less(years, 10_000))).as_py():
-            raise DataError(
-                f"the variance of '{attribute.name}' cannot be restored: dates would leave the years 1 to 9999"
-            )
+            raise DataError("variance-beyond-calendar", column=attribute.name)

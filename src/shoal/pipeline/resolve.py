@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from shoal.edits.passes import basis_of, columns_of
 from shoal.edits.strategy import Strategy
 from shoal.edits.whole import with_decimals
 from shoal.errors import DataError, PlanError
+from shoal.messages import Message
 from shoal.partitioning.methods import ACCEPTS, Choice, choose
 from shoal.pipeline.dominance import refuse_negative, with_magnitudes
 from shoal.pipeline.doubts import (
@@ -68,7 +70,6 @@ from shoal.tables.attributes import (
 )
 from shoal.tables.dtypes import inner
 from shoal.tables.numbers import misses
-from shoal.text import counted
 
 _BLOCK_SIZE = 3  # attributes in a chosen block, as in the experiments of Nin, Herranz & Torra
 
@@ -101,7 +102,7 @@ class Resolved:
     rules: list[Rule]
     strategy: Strategy | None
     levels: Mapping[str, Levels]
-    notes: list[str]
+    notes: list[Message]
     households: Households | None = None
 
 
@@ -131,9 +132,10 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     if plan.epsilon is None:
         refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
-    problems = [*misplaced_codes(resolved), *misplaced_dimensions(resolved), *_nominal_dimensions(resolved)]
-    if problems := [*problems, *((str(each.field), each) for each in misplaced_domains(resolved))]:
-        raise PlanError(problems)
+    misplaced = [*misplaced_codes(resolved), *misplaced_dimensions(resolved)]
+    problems = [each if isinstance(each, Message) else Message(each[1], field=each[0]) for each in misplaced]  # LEGACY
+    if problems := [*problems, *_nominal_dimensions(resolved), *misplaced_domains(resolved)]:
+        raise PlanError(*problems)
     if resolved.epsilon is not None:
         _refuse_unprotected(resolved, records.outline)
     # Once without the records, so that what cannot be is refused before they are read.
@@ -155,7 +157,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     _refuse_words(records, rules)
     resolved = resolved.decided(decimals=_decimals(resolved, attributes, strategy))
     method = chosen(resolved, attributes, summary)
-    notes = [f"method '{method.method}' was chosen: {method.why}"] if plan.method == "auto" else []
+    notes = [Message("method-chosen", method=method.method, why=method.why)] if plan.method == "auto" else []
     notes += on_time_of_day(resolved, attributes)
     notes += summary.units.notes(str(resolved.unit)) if summary.units is not None else []
     notes += on_recoding(resolved, records)
@@ -182,14 +184,14 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
     compared = [*resolved.used, *(plan.confidential if plan.l is not None or plan.t is not None else [])]
     ordinal = {*plan.levels, *(name for name in plan.classes if name in compared)}
     types: dict[str, AttributeType] = {**plan.types, **dict.fromkeys(sorted(ordinal), "ordinal")}
-    problems: list[str] = []
+    problems: list[Message] = []
     for name in resolved.used:
         if name in types:
             continue
         try:
             types[name] = infer_type(table, name)
         except DataError as error:
-            problems += error.sentences
+            problems += error.messages
     if problems:
         raise DataError(*problems)
     return resolved.decided(types=types)
@@ -201,41 +203,32 @@ def _refuse_unused_levels(plan: Plan, rules: Sequence[Rule]) -> None:
     used = {*plan.masked, *diverse, *compared_by_order(rules)}
     unused = [name for name in plan.levels if name not in used]
     if rules and plan.masked and unused:
-        what = "which is neither masked nor compared by order in a rule. Leave it out."
-        raise PlanError([("levels", f"names '{name}', {what}") for name in unused])
+        raise PlanError(*(Message("levels-unused", field="levels", column=name) for name in unused))
 
 
 def _refuse_unprotected(plan: Plan, table: Table) -> None:
     """Report everything that would be published without noise."""
     problems = [
-        (
-            "epsilon",
-            f"'{name}' would be released unchanged, which breaks differential privacy. Mask it with --bounds "
-            f"{name}=LOW,HIGH, or drop it with --identifiers.",
-        )
+        Message("epsilon-unmasked", field="epsilon", column=name)
         for name in table.names
         if name not in (*plan.masked, *plan.identifiers)
     ]
     problems += [
-        (
-            "epsilon",
-            f"'{name}' is {plan.types[name]} and cannot be protected: with --epsilon only continuous "
-            "attributes can be masked.",
-        )
+        Message("epsilon-for-numbers", field="epsilon", column=name, type=plan.types[name])
         for name in plan.masked
         if plan.types[name] != "continuous"
     ]
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
 def _refuse_types(plan: Plan, table: Table) -> None:
     """Report what does not suit the types of the attributes."""
     if plan.standardize != "zscore" and not any(plan.types[name] in NUMBERS for name in plan.used):
-        raise PlanError([("standardize", "does not apply: no attribute in distances is a number or a date")])
+        raise PlanError("no-number-in-distances", field="standardize")
     all_numbers = all(plan.types[name] in NUMBERS for name in plan.used)
     if plan.distance is not None and all_numbers and plan.missing not in ("group", "impute"):
-        raise PlanError([("distance", "does not apply: all attributes in distances are numbers or dates")])
+        raise PlanError("distance-of-numbers", field="distance")
     _refuse_aggregates(plan)
     whole = [
         name
@@ -243,9 +236,9 @@ def _refuse_types(plan: Plan, table: Table) -> None:
         if plan.types[name] == "continuous" and pa.types.is_integer(table.column(name).type)
     ]
     if plan.round and not whole:
-        raise PlanError([("round", "does not apply: no quasi-identifier is continuous and of an integer type")])
+        raise PlanError("no-whole-number-masked", field="round")
     if plan.restore_variance and not any(plan.types[name] in NUMBERS for name in plan.masked):
-        raise PlanError([("restore_variance", "does not apply: no quasi-identifier is a number or a date")])
+        raise PlanError("no-number-masked", field="restore_variance")
 
 
 def _refuse_aggregates(plan: Plan) -> None:
@@ -255,18 +248,21 @@ def _refuse_aggregates(plan: Plan) -> None:
         how, kind = aggregate_of(name, plan), plan.types[name]
         if how not in AGGREGATES[kind]:
             problems.append(
-                (
-                    "aggregate",
-                    f"'{how}' does not apply to '{name}', which is {kind}. Use --aggregate {name}=X, where X is "
-                    f"one of {', '.join(AGGREGATES[kind])}.",
+                Message(
+                    "aggregate-not-for-type",
+                    field="aggregate",
+                    aggregate=how,
+                    column=name,
+                    type=kind,
+                    aggregates=AGGREGATES[kind],
                 )
             )
         if plan.preserve is not None and kind == "continuous" and how != "mean":
-            problems.append(("preserve", f"needs the mean of '{name}': no other aggregate keeps totals"))
+            problems.append(Message("needs-the-mean", field="preserve", column=name))
     if plan.preserve is not None and not any(plan.types[name] == "continuous" for name in plan.masked):
-        problems.append(("preserve", "does not apply: no quasi-identifier is continuous and has totals"))
+        problems.append(Message("no-continuous-attribute", field="preserve"))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
 def _summary(
@@ -325,16 +321,16 @@ def _described(
 ) -> list[Attribute]:
     """Describe the attributes by what a pass over all records has shown; refuse those that cannot be masked."""
     attributes: list[Attribute] = []
-    problems: list[str] = []
+    problems: list[Message] = []
     for name in plan.used:
         column = summary.columns[name]
         try:
             _refuse_column(name, column, plan, strategy, inferred)
             attributes.append(_attribute(name, plan, records, column))
         except DataError as error:
-            problems += error.sentences
+            problems += error.messages
     if plan.weights is not None:
-        problems += _weight_problems(plan.weights, summary.columns[plan.weights], records.outline)
+        problems += _weight_problems(plan.weights, summary.columns[plan.weights])
     if summary.units is not None and (problem := summary.units.problem(str(plan.unit), plan.k)):
         problems.append(problem)
     if problems:
@@ -354,47 +350,28 @@ def _decimals(plan: Plan, attributes: Sequence[Attribute], strategy: Strategy | 
     for name in plan.changed:
         why = why_decimals(name, plan)
         if why is None and name in ruled and name not in plan.constraints:
-            why = f"rule '{ruled[name]}' may break if they are rounded"
+            why = Message("rounding-breaks-rule", rule=ruled[name])
         found |= {} if why is None else {name: why}
     return found
 
 
 def _refuse_column(name: str, column: Column, plan: Plan, strategy: Strategy | None, inferred: Collection[str]) -> None:
     if not column.present:
-        raise DataError(f"column '{name}' is empty: no record has a value. Leave it out of --quasi.")
+        raise DataError("empty-column", column=name)
     if name in inferred and 1 < len(column.categories) == column.present and plan.types[name] != "boolean":
-        raise DataError(identifying(name))
+        raise DataError("unique-categories", column=name)
     if len(column.categories) > MOST_CATEGORIES:
-        raise DataError(
-            f"column '{name}' has more than {MOST_CATEGORIES:,} categories. If it identifies records, drop it "
-            "with --identifiers."
-        )
+        raise DataError("many-categories", column=name, most=MOST_CATEGORIES)
     if column.infinite.count:
-        more = f" ({column.infinite.count:,} records in all)" if column.infinite.count > 1 else ""
-        where = "some records" if column.infinite.first is None else f"record {column.infinite.first}{more}"
-        raise DataError(f"column '{name}' is infinite in {where}. Replace it by a number or leave the record out.")
+        raise DataError("infinite-values", column=name, **_located(column.infinite))
     if column.inexact.count:
-        where = "" if column.inexact.first is None else f" (record {column.inexact.first})"
-        raise DataError(
-            f"column '{name}' holds integers beyond 2^53{where}, which cannot be averaged exactly. Divide them or make "
-            "them text."
-        )
+        raise DataError("inexact-integers", column=name, record=column.inexact.first)
     if name in plan.masked and column.not_positive.count and aggregate_of(name, plan) == "geometric_mean":
-        record = column.not_positive.first
-        where = "some record" if record is None else f"record {record}"
-        ruled = None if strategy is None else no_product(name, strategy)
-        why = ruled or "where no geometric mean exists. Use another --aggregate"
-        raise DataError(f"column '{name}' is zero or negative in {where}, {why}")
+        wrong = column.not_positive
+        rule = None if strategy is None else no_product(name, strategy)
+        raise DataError("not-positive", column=name, records=wrong.count, first=wrong.first, rule=rule)
     if plan.missing == "error" and column.missing.count:
         raise DataError(misses(name, column.missing.first, column.missing.count))
-
-
-def identifying(name: str) -> str:
-    """Note that an attribute which was taken for categories may name the records."""
-    return (
-        f"column '{name}' has as many categories as records with a value. If it identifies records, drop it with "
-        "--identifiers; otherwise set --type."
-    )
 
 
 def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attribute:
@@ -407,28 +384,30 @@ def _attribute(name: str, plan: Plan, records: Records, column: Column) -> Attri
     found = pa.array(sorted(column.categories), kind)
     own = None if column.dictionary is None else pa.array(column.dictionary, kind)
     if type_ == "ordinal" and name not in plan.levels and column.orders:
-        raise DataError(f"column '{name}' has its levels in different orders in the file. List them with --levels.")
+        raise DataError("levels-in-different-orders", column=name)
     labels = records.outline.labels(name)
     attribute = attribute_of(name, type_, stored, found, plan.levels.get(name), dictionary=own, labels=labels)
     if attribute.levels is None:
         return attribute
     missing = levels_missing(found, attribute.levels)
     if missing is not None:
-        raise DataError(_unknown_level(name, missing, records))
+        raise DataError("unknown-level", column=name, **_located(_having(name, missing, records)))
     return attribute
 
 
-def _unknown_level(name: str, missing: Array, records: Records) -> str:
-    """Find the records that hold levels which are not in the list."""
+def _located(found: Flaw) -> dict[str, Any]:
+    """Return the first record that has a flaw, and how many have it if they are several."""
+    return {"first": found.first, "records": found.count if found.count > 1 else None}
+
+
+def _having(name: str, levels: Array, records: Records) -> Flaw:
+    """Find the records that have some levels."""
 
     def look(piece: pa.Table, start: int | None) -> Flaw:
         values = plain_values(without_declared(Table(piece), name))
-        return flaw(pc.is_in(values, value_set=missing).to_numpy(zero_copy_only=False), start)
+        return flaw(pc.is_in(values, value_set=levels).to_numpy(zero_copy_only=False), start)
 
-    found = records.fold(look, [name], "scan")
-    more = f" ({found.count} records in all)" if found.count > 1 else ""
-    where = f"in record {found.first}{more}" if found.first is not None else f"in {counted(found.count, 'record')}"
-    return f"column '{name}' holds a level {where} that is not in its list. Add it with --levels."
+    return records.fold(look, [name], "scan")
 
 
 def _in_levels(plan: Plan, table: Table, rules: Sequence[Rule]) -> list[str]:
@@ -460,39 +439,29 @@ def _texts(piece: pa.Table, start: int | None, names: Sequence[str]) -> Texts:
     return texts_in(piece, names)
 
 
-def _weight_problems(name: str, column: Column, table: Table) -> list[str]:
+def _weight_problems(name: str, column: Column) -> list[Message]:
     """Report weights that are not positive numbers."""
-    found = []
-    for wrong, what in (
-        (column.missing, "missing"),
-        (column.infinite, "infinite"),
-        (column.not_positive, "zero or negative"),
-    ):
-        if wrong.count:
-            more = f" ({wrong.count} records in all)" if wrong.count > 1 else ""
-            where = "some records" if wrong.first is None else f"record {wrong.first}{more}"
-            found.append(
-                f"the weight in column '{name}' is {what} in {where}. Correct it, or leave these records out: weights "
-                "must be positive numbers."
-            )
-            break
-    return found
+    flaws = {"missing": column.missing, "infinite": column.infinite, "zero or negative": column.not_positive}
+    return [
+        Message("wrong-weight", column=name, wrong=what, records=wrong.count, first=wrong.first)
+        for what, wrong in flaws.items()
+        if wrong.count
+    ][:1]
 
 
-def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[tuple[str, str]]:
+def _nominal_dimensions(plan: ResolvedPlan) -> Iterator[Message]:
     """Attributes to divide by whose values are unordered."""
     for name in (plan.scale and plan.scale.dimensions) or []:
         if plan.types.get(name) in CATEGORIES:
-            what = f"names '{name}', which is {plan.types[name]} and has no range to divide"
-            yield "scale.dimensions", f"{what}. Name a number, a date or an ordinal attribute, or use --blocking kd."
+            yield Message("dimension-without-range", field="scale.dimensions", column=name, type=plan.types[name])
 
 
 def _refuse_large_k(plan: Plan, records: int) -> None:
     if plan.method != "mic1d":
         if (plan.k or 0) > records:
-            raise DataError(f"k = {plan.k} is more than the table has: {counted(records, 'record')}. Use a smaller -k.")
+            raise DataError("k-too-large", k=plan.k, number=records, unit="record")
     elif plan.k > (values := records * len(plan.masked)):
-        raise DataError(f"k = {plan.k} is more than the table has: {values} values. Use a smaller -k.")
+        raise DataError("k-too-large", k=plan.k, number=values, unit="value")
 
 
 def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: Summary, method: str) -> ResolvedPlan:
@@ -500,47 +469,37 @@ def _with_method(plan: ResolvedPlan, attributes: Sequence[Attribute], summary: S
     if plan.draws:
         return plan
     if method == "univariate" and max(len(block) for block in plan.in_blocks) > 1:
-        raise PlanError([("method", ONE_ATTRIBUTE)])
+        raise PlanError(ONE_ATTRIBUTE, field="method")
     alone = [name for block in plan.in_blocks if len(block) == 1 for name in block if name in plan.attribute_weights]
     if alone:
-        raise PlanError([("attribute_weights", f"do not apply to '{alone[0]}', which is alone in its block")])
+        raise PlanError("attribute-alone-in-block", field="attribute_weights", column=alone[0])
     problems = [
-        ("method", f"'{method}' cannot take '{attribute.name}', which is {attribute.type}. Use --method best.")
-        for attribute in attributes
-        if attribute.type not in ACCEPTS[method]
+        Message("type-not-for-method", field="method", method=method, column=each.name, type=each.type, instead="best")
+        for each in attributes
+        if each.type not in ACCEPTS[method]
     ]
     gaps = summary.with_gaps(plan.masked) if plan.missing == "group" else []
     if gaps and "nominal" not in ACCEPTS[method]:
-        problems.append(
-            (
-                "method",
-                f"'{method}' cannot take the missing values of '{gaps[0]}'. Use --method best, or --missing "
-                "impute or suppress.",
-            )
-        )
+        problems.append(Message("missing-not-for-method", field="method", method=method, column=gaps[0]))
     problems += _search_problems(plan, attributes, summary, method)
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
     return plan.decided(method=method)
 
 
-def _search_problems(
-    plan: Plan, attributes: Sequence[Attribute], summary: Summary, method: str
-) -> list[tuple[str, str]]:
+def _search_problems(plan: Plan, attributes: Sequence[Attribute], summary: Summary, method: str) -> list[Message]:
     """Report every option of a search that would have no effect on these attributes."""
     seams = plan.scale is not None and plan.scale.seams
-    why = [f"'{each.name}' is {each.type}" for each in attributes if each.type not in NUMBERS]
-    if plan.missing in ("group", "impute"):
-        why += [f"'{name}' has missing values" for name in summary.with_gaps(plan.masked)]
-    if why:
+    odd = {each.name: each.type for each in attributes if each.type not in NUMBERS}
+    gaps = summary.with_gaps(plan.masked) if plan.missing in ("group", "impute") else []
+    if odd or gaps:
         # Imputed, records with missing values join the groups that a search has found.
         seams = seams and not (plan.missing == "impute" and is_plain(plan, attributes, summary))
-        reason = f"applies to numbers and dates without missing values, but {why[0]}. Leave it out."
-        return [("scale.seams", reason)] if seams else []
+        name = next(iter([*odd, *gaps]))
+        return [Message("seams-need-numbers", field="scale.seams", column=name, type=odd.get(name))] if seams else []
     if method == "univariate" and not plan.bound:
-        reason = "does not apply to one attribute, whose groups are already optimal. Leave it out."
         searched = {"refine": plan.refine is not False, "budget": plan.budget is not None}
-        return [(field, reason) for field, given in searched.items() if given]
+        return [Message("one-attribute-optimal", field=field) for field, given in searched.items() if given]
     return []
 
 
@@ -549,7 +508,7 @@ def chosen(plan: Plan, attributes: Sequence[Attribute], summary: Summary) -> Cho
     if plan.draws:
         return Choice(plan.method, "")
     if plan.epsilon is not None:
-        return Choice("insensitive", "epsilon is given, and one record changes little in its groups")
+        return Choice("insensitive", Message("chosen-for-epsilon"))
     n = 0 if plan.scale is not None and plan.scale.block_size is not None else summary.records
     searched = {"budget": plan.budget is not None and not plan.bound, "refine": plan.refine is not False}
     widest = max(len(block) for block in plan.in_blocks)
@@ -570,9 +529,7 @@ def _with_blocks(plan: ResolvedPlan, records: Records) -> ResolvedPlan:
     size = _block_size(plan)
     summary = _summary(plan.decided(weights=None), records, None, [])
     if any(plan.types[name] not in NUMBERS for name in plan.masked) or summary.with_gaps(plan.masked):
-        raise PlanError(
-            [("blocks", "are chosen by correlation, which needs numbers without missing values. Use --block.")]
-        )
+        raise PlanError("correlation-needs-numbers", field="blocks")
     attributes = _described(plan.decided(weights=None), records, summary, None, ())
     correlations = correlations_of(attributes, records, summary)
     blocks = [[plan.masked[j] for j in block] for block in blocks_by_correlation(correlations, size, str(plan.blocks))]
@@ -584,7 +541,7 @@ def _block_size(plan: Plan) -> int:
     """Return how many attributes a chosen block has; refuse more than there are."""
     size = plan.block_size or min(_BLOCK_SIZE, len(plan.masked))
     if size > len(plan.masked):
-        raise PlanError([("block_size", f"is more than the {counted(len(plan.masked), 'attribute')} to mask.")])
+        raise PlanError("block-size-too-large", field="block_size", attributes=len(plan.masked))
     return size
 
 

@@ -188,7 +188,7 @@ def proposed_plan(proposals: Sequence[Proposal], **options: Any) -> Plan:
     having = {role: [each.column for each in proposals if each.role == role] for role in get_args(Role)}
     masked = [each for each in proposals if each.role == "quasi"]
     if not masked:
-        raise PlanError([("quasi", "No column is proposed to be masked. Choose at least one with --quasi.")])
+        raise PlanError("nothing-to-mask", field="quasi")
     codes = codes_of(proposals)
     fields: dict[str, Any] = {
         "quasi": having["quasi"],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shoal.errors import CheckFailed, FileError, PlanError
+from shoal.messages import Message
 from shoal.pipeline.classes import class_sizes
 from shoal.pipeline.counting import added_sizes
 from shoal.pipeline.manifest import manifest_beside, manifest_of_file, verified_of
@@ -24,7 +25,7 @@ from shoal.tables.levels import InUse
 from shoal.tables.storage import STATISTICS, Kind, stored, stored_type, unkept
 
 
-def save(published: Table, promise: Promise, counted: Verified, path: Path, overwrite: bool) -> list[str]:
+def save(published: Table, promise: Promise, counted: Verified, path: Path, overwrite: bool) -> list[Message]:
     """Write what is published; a file under its final name is complete and verified, or does not exist.
 
     Parameters
@@ -40,7 +41,7 @@ def save(published: Table, promise: Promise, counted: Verified, path: Path, over
 
     Returns
     -------
-    list of str
+    list of Message
         What this kind of file cannot keep, and the formulas in it.
     """
     kind, plan = writable_kind(path), promise.plan
@@ -86,24 +87,24 @@ def _verified(path: Path, kind: Kind, dialect: Dialect, published: Table, promis
     return written
 
 
-def _other(written: Table, published: Table) -> Iterator[str]:
+def _other(written: Table, published: Table) -> Iterator[Message]:
     """Yield what a file holds that is not what was to be written."""
     if written.names != published.names or len(written) != len(published):
-        yield "the file does not have the columns and records of the release"
+        yield Message("file-not-as-released")
         return
     for name in published.names:
         if not written.same_column(published, name):
-            yield f"column '{name}' was not written as released"
+            yield Message("column-not-as-released", column=name)
 
 
-def wrong_types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[str]:
+def wrong_types(published: Table, types: Mapping[str, pa.DataType]) -> Iterator[Message]:
     """Yield the columns that are of another type than promised."""
     for name, kind in types.items():
         if name not in published.names:
             continue
         column = published.column(name)
         if column.null_count < len(column) and not same_type(column.type, kind):
-            yield f"column '{name}' is of type {column.type}, not {kind} as promised"
+            yield Message("wrong-type", column=name, type=str(column.type), promised=str(kind))
 
 
 def plan_beside(path: Path) -> Path:
@@ -114,7 +115,7 @@ def plan_beside(path: Path) -> Path:
 def refuse_quoting(plan: Plan, path: AnyPath) -> None:
     """Refuse apostrophes before formulas in anything but a CSV file."""
     if plan.quote_formulas and KINDS.get(Path(path).suffix.lower()) != "csv":
-        raise PlanError([("quote_formulas", f"does not apply: '{path}' is not a CSV file. Leave it out.")])
+        raise PlanError("quotes-not-for-file", field="quote_formulas", path=str(path))
 
 
 def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
@@ -122,7 +123,7 @@ def refuse_output(source: str | None, path: Path, overwrite: bool) -> None:
     writable_kind(path)
     refuse_unwritable(path, overwrite=True)
     if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
-        raise FileError(f"'{path}' is the input. Write the release to another file.")
+        raise FileError("output-is-input", path=str(path), kind="file")
     refuse_unwritable(path, overwrite)
     refuse_unwritable(plan_beside(path), overwrite, path)
     refuse_unwritable(manifest_beside(path), overwrite, path)

@@ -113,9 +113,7 @@ def _distinct(pairs: pa.Table) -> pa.Table:
 def _column(table: Table, name: str) -> Array:
     column = without_declared(table, name)
     if not has_categories(inner(column.type)):
-        raise DataError(
-            f"column '{name}' is of type {column.type}. Sensitive attributes must be text, numbers or dates."
-        )
+        raise DataError("sensitive-type", column=name, type=str(column.type))
     return column
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from shoal.errors import DataError, PlanError, UntreatedColumns
+from shoal.messages import Message
 from shoal.pipeline.records import Records
 from shoal.pipeline.roles import Proposal, codes_of, profiles_of, propose_for
 from shoal.plan import Plan
@@ -15,7 +16,6 @@ from shoal.plan.recoding import is_dated
 from shoal.tables import Table
 from shoal.tables.csv.formulas import formula_names
 from shoal.tables.numbers import not_a_number, stored_as_text
-from shoal.text import counted, listed
 
 _NAMED = 5  # columns that a message lists
 
@@ -43,9 +43,8 @@ def refuse_untreated(plan: Plan, records: Records) -> None:
         for each in proposals
     ]
     options = _options(plan, proposals)
-    some = f"{len(untreated):,} of {counted(len(table.names), 'column')} {'has' if len(untreated) == 1 else 'have'}"
-    by_default = f", and {counted(len(default), 'numeric column')} would be masked by default" if default else ""
-    what = f"{some} no role and would be released unchanged{by_default}."
+    number: dict[str, Any] = {"untreated": len(untreated), "columns": len(table.names), "default": len(default)}
+    what = Message("untreated-columns", **number)
     raise UntreatedColumns(what, [_row(each) for each in proposals], options)
 
 
@@ -127,11 +126,10 @@ def refuse_unknown(table: Table, roles: Mapping[str, list[str]], what: str = "th
     for field, names in roles.items():
         for name in names:
             if name not in table.names:
-                close = difflib.get_close_matches(name, table.names, n=1)
-                hint = f". Did you mean '{close[0]}'?" if close else "."
-                problems.append((field, f"'{name}' is not a column of {what}{hint}"))
+                near = next(iter(difflib.get_close_matches(name, table.names, n=1)), None)
+                problems.append(Message("unknown-column", field=field, column=name, table=what, near=near))
     if problems:
-        raise PlanError(problems)
+        raise PlanError(*problems)
 
 
 def refuse_other_columns(plan: Plan, table: Table) -> None:
@@ -145,32 +143,28 @@ def refuse_other_columns(plan: Plan, table: Table) -> None:
         refuse_unknown(table, {**plan.roles, **named})
     except PlanError as error:
         new = [name for name in table.names if name not in plan.named]
-        misspelled = all("Did you mean" in what for _, what in error.problems)  # no plan for other columns
+        misspelled = all(each.data["near"] for each in error.messages)  # no plan for other columns
         if misspelled or not new or not plan.masked or plan.publish == "rest":
             raise
-        lost = next(at for at, (_, what) in enumerate(error.problems) if "Did you mean" not in what)
-        field, what = error.problems[lost]
-        told = f"{what} Columns without a role: {listed(new[:_NAMED])}{' and others' if len(new) > _NAMED else ''}."
-        raise PlanError([*error.problems[:lost], (field, told), *error.problems[lost + 1 :]]) from None
+        field = next(each.field for each in error.messages if not each.data["near"])
+        untreated = Message("columns-without-role", field=field, columns=new[:_NAMED], more=len(new) > _NAMED)
+        raise PlanError(*error.messages, untreated) from None
     if {*table.names} <= {*plan.dropped}:
-        raise DataError(
-            "Every column is an identifier, so nothing would be left. Name the columns to mask with --quasi."
-        )
+        raise DataError("all-identifiers")
 
 
 def refuse_quoted_names(plan: Plan, table: Table) -> None:
     """Refuse apostrophes before formulas where the name of a column is one, which would become another name."""
     published = [name for name in table.names if name not in plan.dropped]
     if plan.quote_formulas and (found := formula_names(published)):
-        what = f"cannot quote column names, and a spreadsheet may run these as formulas: {listed(found)}."
-        raise PlanError([("quote_formulas", f"{what} Rename them.")])
+        raise PlanError("quoted-column-names", field="quote_formulas", columns=found)
 
 
 def numeric_attributes(table: Table, taken: Collection[str] = (), also: Collection[str] = ()) -> list[str]:
     """Return every numeric column that has no other role, and others that were numbers; there must be one."""
     names = numbers_to_mask(table, taken, also)
     if not names:
-        raise DataError("The table has no numeric column to mask. Name the quasi-identifiers with --quasi.")
+        raise DataError("no-numeric-column")
     return names
 
 

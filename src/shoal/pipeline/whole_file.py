@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.kernels.l_diversity import DOMINANT
-from shoal.messages import Message, warning
+from shoal.messages import Message
 from shoal.pipeline.counting import Database, Sizes, Spread, exposure_of, spreads_of_each
 from shoal.pipeline.determined import COMPUTED, SAMPLED, determined_columns, on_determined
 from shoal.pipeline.role_rules import identifying
@@ -347,8 +347,7 @@ def _findings(found: Finding, columns: Columns, records: int) -> Iterator[Findin
     yield from on_trails(found.get("trails"), columns.k)
     for each in found["determined"]:
         if each["records"]:
-            text = on_determined(each, records)
-            yield finding(each["records"], each["by"], text if isinstance(text, Message) else warning(text))  # LEGACY
+            yield finding(each["records"], each["by"], on_determined(each, records))
     yield from _on_shared(found, columns, "all")
 
 

@@ -206,7 +206,7 @@ def _holds(release: "Release") -> list[str]:
         whole = [name for name, kind in masker.types.items() if pa.types.is_integer(kind)]
         whole = [name for name in whole if plan.types[name] == "continuous"]
         said = preserved(plan, None if masker.edits is None else masker.edits.kept, whole)
-        found.append(f"{said[0].upper()}{said[1:]}.")
+        found.append(str(said))
     if plan.method == "hybrid":
         found.append("Preserved: means and covariances of the new values, in the file and in each group.")
     if unchanged:
