@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.expect import refused
 
 import shoal
 from shoal import protect_file
@@ -97,15 +98,6 @@ def test_a_number_late_in_the_file_makes_floats(tmp_path, monkeypatch):
         (300, "x;1;2;3", {}, DataError, "record 301 has 4 cells, and the header has 6"),
         (300, 'x;"1"2;3,0;Ulm;2015-01-01;', {}, DataError, "record 301 has text after a closing quote"),
         (399, 'x;1;3,0;"Ulm;2015-01-01;', {}, DataError, "record 400 opens a quote that is never closed"),
-        (350, "x;old;3,0;Ulm;2015-01-01;", {}, DataError, "column 'age' is not a number in record 351"),
-        (350, "x;old;3,0;Ulm;2015-01-01;", {"quasi": None}, DataError, "is not a number in record 351"),
-        (
-            350,
-            "x;;3,0;Ulm;2015-01-01;",
-            {},
-            DataError,
-            "column 'age' has missing values in 1 record .first: record 351",
-        ),
         (350, "x;3;3,0;Köln;2015-01-01;", {"csv": {"encoding": "ascii"}}, DataError, "not encoded in ascii"),
         (350, "x;3;3,0;\0;2015-01-01;", {}, DataError, "has NUL bytes"),
     ],
@@ -114,6 +106,23 @@ def test_bad_rows_are_named(tmp_path, at, row, options, error, words):
     rows = lines()
     rows[at] = row
     with pytest.raises(error, match=words):
+        protect(tmp_path, rows, **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+@pytest.mark.usefixtures("_pieces")
+@pytest.mark.parametrize(
+    ("age", "options", "code", "data"),
+    [
+        ("old", {}, "not-a-number", {"record": 351}),
+        ("old", {"quasi": None}, "not-a-number", {"record": 351}),
+        ("", {}, "missing-values", {"records": 1, "first": 351}),
+    ],
+)
+def test_bad_cells_are_named(tmp_path, age, options, code, data):
+    rows = lines()
+    rows[350] = f"x;{age};3,0;Ulm;2015-01-01;"
+    with refused(DataError, code, column="age", **data):
         protect(tmp_path, rows, **options)
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from tests.expect import refused
 
 import shoal.spark
 from shoal.backends.spark.blocks import Cut
@@ -147,9 +148,9 @@ def test_spark_notices_a_release_that_is_not_what_it_claims(spark):
 
 def test_what_cannot_be_masked_is_refused_in_a_sentence(spark):
     df = spark.createDataFrame(pa.table({"a": [1.0, None, 3.0], "b": [[1], [2], [3]], "c": [1.0, 2.0, 3.0]}))
-    with pytest.raises(DataError, match="'a' has missing values"):
+    with refused(DataError, "missing-values", column="a"):
         shoal.spark.protect(df, k=2, quasi="a", publish="rest")
-    with pytest.raises(DataError, match="column 'b' is nested"):
+    with refused(DataError, "nested-column", column="b"):
         shoal.spark.protect(df, k=2, quasi="b", publish="rest")
     with pytest.raises(PlanError, match="'d' is not a column"):
         shoal.spark.protect(df, k=2, quasi="d", publish="rest")

@@ -267,11 +267,11 @@ def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
     diagonal = np.diag(matrix)
     near = admissible_near(own, S)
     offered = near if alpha.ndim < 2 else near * np.divide(alpha, own, out=np.ones_like(alpha), where=own != 0)
-    offer = np.array2string(offered, precision=6, separator=", ").replace("\n", "")
+    rounded = np.round(offered, 6).tolist()
     if not ((diagonal >= 0) & (diagonal < 1)).all():
-        raise DataError("alpha-outside-range", offered=offer)
+        raise DataError("alpha-outside-range", offered=rounded)
     if not _admissible(matrix, S):
-        raise DataError("alpha-inadmissible", offered=offer)
+        raise DataError("alpha-inadmissible", offered=rounded)
 
 
 def _matrix(alpha: ArrayLike, p: int) -> Matrix:

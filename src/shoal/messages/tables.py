@@ -2,16 +2,16 @@
 
 ERRORS = {
     # Tables and their columns
-    "column-name-type": "The name of column {position} of {table} is of type {type}. Use text as column names.",
-    "column-names-repeat": "There is more than one column named {columns:names} in {table}. Rename one of them.",
-    "column-without-name": "Column {position} of {table} has no name. Name every column.",
+    "column-name-type": "{table}: the name of column {position} is of type {type}. Use text as column names.",
+    "column-names-repeat": "{table} has more than one column named {columns:names}. Rename one of them.",
+    "column-without-name": "{table}: column {position} has no name. Name every column.",
     "input-changed": (
         "'{path}' changed while it was being read, so nothing is published. Run again when nothing writes to it, or "
         "protect a copy."
     ),
     "lazy-frame": "The table is a lazy frame without records. Call .collect() first.",
-    "no-columns": "There are no columns in {table}.",
-    "no-records": "There are no records in {table}.",
+    "no-columns": "{table} has no columns.",
+    "no-records": "{table} has no records.",
     "not-a-table": (
         "[{stream:!}An][{stream:?}The Arrow stream of an] object of type {type} is not a table. Use a pandas or Polars "
         "dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file."

@@ -47,9 +47,9 @@ def adopt(source: Any) -> Any:
     if nw.dependencies.is_polars_lazyframe(source):
         raise DataError("lazy-frame")
     native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
-    check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "the table")
+    check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "The table")
     if not len(native):
-        raise DataError("no-records", table="the table")
+        raise DataError("no-records", table="The table")
     return native
 
 
