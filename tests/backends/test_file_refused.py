@@ -73,10 +73,10 @@ def test_plans(tmp_path, options, error, words):
         (pa.array([1.0] * 299 + [float("inf")]), {}, "infinite-values", {"first": 300}),
         (pa.array([2**60 + 1] * 300), {}, "inexact-integers", {}),
         (pa.array([str(i) for i in range(300)]), {}, "numbers-as-text", {}),
-        (pa.array([*map(str, range(299)), "x"]), {}, "not-a-number", {"record": 300}),
+        (pa.array([*map(str, range(299)), "x"]), {}, "word-among-numbers", {"record": 300}),
         (pa.array([b"x"] * 300), {}, "type-not-masked", {"type": "binary"}),
         (pa.array(["low", "high"] * 150), {"types": {"c": "ordinal"}}, "order-not-known", {}),
-        (pa.array([1.0] * 300), {"types": {"c": "date"}}, "not-moments", {"kind": "dates", "type": "double"}),
+        (pa.array([1.0] * 300), {"types": {"c": "date"}}, "not-moments", {"wanted": "dates", "type": "double"}),
     ],
 )
 def test_columns(tmp_path, column, options, code, data):

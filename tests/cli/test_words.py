@@ -64,7 +64,7 @@ def test_a_word_among_numbers_is_refused_alike_by_every_engine_with_advice_that_
     command = ["protect", "late.csv", "-k", 3, "--quasi", "age,inc", "-o", "masked.csv"]
     said = {run(*command, *options, "--engine", engine)[2] for engine in ("memory", "file")}
     assert len(said) == 1
-    assert prints(said.pop(), "not-a-number", column="age", record=301)
+    assert prints(said.pop(), "word-among-numbers", column="age", record=301)
     assert run(*command, "--type", "age=nominal", "--engine", "memory")[0] == 0
     assert run(*command, "--type", "age=nominal", "--engine", "file", "--overwrite")[0] == 0
 

@@ -203,7 +203,7 @@ def test_what_cannot_be_measured_is_refused_without_a_value(case):
     ("table", "options", "code", "data"),
     [
         (with_weights((4, float("inf"))), {"weights": "w"}, "infinite-values", {"column": "w", "first": 5}),
-        (PEOPLE, {"weights": "id"}, "no-numbers", {"column": "id", "kind": "text"}),
+        (PEOPLE, {"weights": "id"}, "no-numbers", {"column": "id", "content": "text"}),
         (PEOPLE.slice(0, 0), {}, "no-records", {}),
     ],
 )

@@ -12,6 +12,7 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expect import refused
 from typer.testing import CliRunner
 
 import shoal
@@ -102,6 +103,11 @@ def people(n: int = 207, **more: object) -> pa.Table:
 def test_what_breaks_differential_privacy_is_one_clear_sentence(options, message):
     with pytest.raises(shoal.ShoalError, match=message):
         shoal.protect(people(), **{**ASKED, **options})
+
+
+def test_an_epsilon_whose_noise_would_exceed_every_value_is_refused():
+    with refused(shoal.PlanError, "epsilon-too-small", "epsilon"):
+        shoal.protect(people(), **{**ASKED, "epsilon": 1e-15})
 
 
 def test_declared_dates_and_an_index_are_refused():

@@ -277,8 +277,8 @@ def test_what_cannot_be_recoded_is_refused_in_words(name, tmp_path):
     ("recode", "code", "data"),
     [
         ({"region": [18]}, "neither-numbers-nor-dates", {"column": "region"}),
-        ({"born": [18]}, "cuts-of-other-type", {"column": "born", "kind": "dates"}),
-        ({"age": ["2000-01-01"]}, "cuts-of-other-type", {"column": "age", "kind": "numbers"}),
+        ({"born": [18]}, "cuts-of-other-type", {"column": "born", "content": "dates"}),
+        ({"age": ["2000-01-01"]}, "cuts-of-other-type", {"column": "age", "content": "numbers"}),
         ({"age": {"old": ["x"]}}, "codes-of-other-type", {"column": "age", "type": "number"}),
         ({"born": {"old": ["x"]}}, "codes-of-other-type", {"column": "born"}),
         ({"raw": {"old": ["x"]}}, "type-without-levels", {"column": "raw", "type": "binary"}),
@@ -299,7 +299,7 @@ def test_a_word_among_numbers_is_named_by_its_record_and_a_time_zone_is_refused(
     source = tmp_path / "in.csv"
     source.write_text("age,x\n" + "".join(f"{i},{i}\n" for i in range(20)) + "old,3\n")
     options = {"k": 2, "quasi": ["age", "x"], "recode": {"age": [10]}, "engine": engine, "output": tmp_path / "o.csv"}
-    with refused(DataError, "not-a-number", column="age", record=21):
+    with refused(DataError, "word-among-numbers", column="age", record=21):
         shoal.protect(source, **options)
     when = pa.array([datetime(2000, 1, 1)] * 4, pa.timestamp("us", "Europe/Berlin"))
     pq.write_table(pa.table({"when": when}), tmp_path / "in.parquet")

@@ -255,7 +255,7 @@ def test_names_of_pandas_columns_that_are_no_text():
     "source", [5, None, [1, 2], {"a": [1]}, np.zeros((2, 2)), b"abc", pd.Series([1], name="a"), pl.Series("a", [1])]
 )
 def test_what_is_no_table(source):
-    refused_table(source, "not-a-table", type=type(source).__name__)
+    refused_table(source, "not-tabular", type=type(source).__name__)
 
 
 def test_a_lazy_frame():
@@ -285,22 +285,22 @@ def test_a_place_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize(
     ("column", "code", "data"),
     [
-        (["1", SECRET, "2"], "not-a-number", {"record": 2}),
+        (["1", SECRET, "2"], "word-among-numbers", {"record": 2}),
         (["1", "nan", "2"], "word-for-missing", {"record": 2}),
         (["1", "2", " N/A"], "word-for-missing", {"record": 3}),
         (["1", "-Inf", "2"], "infinite-values", {"first": 2}),
-        ([SECRET, SECRET, None], "no-numbers", {"kind": "text"}),
+        ([SECRET, SECRET, None], "no-numbers", {"content": "text"}),
         (["1", "2", "3"], "numbers-as-text", {}),
         ([1, None, 2], "missing-values", {"records": 1, "first": 2}),
         ([None, float("nan"), 2.0], "missing-values", {"records": 2, "first": 1}),
         ([1.0, 2.0, float("-inf")], "infinite-values", {"first": 3, "records": None}),
         ([1.0, float("inf"), float("-inf")], "infinite-values", {"first": 2, "records": 2}),
-        ([True, False, True], "no-numbers", {"kind": "booleans"}),
-        ([dt.date(2020, 1, 1)] * 3, "no-numbers", {"kind": "dates or times"}),
+        ([True, False, True], "no-numbers", {"content": "booleans"}),
+        ([dt.date(2020, 1, 1)] * 3, "no-numbers", {"content": "dates or times"}),
         ([dt.time(12)] * 3, "time-type", {"type": "time64[us]"}),
         ([[1], [2], [3]], "nested-column", {}),
         ([None, None, None], "empty-column", {}),
-        (pa.array(["a", "b", "a"]).dictionary_encode(), "no-numbers", {"kind": "categories"}),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), "no-numbers", {"content": "categories"}),
         ([b"x", b"y", b"z"], "type-not-masked", {"type": "binary"}),
     ],
 )

@@ -1,15 +1,12 @@
 """Linear and logistic regression, with the confidence intervals of their coefficients: what analysts run on a file."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
 from shoal.kernels.standardize import Matrix
-from shoal.messages import Message
-from shoal.messages.table import SENTENCES
 
 Vector = NDArray[np.float64]
 
@@ -44,9 +41,6 @@ class NotEstimable(ShoalError):
     """There are no such coefficients; the message is a phrase, `column` the column of X that is at fault, if any."""
 
     column: int | None = None
-
-    def __init__(self, why: str, **data: Any) -> None:
-        super().__init__(why if why in SENTENCES else Message("text", text=why), **data)  # LEGACY
 
 
 def quantile(confidence: float, freedom: int | None = None) -> float:

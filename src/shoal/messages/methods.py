@@ -2,7 +2,7 @@
 
 ERRORS = {
     # Requests
-    "block-size-below-k": "must be at least k = {k}: a block holds at least one group.",
+    "block-below-k": "must be at least k = {k}: a block holds at least one group.",
     "blocking-needs-order": "'2^d' cannot divide records by nominal attributes alone. Use --blocking=kd.",
     "epsilon-too-small": (
         "is too small for so many groups and attributes: the noise would exceed every value. Use a larger --epsilon "
@@ -72,6 +72,6 @@ PHRASES = {
     # Why a regression cannot be estimated
     "response-constant": "the response is constant",
     "response-outside-range": "the response is not between 0 and 1",
-    "separated-response": "['{column}' ]separates records in which the response is 0 from those in which it is 1",
+    "separated-response": "separates records in which the response is 0 from those in which it is 1",
     "too-few-for-coefficients": "{records:complete record} are too few for {coefficients:coefficient}",
 }

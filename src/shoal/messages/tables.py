@@ -11,8 +11,8 @@ ERRORS = {
     ),
     "lazy-frame": "The table is a lazy frame without records. Call .collect() first.",
     "no-columns": "{table} has no columns.",
-    "no-records": "{table} has no records.",
-    "not-a-table": (
+    "no-records": "There are no records in {table}.",
+    "not-tabular": (
         "[{stream:!}An][{stream:?}The Arrow stream of an] object of type {type} is not a table. Use a pandas or Polars "
         "dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file."
     ),
@@ -23,10 +23,10 @@ ERRORS = {
         "type of value in a column."
     ),
     "nested-column": "Column '{column}' is nested, with several values in a record. Use another role for it.",
-    "no-numbers": "Column '{column}' holds {kind} and no numbers. Use another --type or role for it.",
+    "no-numbers": "Column '{column}' holds {content} and no numbers. Use another --type or role for it.",
     "not-boolean": "Column '{column}' is of type {type} and not boolean. Use --type={column}=nominal.",
     "not-moments": (
-        "Column '{column}' is of type {type}, which does not hold {kind}. Convert it, or use another --type for it."
+        "Column '{column}' is of type {type}, which does not hold {wanted}. Convert it, or use another --type for it."
     ),
     "numbers-as-text": (
         "Column '{column}' holds numbers that are stored as text or categories. Convert them, or add "
@@ -42,19 +42,19 @@ ERRORS = {
     # Values
     "empty-column": "Column '{column}' is empty: no record has a value. Leave it out.",
     "inexact-integers": (
-        "Column '{column}' holds integers beyond 2^53 (record {record}), which cannot be averaged exactly. Divide them "
-        "or make them text."
+        "Column '{column}' holds integers beyond 2^53[ (record {record})], which cannot be averaged exactly. Divide "
+        "them or make them text."
     ),
     "infinite-values": (
-        "Column '{column}' is infinite in record {first}[ ({records:,} records in all)]. Replace it by a number or "
-        "leave the record out."
+        "Column '{column}' is infinite in [record {first}][{first:!}some records][ ({records:,} records in all)]. "
+        "Replace it by a number or leave the record out."
     ),
     "missing-values": (
         "Column '{column}' has missing values in {records:record}[ (first: record {first})]. Fill them, or use "
         "--missing=group, impute or suppress."
     ),
     "not-a-date": "Column '{column}' looks like dates, but record {record} is not one. Correct it, or set --type.",
-    "not-a-number": (
+    "word-among-numbers": (
         "Column '{column}' is not a number in record {record}. Correct it, add --missing-word if the word means "
         "missing, or --type={column}=nominal if the column holds categories."
     ),
@@ -74,12 +74,12 @@ ERRORS = {
     "levels-repeat-number": "The levels of '{column}' list the same number twice. Remove one.",
     "order-not-known": "Column '{column}' is text, whose order is not known. List its levels in order with --levels.",
     "unknown-level": (
-        "Column '{column}' holds a level in record {first}[ ({records:,} records in all)] that is not in its list. Add "
-        "it with --levels."
+        "Column '{column}' holds a level in [record {first}][{first:!}some records][ ({records:,} records in all)] "
+        "that is not in its list. Add it with --levels."
     ),
     # Requests: codes and recoding
     "codes-of-other-type": "must be of the same type as '{column}': {type}.",
-    "cuts-of-other-type": "'{column}' has {kind}. Use {kind}[ such as {example}] as its cut points.",
+    "cuts-of-other-type": "'{column}' has {content}. Use {content}[ such as {example}] as its cut points.",
     "cuts-with-time-zone": "'{column}' has times with a time zone. Convert them to local time before recoding.",
     "neither-numbers-nor-dates": (
         "'{column}' has neither numbers nor dates. Cut points need them; for categories list the old levels of each "

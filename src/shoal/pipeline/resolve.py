@@ -189,7 +189,7 @@ def with_attributes(plan: Plan, table: Table) -> ResolvedPlan:
         try:
             types[name] = infer_type(table, name)
         except DataError as error:
-            problems += error.sentences
+            problems += error.messages
     if problems:
         raise DataError(*problems)
     return resolved.decided(types=types)
@@ -332,7 +332,7 @@ def _described(
             _refuse_column(name, column, plan, strategy, inferred)
             attributes.append(_attribute(name, plan, records, column))
         except DataError as error:
-            problems += error.sentences
+            problems += error.messages
     if plan.weights is not None:
         problems += _weight_problems(plan.weights, summary.columns[plan.weights], records.outline)
     if summary.units is not None and (problem := summary.units.problem(str(plan.unit), plan.k)):

@@ -279,8 +279,8 @@ def _ticking(name: str, type_: AttributeType, stored: pa.DataType, first: int, l
     """Describe dates or moments; a date never gets a time of day, and no more time is counted than fits."""
     right = pa.types.is_date(stored) if type_ == "date" else pa.types.is_timestamp(stored)
     if not right:
-        kind = "dates" if type_ == "date" else "times"
-        raise DataError("not-moments", column=name, type=str(stored), kind=kind)
+        wanted = "dates" if type_ == "date" else "times"
+        raise DataError("not-moments", column=name, type=str(stored), wanted=wanted)
     if last - first > np.iinfo(np.int64).max:
         raise DataError("time-span-too-long", column=name)
     tick = math.gcd(_day(stored), tick) if type_ == "date" else tick or 1

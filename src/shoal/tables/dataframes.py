@@ -49,7 +49,7 @@ def adopt(source: Any) -> Any:
     native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
     check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "The table")
     if not len(native):
-        raise DataError("no-records", table="The table")
+        raise DataError("no-records", table="the table")
     return native
 
 
@@ -82,11 +82,11 @@ def _eager(source: Any) -> Any:
     except TypeError:
         pass
     if not hasattr(source, "__arrow_c_stream__"):
-        raise DataError("not-a-table", type=type(source).__name__)
+        raise DataError("not-tabular", type=type(source).__name__, stream=False)
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError):
-        raise DataError("not-a-table", type=type(source).__name__, stream=True) from None
+        raise DataError("not-tabular", type=type(source).__name__, stream=True) from None
 
 
 def column_of(native: Any, name: str) -> Array:

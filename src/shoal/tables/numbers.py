@@ -169,13 +169,13 @@ def what_it_is(column: Array, name: str, decimal: str) -> Message:
 def no_number_type(kind: pa.DataType, name: str) -> Message:
     """Explain why columns of a type have no numbers."""
     if is_text(kind):
-        return Message("no-numbers", column=name, kind="text")
+        return Message("no-numbers", column=name, content="text")
     if pa.types.is_dictionary(kind):
-        return Message("no-numbers", column=name, kind="categories")
+        return Message("no-numbers", column=name, content="categories")
     if pa.types.is_boolean(kind):
-        return Message("no-numbers", column=name, kind="booleans")
+        return Message("no-numbers", column=name, content="booleans")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return Message("no-numbers", column=name, kind="dates or times")
+        return Message("no-numbers", column=name, content="dates or times")
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         return Message("time-type", column=name, type=str(kind))
     if pa.types.is_nested(kind):
@@ -199,7 +199,7 @@ def _what_text(column: Array, name: str, decimal: str) -> Message:
 
 def not_a_number(name: str, record: int) -> Message:
     """Explain that a column of numbers holds a word."""
-    return Message("not-a-number", column=name, record=record)
+    return Message("word-among-numbers", column=name, record=record)
 
 
 def stored_as_text(name: str) -> Message:

@@ -66,14 +66,14 @@ def _not_cut(name: str, kind: pa.DataType, cuts: Cuts) -> Message | None:
     if pa.types.is_null(kind) or (is_number(kind) and not is_dated(cuts)):
         return None
     if is_number(kind):
-        return Message("cuts-of-other-type", field="recode", column=name, kind="numbers")
+        return Message("cuts-of-other-type", field="recode", column=name, content="numbers")
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         return Message("neither-numbers-nor-dates", field="recode", column=name)
     if getattr(kind, "tz", None) is not None:
         return Message("cuts-with-time-zone", field="recode", column=name)
     if is_dated(cuts):
         return None
-    return Message("cuts-of-other-type", field="recode", column=name, kind="dates", example="2000-01-31")
+    return Message("cuts-of-other-type", field="recode", column=name, content="dates", example="2000-01-31")
 
 
 def _not_levels(table: Table, name: str, plan: Plan) -> Message | None:
