@@ -121,7 +121,7 @@ def test_many_attributes_make_no_more_cells_than_there_are_records():
 
 @pytest.mark.parametrize("divide", [*TREES, interval_blocks, sorted_blocks])
 def test_a_block_size_below_k_is_refused(divide):
-    with pytest.raises(PlanError, match="at least k = 5"):
+    with refused(PlanError, "block-below-k", "scale.block_size", k=5):
         divide(in_memory(np.zeros((100, 2))), 5, 4)
 
 

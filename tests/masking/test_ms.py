@@ -142,6 +142,14 @@ def test_an_alpha_outside_of_its_range_is_refused(alpha, offered):
     assert offered in str(caught.value.messages[0].data["offered"])
 
 
+def test_random_numbers_that_follow_from_the_data_are_refused():
+    X, Y = records()
+    Zx, Zy = standardize(X), standardize(Y)
+    regression = regress(gram(beside_one(Zy, Zx)), Y.shape[1], 0.5, np.ones(3), np.zeros(3, np.int32))
+    with refused(DataError, "random-numbers-dependent"):
+        mix(regression, gram(regression.columns(Zy, Zx, Zx)))
+
+
 def test_small_files_are_refused_with_the_reason():
     X, Y = records(99)
     with refused(DataError, "too-few-for-ms", records=99, least=100):

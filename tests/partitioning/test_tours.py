@@ -14,6 +14,8 @@ import naive
 import shoal
 from samples import loss, matrices
 from shoal.kernels.standardize import standardize
+from shoal.messages import Message
+from shoal.partitioning.methods import choose
 from shoal.partitioning.optimal_cut import OPENED_BEST_UP_TO, best_openings, cut, cut_each, longest_edge, univariate
 from shoal.partitioning.tours import sweep_cuts, tour, tour_cut
 
@@ -110,6 +112,21 @@ def test_what_cannot_be_asked_of_a_partition_is_refused_by_the_name_of_the_optio
 def test_what_cannot_be_partitioned_is_refused(X, options, error, code, data):
     with refused(error, code, **data):
         shoal.partition(X, **{"k": 3, **options})
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "options", "method", "why"),
+    [
+        (1, 9, {}, "univariate", Message("optimal-for-one")),
+        (2, 9, {"refine": True}, "mdav", Message("method-refined")),
+        (2, 9, {"budget": True}, "best", Message("budget-given")),
+        (2, 0, {}, "mdav", Message("method-of-blocks")),
+        (2, 500, {}, "best", Message("groups-searched", gain="1 to 3")),
+        (2, 10**9, {}, "mdav", Message("search-takes-long", records=10**9, attributes=2)),
+    ],
+)
+def test_a_method_is_chosen_for_a_reason(d, n, options, method, why):
+    assert choose("auto", d, n, **options) == (method, why)
 
 
 def test_the_estimator_cuts_the_tour_that_it_is_asked_for():

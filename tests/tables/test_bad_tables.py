@@ -15,6 +15,9 @@ from tests.expect import refused, reports
 from shoal.errors import DataError, FileError, PlanError, ShoalError
 from shoal.plan import Csv
 from shoal.tables import kind_of, open_table, write_table
+from shoal.tables.attributes import encode
+from shoal.tables.levels import keep_in_arrow, used_in_arrow
+from shoal.tables.unchanged import steady
 
 SECRET = "s3cret"
 
@@ -258,6 +261,14 @@ def test_what_is_no_table(source):
     refused_table(source, "not-tabular", type=type(source).__name__)
 
 
+def test_an_arrow_stream_that_fails():
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise TypeError
+
+    refused_table(Stream(), "not-tabular", type="Stream", stream=True)
+
+
 def test_a_lazy_frame():
     refused_table(pl.LazyFrame({"a": [1]}), "lazy-frame")
 
@@ -379,3 +390,38 @@ def test_integers_that_a_float_equals_are_averaged_however_large():
     wide = [2**53, -(2**60), -(2**63)]
     assert open_table(pa.table({"a": wide})).matrix(["a"]).ravel().tolist() == wide
     assert open_table(pa.table({"a": pa.array([2**63], pa.uint64())})).matrix(["a"]).tolist() == [[2.0**63]]
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(file):
+    path = file("a\n1\n2\n")
+    with refused(FileError, "input-changed", path=path), steady([path]):
+        path.write_text("a\n1\n2\n3\n")
+        raise ValueError
+
+
+TEXTS = pa.array([["a"], ["b"]], pa.list_(pa.string_view()))
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array(["a"]).dictionary_encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "what"),
+    [(lambda t: keep_in_arrow(t, np.array([True, False])), TEXTS, "records"), (used_in_arrow, RUNS, "categories")],
+    ids=["records", "categories"],
+)
+def test_a_type_from_which_nothing_can_be_left_out(change, column, what):
+    with refused(DataError, "type-not-filtered", column="x", type=str(column.type), what=what):
+        change(pa.table({"x": column}))
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "code"),
+    [
+        (pa.array([-(2**63), 2**63 - 1], pa.timestamp("us")), ("datetime",), "time-span-too-long"),
+        ([1, 2], ("ordinal", [1, 1]), "levels-repeat-number"),
+        ([1, 2], ("ordinal", [1, "x"]), "levels-of-other-type"),
+        ([1, 2], ("ordinal", [1]), "unknown-level"),
+    ],
+)
+def test_a_column_that_does_not_suit_its_type(column, options, code):
+    with refused(DataError, code, column="x"):
+        encode(open_table(pa.table({"x": column})), "x", *options)

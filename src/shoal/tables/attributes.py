@@ -341,9 +341,10 @@ def _given(levels: Sequence[Level], kind: pa.DataType, name: str) -> Array:
         if is_number(kind):
             whole = pa.types.is_integer(kind)
             found = pa.array([int(level) if whole else float(level) for level in levels]).cast(kind)
-            if len(found.unique()) < len(found):
-                raise DataError("levels-repeat-number", column=name)
-            return found
-        return pa.array([str(level) for level in levels]).cast(kind)
+        else:
+            found = pa.array([str(level) for level in levels]).cast(kind)
     except (ValueError, pa.ArrowInvalid):
         raise DataError("levels-of-other-type", column=name, type=str(kind)) from None
+    if is_number(kind) and len(found.unique()) < len(found):
+        raise DataError("levels-repeat-number", column=name)
+    return found
