@@ -340,7 +340,7 @@ def test_categorical_strata_are_strata():
 
 
 def test_nested_strata_are_refused():
-    with pytest.raises(shoal.DataError, match="'s' is nested"):
+    with refused(shoal.DataError, "nested-stratum", column="s"):
         shoal.protect(pa.table({"x": [1.0, 2], "s": [[1], [2]]}), k=2, quasi=["x"], strata=["s"])
 
 
@@ -349,7 +349,7 @@ def test_integers_that_leave_their_type_are_refused():
     release = shoal.protect(table, k=3, restore_variance=True, round=True)
     assert release.table["a"].to_pylist() == [-127] * 3 + [1] * 3 + [126] * 3
     attribute = Attribute("a", "continuous", np.empty(0), pa.int8())
-    with pytest.raises(shoal.DataError, match="'a' leave the range of its type, int8"):
+    with refused(shoal.DataError, "type-range-left", column="a", type="int8"):
         attribute.decode(np.array([-3.0, 141.0]), whole=True)
 
 

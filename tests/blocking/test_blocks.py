@@ -6,6 +6,7 @@ from bench.samples import distributed
 from gathers import in_chunks, in_memory
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.expect import refused
 
 from samples import matrices
 from shoal.blocking import (
@@ -120,7 +121,7 @@ def test_many_attributes_make_no_more_cells_than_there_are_records():
 
 @pytest.mark.parametrize("divide", [*TREES, interval_blocks, sorted_blocks])
 def test_a_block_size_below_k_is_refused(divide):
-    with pytest.raises(PlanError, match="at least k = 5"):
+    with refused(PlanError, "block-below-k", "scale.block_size", k=5):
         divide(in_memory(np.zeros((100, 2))), 5, 4)
 
 
@@ -205,7 +206,7 @@ def test_each_block_is_partitioned_as_if_it_were_alone():
 
 
 def test_a_block_with_fewer_than_k_records_is_refused():
-    with pytest.raises(DataError, match="smallest record block has, 2 records"):
+    with refused(DataError, "k-above-block", k=3, records=2):
         partition_blocks(np.zeros((7, 1)), 3, mdav, np.array([0, 0, 0, 0, 0, 1, 1]))
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from tests import expect
 from tests.expect import codes, pattern, prints, refused, reports
 
 import shoal
@@ -243,6 +244,19 @@ def test_what_cannot_be_measured_is_refused_without_a_value(case):
 def test_what_no_plan_and_no_table_may_have_is_refused_without_a_value(case):
     table, options, names = REFUSED_BY_A_PLAN[case]
     refuses(table, options, pytest.raises(shoal.ShoalError, match=names))
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "code", "data"),
+    [
+        (with_weights((4, float("inf"))), {"weights": "w"}, "infinite-values", {"column": "w", "first": 5}),
+        (PEOPLE, {"weights": "id"}, "no-numbers", {"column": "id", "content": "text"}),
+        (PEOPLE.slice(0, 0), {}, "no-records", {}),
+    ],
+)
+def test_columns_that_cannot_be_measured_are_refused(table, options, code, data):
+    with expect.refused(shoal.DataError, code, **data):
+        shoal.risk(table, keys=["age", "sex"], **options)
 
 
 WARNED = {

@@ -1,6 +1,7 @@
 """Every step of `shoal protect` with every fault: a complete output or none, nothing else left, a code and a line."""
 
 import pytest
+from tests.expect import prints
 from tests.faults.runs import Place, assert_nothing_left, assert_one_clear_line, assert_private, large, small
 from tests.samples import diagonal
 
@@ -126,7 +127,7 @@ def test_the_input_changes(where, change, tmp_path):
     ended = place.run(at=at, fault=change)
     assert ended.code == 2
     assert_one_clear_line(ended)
-    assert "changed while it was being read" in ended.lines[0]
+    assert prints(ended.lines[0], "input-changed")
     assert_nothing_left(place)
 
 

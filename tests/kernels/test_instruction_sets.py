@@ -43,7 +43,7 @@ def test_the_best_instruction_set_is_the_default():
 
 
 def test_an_instruction_set_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="no instruction set z80"):
+    with pytest.raises(ValueError, match="z80"):
         _native.use_instruction_set("z80")
 
 

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.expect import refused
 
+from shoal.errors import PlanError
 from shoal.masking.discrete_laplace import LARGEST_SCALE, discrete_laplace, uniform
 from shoal.masking.insensitive import (
     BITS,
@@ -166,7 +168,7 @@ def test_the_noise_is_never_less_than_epsilon_asks_for(bound, epsilon):
 
 
 def test_an_epsilon_that_would_need_more_than_64_bits_is_refused():
-    with pytest.raises(ValueError, match="too small for so many groups"):
+    with refused(PlanError, "epsilon-too-small", "epsilon"):
         noise_scale(sensitivity(1000, 5), 1e-12)
 
 

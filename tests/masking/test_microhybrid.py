@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.expect import refused
 
 from shoal.aggregation import aggregate
+from shoal.errors import DataError
 from shoal.masking.ipso import least_k
 from shoal.masking.microhybrid import Rule, kept_to, microhybrid, redraw
 from shoal.measures import distance_linkage
@@ -88,7 +90,7 @@ def sample():
 
 def test_no_records_are_too_few(sample):
     X, Y, labels = sample
-    with pytest.raises(ValueError, match="groups of 0 records are too small"):
+    with refused(DataError, "k-too-small-for-synthesis", records=0):
         microhybrid(X[:0], Y[:0], labels[:0], 0)
 
 
@@ -174,9 +176,9 @@ def fitted(X, Y, members):
 
 def test_groups_that_are_too_small_are_refused(sample):
     X, Y, _ = sample
-    with pytest.raises(ValueError, match=r"groups of 1 records? are too small .* Use -k 9"):
+    with refused(DataError, "k-too-small-for-synthesis", records=1, least=9):
         microhybrid(X, Y, np.arange(120), 0)
-    with pytest.raises(ValueError, match="groups of 8 records are too small"):
+    with refused(DataError, "k-too-small-for-synthesis", records=8):
         microhybrid(X, Y, np.repeat([0, 1], [8, 112]), 0)
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.expect import refused
 
+from shoal.errors import DataError
 from shoal.kernels.exact_sum import UNIT
 from shoal.kernels.standardize import columns_near_one, standardize
 from shoal.masking.muralidhar_sarathy import admissible_near, beside_one, gram, mix, regress
@@ -101,16 +103,17 @@ def strongly_related():
 @pytest.mark.parametrize("alpha", [[0.1, 0.9, 0.5], [[0.1, 0, 0], [0.8, 0.9, 0], [0, 0, 0.5]]])
 def test_an_impossible_alpha_is_refused_and_the_one_offered_works(alpha):
     X, Y = strongly_related()
-    with pytest.raises(ValueError, match=r"positive semidefinite.*One that can be used is \["):
+    with refused(DataError, "alpha-inadmissible") as caught:
         muralidhar_sarathy(X, Y, alpha, 0)
     offered = admissible_near(alpha, of_residuals(X, Y))
+    np.testing.assert_allclose(caught.value.messages[0].data["offered"], offered, rtol=1e-5, atol=1e-6)
     assert offered.shape == np.shape(alpha)
     assert_kept(X, muralidhar_sarathy(X, Y, offered, 0), Y)
     # a thousandth of the way back it is impossible again
     asked = np.asarray(alpha)
     level = np.mean([0.1, 0.9, 0.5]) * (np.ones(3) if asked.ndim == 1 else np.eye(3))
     gone = np.linalg.norm(offered - asked) / np.linalg.norm(level - asked)
-    with pytest.raises(ValueError, match="positive semidefinite"):
+    with refused(DataError, "alpha-inadmissible"):
         muralidhar_sarathy(X, Y, asked + (gone - 0.001) * (level - asked), 0)
 
 
@@ -134,16 +137,25 @@ def test_the_alpha_offered_is_always_admissible(seed, p, form, collinear):
 @pytest.mark.parametrize(("alpha", "offered"), [(1, "0.99"), (1.5, "0.99"), (-0.1, "0"), ([0.5, 1, 0.5], "0.")])
 def test_an_alpha_outside_of_its_range_is_refused(alpha, offered):
     X, Y = records()
-    with pytest.raises(ValueError, match=f"less than 1, which would publish the original\\. .* is .*{offered}"):
+    with refused(DataError, "alpha-outside-range") as caught:
         muralidhar_sarathy(X, Y, alpha, 0)
+    assert offered in str(caught.value.messages[0].data["offered"])
+
+
+def test_random_numbers_that_follow_from_the_data_are_refused():
+    X, Y = records()
+    Zx, Zy = standardize(X), standardize(Y)
+    regression = regress(gram(beside_one(Zy, Zx)), Y.shape[1], 0.5, np.ones(3), np.zeros(3, np.int32))
+    with refused(DataError, "random-numbers-dependent"):
+        mix(regression, gram(regression.columns(Zy, Zx, Zx)))
 
 
 def test_small_files_are_refused_with_the_reason():
     X, Y = records(99)
-    with pytest.raises(ValueError, match=r"99 records are too few .* equations .* fewer than 100 records"):
+    with refused(DataError, "too-few-for-ms", records=99, least=100):
         muralidhar_sarathy(X, Y, 0.5, 0)
     X, Y = records(139, q=11)
-    with pytest.raises(ValueError, match="fewer than 140 records"):
+    with refused(DataError, "too-few-for-ms", records=139, least=140):
         muralidhar_sarathy(X, Y, 0.5, 0)
 
 

@@ -141,8 +141,8 @@ def _unrelated(n: int, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize(
     "case",
     [
-        "a date in microseconds",
-        "interview minus age in days",
+        "date in microseconds",
+        "interview minus age",
         "factor",
         "mostly missing",
         "sum beside gaps",
@@ -156,8 +156,8 @@ def test_relations_are_found_at_any_scale_with_gaps_and_in_most_records(case, n)
     most = rng.random(n) < 0.92
     parts = rng.integers(1, 5_000, (n, 4)).astype(float)
     cases = {
-        "a date in microseconds": (x, np.column_stack([x * 86_400e6, other])),
-        "interview minus age in days": (x, np.column_stack([(x + other) * 86_400e6, other])),
+        "date in microseconds": (x, np.column_stack([x * 86_400e6, other])),
+        "interview minus age": (x, np.column_stack([(x + other) * 86_400e6, other])),
         "factor": (x, np.column_stack([x * 1e7, other])),
         "mostly missing": (x, np.column_stack([np.where(rng.random(n) < 0.55, np.nan, x), other])),
         "sum beside gaps": (x + other, np.column_stack([x, other, _unrelated(n, rng)])),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
+from tests.expect import refused
 
 from shoal.measures.estimates import effective_records, hellinger, mean, share, total, wasserstein
 from shoal.measures.pmse import pmse
@@ -75,7 +76,7 @@ def test_separation_is_found_with_the_column_that_separates(quasi):
     if quasi:  # one category of a term has no 1
         X[:, 2] = np.arange(200) < 20
         y = np.where(np.arange(200) < 20, 0.0, np.arange(200) % 2)
-    with pytest.raises(NotEstimable, match="separates") as error:
+    with refused(NotEstimable, "separated-response") as error:
         logistic(X, y)
     assert error.value.column == 2
 
@@ -83,10 +84,16 @@ def test_separation_is_found_with_the_column_that_separates(quasi):
 @pytest.mark.parametrize("estimate", [least_squares, logistic])
 def test_what_has_no_coefficients_is_refused(estimate):
     X, _, _ = sample(4)
-    with pytest.raises(NotEstimable, match="constant"):
+    with refused(NotEstimable, "response-constant"):
         estimate(X, np.zeros(200))
-    with pytest.raises(NotEstimable, match="4 complete records are too few for 4"):
+    with refused(NotEstimable, "too-few-for-coefficients", records=4, coefficients=4):
         estimate(X[:4], np.array([0.0, 1, 0, 1]))
+
+
+def test_a_logistic_regression_needs_a_response_between_0_and_1():
+    X, _, y = sample(4)
+    with refused(NotEstimable, "response-outside-range"):
+        logistic(X, np.where(np.arange(len(X)) == 3, 2.0, y > y.mean()))
 
 
 @given(st.tuples(*[st.floats(-10, 10)] * 4))

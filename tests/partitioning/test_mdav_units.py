@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.expect import refused
 
 import naive
 from partitioning.test_mixed import spaces
@@ -79,7 +79,7 @@ def test_a_unit_with_most_records_still_gives_groups_of_k_units():
 
 
 def test_fewer_than_k_units_are_refused():
-    with pytest.raises(DataError, match="records of 2 units, fewer than k = 3"):
+    with refused(DataError, "few-units-in-block", units=2, k=3):
         mdav_units(plain(np.ones((6, 1))), Units(np.array([0, 1, 0, 1, 0, 1]), 3))
 
 

@@ -8,11 +8,14 @@ import pytest
 from bench.samples import distributed
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.expect import refused
 
 import naive
 import shoal
 from samples import loss, matrices
 from shoal.kernels.standardize import standardize
+from shoal.messages import Message
+from shoal.partitioning.methods import choose
 from shoal.partitioning.optimal_cut import OPENED_BEST_UP_TO, best_openings, cut, cut_each, longest_edge, univariate
 from shoal.partitioning.tours import sweep_cuts, tour, tour_cut
 
@@ -68,16 +71,62 @@ def test_the_savings_tour_of_many_records_is_whole_and_not_shorter_than_the_refi
     assert length(X, tour(X)) <= length(X, line)
 
 
+X20 = distributed("uniform", 20, 2)
+
+
 @pytest.mark.parametrize(
-    ("method", "how", "sentence"),
+    ("options", "field"),
     [
-        ("mdav", "savings", "tour: does not apply to method 'mdav'. Use method='tour'"),
-        ("tour", "longest", "tour: must be 'refined' or 'savings'"),
+        ({"method": "mdav", "tour": "savings"}, "tour"),
+        ({"method": "tour", "tour": "longest"}, "tour"),
+        ({"method": "mdav", "gain": 0.2}, "gain"),
+        ({"method": "vmdav", "gain": -1}, "gain"),
+        ({"method": "mdav", "budget": 5}, "budget"),
+        ({"method": "best", "refine": True}, "refine"),
+        ({"method": "univariate"}, "method"),
+        ({"method": "hybrid"}, "method"),
+        ({"standardize": "rank"}, "standardize"),
+        ({"k": 1}, "k"),
+        ({"k": True}, "k"),
     ],
 )
-def test_a_tour_that_cannot_be_is_said(method, how, sentence):
-    with pytest.raises(shoal.PlanError, match=sentence):
-        shoal.partition(distributed("uniform", 20, 2), 3, method, tour=how)
+def test_what_cannot_be_asked_of_a_partition_is_refused_by_the_name_of_the_option(options, field):
+    with pytest.raises(shoal.PlanError) as caught:
+        shoal.partition(X20, **{"k": 3, **options})
+    assert [each.field for each in caught.value.messages] == [field]
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "error", "code", "data"),
+    [
+        (X20 * 1j, {}, shoal.DataError, "matrix-not-numbers", {"matrix": "X"}),
+        ([["a"]], {}, shoal.DataError, "matrix-not-numbers", {"matrix": "X"}),
+        (X20[:, 0], {}, shoal.DataError, "matrix-of-other-dimension", {"dimensions": 1}),
+        (X20[:, :0], {}, shoal.DataError, "matrix-without-columns", {}),
+        (np.where(X20[4, 1] == X20, np.nan, X20), {}, shoal.DataError, "matrix-not-finite", {"row": 4, "column": 1}),
+        (X20, {"k": 21}, shoal.DataError, "k-above-rows", {"k": 21, "rows": 20}),
+        (X20, {"method": "univariate"}, shoal.PlanError, "univariate-takes-one", {"columns": 2}),
+        (X20, {"method": "voronoi"}, shoal.PlanError, "unknown-partition", {}),
+    ],
+)
+def test_what_cannot_be_partitioned_is_refused(X, options, error, code, data):
+    with refused(error, code, **data):
+        shoal.partition(X, **{"k": 3, **options})
+
+
+@pytest.mark.parametrize(
+    ("d", "n", "options", "method", "why"),
+    [
+        (1, 9, {}, "univariate", Message("optimal-for-one")),
+        (2, 9, {"refine": True}, "mdav", Message("method-refined")),
+        (2, 9, {"budget": True}, "best", Message("budget-given")),
+        (2, 0, {}, "mdav", Message("method-of-blocks")),
+        (2, 500, {}, "best", Message("groups-searched", gain="1 to 3")),
+        (2, 10**9, {}, "mdav", Message("search-takes-long", records=10**9, attributes=2)),
+    ],
+)
+def test_a_method_is_chosen_for_a_reason(d, n, options, method, why):
+    assert choose("auto", d, n, **options) == (method, why)
 
 
 def test_the_estimator_cuts_the_tour_that_it_is_asked_for():
@@ -288,8 +337,3 @@ def test_watch_stops_a_search_from_another_thread():
     worker.join(timeout=300)
     assert not worker.is_alive()
     assert (labels[0] == -1).all()
-
-
-def test_a_matrix_of_complex_numbers_is_refused():
-    with pytest.raises(shoal.DataError, match="must hold numbers only"):
-        shoal.partition(np.ones((9, 2), dtype=complex), k=3, method="tour")

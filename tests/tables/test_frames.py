@@ -249,7 +249,8 @@ def test_an_arrow_stream_becomes_an_arrow_table(arrow):
         native = open_table(source).native
         assert isinstance(native, pa.Table)
         assert native.to_pylist() == arrow.to_pylist()
-    assert open_table(duckdb.sql("SELECT 1 AS a, 'x' AS b")).native.to_pydict() == {"a": [1], "b": ["x"]}
+    one = duckdb.sql("SELECT 1 AS a, 'x' AS b")
+    assert open_table(one).native.to_pydict() == {"a": [1], "b": ["x"]}
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

@@ -65,7 +65,7 @@ def places_a_unit(box: Extent) -> NDArray[np.float64]:
 def refuse_small(k: int, most: int) -> None:
     """Refuse blocks that cannot hold a group."""
     if most < k:
-        raise PlanError([("scale.block_size", f"must be at least k = {k}: a block holds at least one group.")])
+        raise PlanError("block-below-k", field="scale.block_size", k=k)
 
 
 class Cells(Protocol):

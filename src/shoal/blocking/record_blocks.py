@@ -62,9 +62,7 @@ def blocking_of(plan: Plan) -> str:
 def record_blocks(gather: Gather, dimensions: int, plan: Plan, most: int) -> RecordBlocks:
     """Divide records, wherever they are, by an outline of so many dimensions, as the plan's scale says."""
     if not dimensions:
-        raise PlanError(
-            [("scale.blocking", "'2^d' cannot divide records by nominal attributes alone. Use --blocking kd.")]
-        )
+        raise PlanError("blocking-needs-order", field="scale.blocking")
     return DIVIDE[blocking_of(plan)](gather, plan.k or 1, most)
 
 

@@ -5,6 +5,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
+
 Matrix = NDArray[np.float64]
 
 # Powers of two between which the largest value of an attribute lies: beyond, results could not be held in full.
@@ -88,10 +90,7 @@ def columns_near_one(X: Matrix, name: str) -> tuple[Matrix, NDArray[np.int32]]:
 def refuse_exponents(exponents: NDArray[np.int32], name: str) -> None:
     """Refuse columns that are so large or so small that results could not be held in full."""
     if (beyond := np.abs(exponents) > LARGEST_EXPONENT).any():
-        raise ValueError(
-            f"column {int(np.argmax(beyond)) + 1} of {name} is too large or too small to be computed with; store it in"
-            " another unit"
-        )
+        raise DataError("column-too-extreme", number=int(np.argmax(beyond)) + 1, matrix=name)
 
 
 def finite_pair(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
@@ -99,15 +98,19 @@ def finite_pair(X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
     try:
         X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("the values of X and Y must be numbers") from None
+        raise DataError("matrix-not-numbers", matrix="X and Y") from None
     if X.ndim != 2 or Y.ndim != 2 or len(X) != len(Y):
-        raise ValueError("X and Y must be matrices with the same number of records")
-    for name, matrix in (("X", X), ("Y", Y)):
-        place: NDArray[np.int64] = np.argwhere(~np.isfinite(matrix))
-        if place.size:
-            record, column = place[0] + 1
-            raise ValueError(f"record {record} has a missing or infinite value in column {column} of {name}")
+        raise DataError("matrices-of-other-length")
+    refuse_not_finite(X, "X")
+    refuse_not_finite(Y, "Y")
     return X, Y
+
+
+def refuse_not_finite(matrix: Matrix, name: str) -> None:
+    """Refuse a matrix with a missing or infinite value, whose row and column the message has, counted from 0."""
+    if not (finite := np.isfinite(matrix)).all():
+        row, column = map(int, np.argwhere(~finite)[0])
+        raise DataError("matrix-not-finite", matrix=name, row=row, column=column)
 
 
 def within_squares(X: Matrix) -> Matrix:

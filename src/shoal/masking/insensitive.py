@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shoal.errors import PlanError
 from shoal.kernels.hilbert import hilbert_places
 from shoal.masking.discrete_laplace import LARGEST_SCALE, Source, discrete_laplace
 
@@ -142,8 +143,5 @@ def noise_scale(sensitivity: int, epsilon: float) -> int:
     exact = Fraction(sensitivity) / Fraction(repr(float(epsilon)))
     scale = -(-exact.numerator // exact.denominator)
     if scale > LARGEST_SCALE:
-        raise ValueError(
-            "is too small for so many groups and attributes: the noise would exceed every value. Use a larger "
-            "--epsilon or -k."
-        )
+        raise PlanError("epsilon-too-small", field="epsilon")
     return scale

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix, columns_near_one, finite_pair
-from shoal.text import counted
 
 Seed = int | np.random.Generator | None
 
@@ -61,13 +61,11 @@ def safe_k_orthogonal(n_x: int, n_y: int) -> int:
 
 
 def refuse_fewer(records: int, n_x: int, n_y: int, *, orthogonal: bool = False) -> None:
-    """Raise a ValueError with the number of records needed, if there are fewer."""
+    """Raise a DataError with the number of records needed, if there are fewer."""
     least = least_k_orthogonal(n_x, n_y) if orthogonal else least_k(n_x, n_y)
     if records < least:
-        raise ValueError(
-            f"groups of {counted(records, 'record')} are too small for {counted(n_x, 'sensitive attribute')} and "
-            f"{counted(n_y, 'quasi-identifier')}. Use -k {least} or more, or fewer attributes"
-        )
+        sizes = {"records": records, "sensitive": n_x, "quasi": n_y, "least": least}
+        raise DataError("k-too-small-for-synthesis", field="k", **sizes)
 
 
 def noise(X: Matrix, rng: Seed | Matrix) -> Matrix:

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoal.errors import DataError
 from shoal.kernels.exact_sum import DIGITS, UNIT, sum_of_products, whole
 from shoal.kernels.standardize import Matrix
 
@@ -174,7 +175,7 @@ def mix(regression: Regression, found: Gram) -> Mixture:
         noise = []
         for column in range(both + p, both + p + len(root)):
             if sweep.left[column, column] < ROUNDING**2:
-                raise ValueError("The random numbers are a linear combination of the data. Use another --seed.")
+                raise DataError("random-numbers-dependent")
             noise.append(sweep.out(column))
     made = np.array(noise, dtype=np.float64).reshape(len(root), both + 2 * p)
     return Mixture(regression, fit, made.T @ root)
@@ -248,10 +249,7 @@ def admissible_near(alpha: ArrayLike, S: Matrix) -> Matrix:
 def _refuse_few(n: int, p: int, q: int) -> None:
     least = max(LEAST_RECORDS, PER_ATTRIBUTE * (p + q))
     if n < least:
-        raise ValueError(
-            f"{n:,} records are too few for method 'ms': what it preserves are equations that fewer than {least} "
-            f"records ({LEAST_RECORDS}, and {PER_ATTRIBUTE} for each attribute) may not hide. Use --method hybrid."
-        )
+        raise DataError("too-few-for-ms", records=n, least=least, base=LEAST_RECORDS, each=PER_ATTRIBUTE)
 
 
 def _in_deviations(alpha: ArrayLike, deviation: Column, exponents: NDArray[np.int32]) -> Matrix:
@@ -269,14 +267,11 @@ def _refuse_inadmissible(own: Matrix, S: Matrix, alpha: Matrix) -> None:
     diagonal = np.diag(matrix)
     near = admissible_near(own, S)
     offered = near if alpha.ndim < 2 else near * np.divide(alpha, own, out=np.ones_like(alpha), where=own != 0)
-    offer = f". One that can be used is {np.array2string(offered, precision=6)}"
+    rounded = np.round(offered, 6).tolist()
     if not ((diagonal >= 0) & (diagonal < 1)).all():
-        raise ValueError(f"alpha must be at least 0 and less than 1, which would publish the original{offer}")
+        raise DataError("alpha-outside-range", offered=rounded)
     if not _admissible(matrix, S):
-        raise ValueError(
-            "alpha takes more variance from the records than they have: S - alpha S alpha' must be positive"
-            f" semidefinite, as it always is for one alpha for all attributes{offer}"
-        )
+        raise DataError("alpha-inadmissible", offered=rounded)
 
 
 def _matrix(alpha: ArrayLike, p: int) -> Matrix:

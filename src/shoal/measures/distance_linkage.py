@@ -99,7 +99,7 @@ def linkage(
 def _scaled(X: Matrix) -> Matrix:
     """Bring the attributes of a file to one scale; a gap would look like a record that nobody links."""
     if not np.isfinite(X).all():
-        raise DataError("record linkage needs numbers without missing values. Fill them, or leave the records out.")
+        raise DataError("linkage-needs-numbers")
     return standardize(X)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ShoalError
 from shoal.kernels.standardize import Matrix
 
 Vector = NDArray[np.float64]
@@ -36,12 +37,10 @@ class Fit:
         return self.estimates - reach, self.estimates + reach
 
 
-class NotEstimable(ValueError):
-    """There are no such coefficients; the text says why, `column` which column of X is at fault, if one is."""
+class NotEstimable(ShoalError):
+    """There are no such coefficients; the message is a phrase, `column` the column of X that is at fault, if any."""
 
-    def __init__(self, why: str, column: int | None = None) -> None:
-        super().__init__(why)
-        self.column = column
+    column: int | None = None
 
 
 def quantile(confidence: float, freedom: int | None = None) -> float:
@@ -135,7 +134,7 @@ def logistic(X: Matrix, y: Vector, weights: Vector | None = None) -> Fit:
     _refuse(X, y)
     n, p = X.shape
     if y.min() < 0 or y.max() > 1:
-        raise NotEstimable("the response is not between 0 and 1")
+        raise NotEstimable("response-outside-range")
     w = np.ones(n) if weights is None else weights / weights.mean()
     scale = np.sqrt((X * X).mean(axis=0))
     Z = X / scale
@@ -158,15 +157,17 @@ def logistic(X: Matrix, y: Vector, weights: Vector | None = None) -> Fit:
             variance = bread if weights is None else _linearized(bread, Z, w * (y - probabilities))
             return Fit(estimates / scale, np.sqrt(np.diag(variance)) / scale, None)
     largest = int(np.nan_to_num(np.abs(estimates[1:]), nan=np.inf).argmax()) + 1 if p > 1 else None
-    raise NotEstimable("separates records in which the response is 0 from those in which it is 1", largest)
+    error = NotEstimable("separated-response")
+    error.column = largest
+    raise error
 
 
 def _refuse(X: Matrix, y: Vector) -> None:
     n, p = X.shape
     if n <= p:
-        raise NotEstimable(f"{n:,} complete records are too few for {p:,} coefficients")
+        raise NotEstimable("too-few-for-coefficients", records=n, coefficients=p)
     if y.min() == y.max():
-        raise NotEstimable("the response is constant")
+        raise NotEstimable("response-constant")
 
 
 def _logistic(linear: Vector) -> Vector:

@@ -12,9 +12,9 @@ from shoal.kernels.diversity import Attributes, Parts, groups_across, merge_grou
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.l_diversity import FORMS, SLACK, LDiversity, diversities, diversity_of
 from shoal.kernels.t_closeness import distances_from_file
+from shoal.messages import Message
 from shoal.partitioning.mdav import space_within_range
 from shoal.partitioning.methods import Labels, Watch, by_first_record
-from shoal.text import counted
 
 # How many records of the whole file have each value of a confidential attribute.
 Frequencies = NDArray[np.int64]
@@ -228,25 +228,21 @@ def refuse_impossible(
     most = diversity_of(np.sort(counts[counts > 0]), l.form, l.c)
     if most >= l.l - SLACK:
         return
-    form, where = FORMS[l.form], "a stratum or record block" if stratum else "the file"
-    what = {
-        "distinct": f"has {counted(int(most), 'different value')}",
-        "entropy": f"has an entropy l of {most:.4g}",
-        "recursive": f"is recursive (c, l)-diverse up to l = {most:g} for c = {l.c:g}",
-    }[form]
+    form = FORMS[l.form]
+    reached = Message("has-values", number=int(most))
+    if form == "entropy":
+        reached = Message("has-entropy-l", l=most)
+    elif form == "recursive":
+        reached = Message("has-recursive-l", l=most, c=l.c)
     largest = floor(100 * most) / 100 if form == "entropy" else int(most)
-    smaller = f"Use -l {largest:g} or less" if largest > 1 else "Leave out -l"
-    others = f"{', merge strata' if stratum else ''}, or remove it from --confidential"
-    raise DataError(f"'{name}' {what} in {where}, below l = {l.l:g}. {smaller}{others}.")
+    usable = largest if largest > 1 else None
+    raise DataError("l-impossible", column=name, reached=reached, l=l.l, largest=usable, stratum=stratum)
 
 
 def refuse_few(units: Units) -> None:
     """Refuse records of fewer than k units, of which no group can be formed."""
     if units.number < units.least:
-        raise DataError(
-            f"a record block has records of {counted(units.number, 'unit')}, fewer than k = {units.least}. Use larger "
-            "blocks with --block-records, or a smaller -k."
-        )
+        raise DataError("few-units-in-block", units=units.number, k=units.least)
 
 
 def _check(
@@ -266,11 +262,7 @@ def _check(
             refuse_impossible(secret.name, _frequency(secret, units)[: secret.known], l, stratum)
         reference = None if whole is None else [whole[a]]
         if t is not None and not satisfied(everything, [secret], None, t, reference, units)[0]:
-            raise DataError(
-                f"Sensitive attribute '{secret.name}' has such a different distribution in a stratum that even "
-                f"one group of all its records is farther than t = {t:g} from the file. Use a larger -t, or merge "
-                "strata."
-            )
+            raise DataError("t-impossible", column=secret.name, t=t)
 
 
 def _once(*columns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal.errors import DataError, PlanError
-from shoal.kernels.standardize import Matrix
+from shoal.kernels.standardize import Matrix, refuse_not_finite
 from shoal.kernels.standardize import standardize as scale
+from shoal.messages import Message
 from shoal.plan import AttributeType, Effort, Plan, Tour
 
 # How many records of at most so many plain attributes are searched without a budget, in some ten seconds; of more
@@ -112,14 +113,14 @@ def _partitioner(method: str, gain: float | None, tour: Tour | None) -> Partitio
             from shoal.partitioning.tours import tour_cut
 
             return tour_cut if tour is None else partial(tour_cut, how=tour)
-    raise PlanError([("method", f"must be one of {', '.join(['auto', *METHODS])}")])
+    raise PlanError("unknown-partition", field="method", methods=["auto", *METHODS])
 
 
 class Choice(NamedTuple):
     """A method, and why it was chosen; nothing if it was asked for by name."""
 
     method: str
-    why: str = ""
+    why: str | Message = ""
 
 
 def choose(
@@ -141,18 +142,18 @@ def choose(
     if method != "auto":
         return Choice(method)
     if d == 1 and plain and not limited:
-        return Choice("univariate", "optimal for one attribute")
+        return Choice("univariate", Message("optimal-for-one"))
     if refine:
-        return Choice("mdav", "a start that is refined")
+        return Choice("mdav", Message("method-refined"))
     if budget:
-        return Choice("best", "a budget is given")
+        return Choice("best", Message("budget-given"))
     if not n:
-        return Choice("mdav", "the method for record blocks")
+        return Choice("mdav", Message("method-of-blocks"))
     most = next((n for columns, n in SEARCHED.items() if d <= columns), MANY) if plain and not limited else MANY
     if n <= most:
         gain = "1 to 3" if n <= MANY else "5 to 10"
-        return Choice("best", f"MDAV's groups, improved by a search; --budget 60s may save some {gain} % of the loss")
-    return Choice("mdav", f"a search in {n:,} records of {d} attributes takes long; --budget allows it")
+        return Choice("best", Message("groups-searched", gain=gain))
+    return Choice("mdav", Message("search-takes-long", records=n, attributes=d))
 
 
 def partition(
@@ -212,52 +213,36 @@ def partition(
     >>> shoal.partition([[1.0, 1], [9, 9], [2, 1], [8, 9]], k=2).tolist()
     [0, 1, 0, 1]
     """
-    matrix = _checked(X, k)
-    asked = Plan(k=int(k), budget=budget, refine=refine, seed=seed, method="best" if refine is False else "mdav")
-    if budget is not None and refine is False and method not in ("auto", "best"):
-        raise PlanError([("budget", f"does not apply to method '{method}'. Use method='best', or refine.")])
-    searched = {"budget": budget is not None, "refine": refine is not False}
-    name = choose(method, matrix.shape[1], len(matrix), **searched).method
-    if gain is not None and name != "vmdav":
-        raise PlanError([("gain", f"does not apply to method '{name}'. Use method='vmdav'.")])
-    if gain is not None and not 0 <= gain < np.inf:
-        raise PlanError([("gain", "must be a number of at least 0")])
-    if tour is not None and name != "tour":
-        raise PlanError([("tour", f"does not apply to method '{name}'. Use method='tour'.")])
-    if tour not in (None, "refined", "savings"):
-        raise PlanError([("tour", "must be 'refined' or 'savings'")])
-    if refine is not False and name in ("best", "univariate"):
-        raise PlanError([("refine", f"does not apply to method '{name}'")])
-    search = partitioner(name, gain, tour=tour, effort=asked.effort, refine=refine is not False, seed=seed)
-    if name == "univariate" and matrix.shape[1] != 1:
-        raise PlanError([("method", f"'univariate' takes one attribute, not {matrix.shape[1]}. Use 'mdav'.")])
+    if method not in ("auto", *METHODS):
+        raise PlanError("unknown-partition", field="method", methods=["auto", *METHODS])
     how = ("zscore" if standardize else "none") if isinstance(standardize, bool) else standardize
-    if how not in ("zscore", "minmax", "none"):
-        raise PlanError([("standardize", "must be True, False, 'zscore', 'minmax' or 'none'")])
-    return search(scale(matrix, how, watch), int(k), watch=watch)
+    matrix = _checked(X)
+    searched = {"budget": budget, "refine": refine, "seed": seed}
+    asked = Plan(k=k, method=method, gain=gain, tour=tour, standardize=how, **searched)
+    if asked.k > len(matrix):
+        raise DataError("k-above-rows", k=asked.k, rows=len(matrix))
+    if method == "univariate" and matrix.shape[1] != 1:
+        raise PlanError("univariate-takes-one", field="method", columns=matrix.shape[1])
+    found = choose(method, matrix.shape[1], len(matrix), budget=budget is not None, refine=asked.refine is not False)
+    search = partitioner(
+        found.method, gain, tour=tour, effort=asked.effort, refine=asked.refine is not False, seed=seed
+    )
+    return search(scale(matrix, asked.standardize, watch), asked.k, watch=watch)
 
 
-def _checked(X: ArrayLike, k: int) -> Matrix:
+def _checked(X: ArrayLike) -> Matrix:
     try:
         given = np.asarray(X)
         if np.iscomplexobj(given):
             raise TypeError
         matrix = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError("the matrix must hold numbers only") from None
+        raise DataError("matrix-not-numbers", matrix="X") from None
     if matrix.ndim != 2:
-        raise DataError(f"The matrix must have two dimensions, not {matrix.ndim}. X.reshape(-1, 1) makes one column.")
+        raise DataError("matrix-of-other-dimension", dimensions=matrix.ndim)
     if matrix.shape[1] == 0:
-        raise DataError("the matrix has no columns")
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise DataError(f"row {row} of the matrix is missing or infinite in column {column}")
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise PlanError([("k", "must be a whole number")])
-    if k < 2:
-        raise PlanError([("k", "must be at least 2")])
-    if k > len(matrix):
-        raise DataError(f"k = {k:,} is more than the {len(matrix):,} rows of the matrix. Use a smaller k.")
+        raise DataError("matrix-without-columns")
+    refuse_not_finite(matrix, "X")
     return matrix
 
 

@@ -105,10 +105,7 @@ class Hybrid:
         """Return the same with the mixture, from what `noise_of` adds up to over all records."""
         if self.regression is None:
             raise ValueError("the regression comes first")
-        try:
-            return replace(self, mixture=mix(self.regression, found))
-        except ValueError as error:
-            raise DataError(str(error)) from None
+        return replace(self, mixture=mix(self.regression, found))
 
     @property
     def _secret(self) -> bytes:
@@ -383,8 +380,8 @@ def _synthetic(
         try:  # home by home: a group that must grow stays within its stratum
             drawn = noise(rows, X[rows], Y[rows])
             result = microhybrid(X[rows], Y[rows], given[rows], drawn, orthogonal=orthogonal)
-        except ValueError as error:
-            raise DataError(in_names(error, parts)) from None
+        except DataError as error:
+            raise DataError(*in_names(error, parts)) from None
         values[rows], unchanged[rows], labels[rows] = result.values, result.unchanged, result.labels + groups
         room[rows] = result.room
         left += result.left * len(rows) / len(X)

@@ -39,8 +39,8 @@ def regression_of(found: Gram, parts: Parts, plan: Plan, scales: Scales) -> Regr
     try:
         refuse_exponents(exponents, "X")
         return regress(found, len(parts.others), _alpha(plan, parts), deviation, exponents)
-    except ValueError as error:
-        raise DataError(in_names(error, parts)) from None
+    except DataError as error:
+        raise DataError(*in_names(error, parts)) from None
 
 
 def _alpha(plan: Plan, parts: Parts) -> ArrayLike:

@@ -1,13 +1,14 @@
 """The attributes of a table by what hybrid data make of them, and the new values."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
 from shoal.kernels.standardize import Matrix
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.tables.attributes import NUMBERS, Attribute, Codes
 
@@ -59,7 +60,12 @@ def xy(parts: Parts) -> tuple[Matrix, Matrix]:
     return matrix_of(parts.synthetic, records), matrix_of(parts.others, records)
 
 
-def in_names(error: ValueError, parts: Parts) -> str:
-    """Return what is wrong with a matrix with the names of its columns, in one line."""
-    said = " ".join(str(error).split())
-    return re.sub(r"column (\d+) of X", lambda found: f"column '{parts.synthetic[int(found[1]) - 1].name}'", said)
+def in_names(error: DataError, parts: Parts) -> list[Message]:
+    """Return what is wrong with a matrix, with the names of columns in place of their numbers."""
+    attributes = {"X": parts.synthetic, "Y": parts.others}
+    return [
+        Message(each.code, column=attributes[each.data["matrix"]][each.data["number"] - 1].name)
+        if each.code == "column-too-extreme"
+        else each
+        for each in error.messages
+    ]

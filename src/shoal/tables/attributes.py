@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.plan import AttributeType
 from shoal.tables.arrow import Array, pc
 from shoal.tables.dtypes import inner, is_number, is_text
-from shoal.tables.numbers import to_floats, what_it_is
+from shoal.tables.numbers import no_number_type, to_floats, what_it_is
 from shoal.tables.stat.labels import Labels, user_missing
 from shoal.tables.table import Table
 from shoal.tables.text_values import decoded, first_not_date, first_where, without_views
@@ -83,10 +83,7 @@ class Attribute:
         try:
             return pa.array(np.rint(codes), mask=np.isnan(codes)).cast(kind)
         except pa.ArrowInvalid:
-            raise DataError(
-                f"published values of '{self.name}' leave the range of its type, {kind}. Store the column in a wider "
-                "type, or use --no-round."
-            ) from None
+            raise DataError("type-range-left", column=self.name, type=str(kind)) from None
 
     def _categories(self, codes: Codes, levels: Array) -> Array:
         missing = np.isnan(codes)
@@ -183,7 +180,7 @@ def infer_type(table: Table, name: str) -> AttributeType:
     if not is_text(kind) or name in table.spoiled or name in table.disguised or column.null_count == len(column):
         raise DataError(what_it_is(column, name, table.decimal))
     if (record := first_not_date(column.cast(pa.large_string()))) is not None:
-        raise DataError(f"column '{name}' looks like dates, but record {record} is not one. Correct it, or set --type.")
+        raise DataError("not-a-date", column=name, record=record)
     return "nominal"
 
 
@@ -202,7 +199,7 @@ def encode(table: Table, name: str, type_: AttributeType, levels: Sequence[Level
     """Encode a column as numbers according to its type; values that the file declares to be missing are missing."""
     column = without_declared(table, name)
     if column.null_count == len(column):
-        raise DataError(f"column '{name}' is empty: no record has a value. Leave it out of --quasi and --confidential.")
+        raise DataError("empty-column", column=name)
     if type_ == "continuous":
         return Attribute(name, type_, to_floats(column, name, table.decimal), column.type)
     if type_ in ("date", "datetime"):
@@ -260,7 +257,7 @@ def attribute_of(
     no_codes = np.empty(0)
     if type_ == "continuous":
         if not is_number(stored):
-            raise DataError(f"column '{name}' is of type {stored}, not a number. Use another --type for it.")
+            raise DataError(no_number_type(stored, name))
         return Attribute(name, type_, no_codes, stored)
     if found is None:
         return _ticking(name, type_, stored, *moments)
@@ -282,12 +279,10 @@ def _ticking(name: str, type_: AttributeType, stored: pa.DataType, first: int, l
     """Describe dates or moments; a date never gets a time of day, and no more time is counted than fits."""
     right = pa.types.is_date(stored) if type_ == "date" else pa.types.is_timestamp(stored)
     if not right:
-        raise DataError(
-            f"column '{name}' is of type {stored}, which does not hold {'dates' if type_ == 'date' else 'times'}. "
-            "Convert it, or use another --type for it."
-        )
+        wanted = "dates" if type_ == "date" else "times"
+        raise DataError("not-moments", column=name, type=str(stored), wanted=wanted)
     if last - first > np.iinfo(np.int64).max:
-        raise DataError(f"column '{name}' spans more time than can be counted in its unit. Store it in a coarser one.")
+        raise DataError("time-span-too-long", column=name)
     tick = math.gcd(_day(stored), tick) if type_ == "date" else tick or 1
     return Attribute(name, type_, np.empty(0), stored, origin=first, tick=tick)
 
@@ -303,10 +298,7 @@ def in_levels(table: Table, name: str, type_: AttributeType, levels: Sequence[Le
     unknown = pc.and_(places.is_null(), values.is_valid())
     if (record := first_where(unknown)) is not None:
         count = pc.sum(unknown).as_py()
-        more = f" ({count:,} records in all)" if count > 1 else ""
-        raise DataError(
-            f"column '{name}' holds a level in record {record}{more} that is not in its list. Add it with --levels."
-        )
+        raise DataError("unknown-level", column=name, first=record, records=count if count > 1 else None)
     return replace(attribute, codes=places.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
@@ -321,9 +313,9 @@ def _sorted(values: Array) -> Array:
 
 def _refuse_kind(kind: pa.DataType, stored: pa.DataType, name: str, type_: AttributeType) -> None:
     if type_ == "boolean" and not pa.types.is_boolean(kind):
-        raise DataError(f"column '{name}' is of type {stored} and not boolean. Use --type {name}=nominal.")
+        raise DataError("not-boolean", column=name, type=str(stored))
     if not has_categories(kind):
-        raise DataError(f"column '{name}' is of type {stored}. Only text, numbers, dates and booleans can be {type_}")
+        raise DataError(no_number_type(kind, name))
 
 
 def _ordered(
@@ -335,7 +327,7 @@ def _ordered(
     if dictionary is not None:
         return dictionary
     if is_text(found.type):
-        raise DataError(f"column '{name}' is text, whose order is not known. List its levels in order with --levels.")
+        raise DataError("order-not-known", column=name)
     if labels.values and is_number(found.type):
         codes = [code for code in labels.values if isinstance(code, float)]  # others are letters, for kinds of missing
         declared = pa.array(codes, pa.float64()).cast(found.type, safe=False)
@@ -349,11 +341,10 @@ def _given(levels: Sequence[Level], kind: pa.DataType, name: str) -> Array:
         if is_number(kind):
             whole = pa.types.is_integer(kind)
             found = pa.array([int(level) if whole else float(level) for level in levels]).cast(kind)
-            if len(found.unique()) < len(found):
-                raise DataError(f"the levels of '{name}' list the same number twice. Remove one.")
-            return found
-        return pa.array([str(level) for level in levels]).cast(kind)
+        else:
+            found = pa.array([str(level) for level in levels]).cast(kind)
     except (ValueError, pa.ArrowInvalid):
-        raise DataError(
-            f"the levels of '{name}' are not of the type of the column, {kind}. Correct --levels."
-        ) from None
+        raise DataError("levels-of-other-type", column=name, type=str(kind)) from None
+    if is_number(kind) and len(found.unique()) < len(found):
+        raise DataError("levels-repeat-number", column=name)
+    return found

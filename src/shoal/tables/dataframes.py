@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.tables.arrow import Array
 from shoal.tables.dtypes import is_text
 from shoal.tables.levels import keep_in_arrow, used_in_arrow, used_in_pandas, used_in_polars
@@ -31,7 +32,6 @@ _NULLABLE = {
 }
 _NULLABLE |= {"float": "Float32", "double": "Float64", "bool": "boolean"}
 ROW_NAMES = "row_names"  # of a first column without a name
-_KINDS = "a pandas or Polars dataframe, a PyArrow table, anything with __arrow_c_stream__, or the path of a file"
 
 
 def is_pandas_dataframe(native: Any) -> bool:
@@ -45,11 +45,11 @@ def adopt(source: Any) -> Any:
     import narwhals as nw
 
     if nw.dependencies.is_polars_lazyframe(source):
-        raise DataError("The table is a lazy frame without records. Call .collect() first.")
+        raise DataError("lazy-frame")
     native = source if is_pandas_dataframe(source) or isinstance(source, pa.Table) else _eager(source)
-    check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "the table")
+    check_names(list(native.column_names if isinstance(native, pa.Table) else native.columns), "The table")
     if not len(native):
-        raise DataError("The table has no records.")
+        raise DataError("no-records", table="the table")
     return native
 
 
@@ -63,17 +63,15 @@ def with_row_names(names: Sequence[Any]) -> list[Any]:
 def check_names(names: Sequence[Any], table: str) -> None:
     """Refuse names that are no text, empty, or there twice; messages call the data `table`."""
     if not names:
-        raise DataError(f"{table} has no columns.")
+        raise DataError("no-columns", table=table)
     for position, name in enumerate(names, start=1):
         if not isinstance(name, str):
-            kind = type(name).__name__
-            raise DataError(f"{table}: the name of column {position} is of type {kind}. Use text as column names.")
+            raise DataError("column-name-type", position=position, table=table, type=type(name).__name__)
         if not name.strip():
-            raise DataError(f"{table}: column {position} has no name. Name every column.")
+            raise DataError("column-without-name", position=position, table=table)
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        quoted = ", ".join(f"'{name}'" for name in twice)
-        raise DataError(f"{table} has more than one column named {quoted}. Rename one of them.")
+        raise DataError("column-names-repeat", columns=twice, table=table)
 
 
 def _eager(source: Any) -> Any:
@@ -84,11 +82,11 @@ def _eager(source: Any) -> Any:
     except TypeError:
         pass
     if not hasattr(source, "__arrow_c_stream__"):
-        raise DataError(f"an object of type {type(source).__name__} is not a table. Use {_KINDS}.")
+        raise DataError("not-tabular", type=type(source).__name__, stream=False)
     try:
         return pa.table(source)
     except (pa.ArrowException, TypeError, ValueError):
-        raise DataError(f"the Arrow stream of {type(source).__name__} is not a table. Use {_KINDS}.") from None
+        raise DataError("not-tabular", type=type(source).__name__, stream=True) from None
 
 
 def column_of(native: Any, name: str) -> Array:
@@ -100,22 +98,19 @@ def column_of(native: Any, name: str) -> Array:
 
     series = nw.from_native(native, eager_only=True)[name]
     if series.dtype == nw.Object and not is_pandas_dataframe(native):
-        raise DataError(f"column '{name}' holds Python objects. Convert it to one type.")
+        raise DataError("python-objects", column=name)
     try:
         if str(native[name].dtype).startswith("Sparse"):
             return cast("Array", pa.array(native[name].to_numpy(), from_pandas=True))
         return one_chunk(series.to_arrow())
     except (pa.ArrowException, TypeError, OverflowError):
-        raise DataError(f"column '{name}' {_what_is_odd(native, name)}") from None
+        raise DataError(_what_is_odd(native, name)) from None
 
 
-def _what_is_odd(native: Any, name: str) -> str:
-    record = first_odd_object(native, name)
-    if record is not None:
-        return f"is not a number in record {record}. Use one type of value in a column."
+def _what_is_odd(native: Any, name: str) -> Message:
     if is_pandas_dataframe(native) and native[name].dtype == object:
-        return "has values of different types. Use one type of value in a column."
-    return f"is of type {native[name].dtype}, which Arrow does not support. Convert it first."
+        return Message("mixed-types", column=name, record=first_odd_object(native, name))
+    return Message("type-not-in-arrow", column=name, type=str(native[name].dtype))
 
 
 def first_odd_object(native: Any, name: str) -> int | None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.tables.arrow import Array, ChunkedArray, pc
 from shoal.tables.stat.labels import Labels, joined_labels, labels_of, used_labels, with_labels
 from shoal.tables.text_values import decoded, one_chunk
@@ -21,10 +22,7 @@ def keep_in_arrow(table: pa.Table, keep: NDArray[np.bool_]) -> pa.Table:
         try:
             columns.append(_kept(column, mask))
         except pa.ArrowNotImplementedError:
-            raise DataError(
-                f"column '{field.name}' is of type {field.type}, from which Arrow cannot leave records out. Convert it "
-                "first."
-            ) from None
+            raise DataError("type-not-filtered", column=field.name, type=str(field.type), what="records") from None
     return pa.table(columns, schema=table.schema)
 
 
@@ -38,10 +36,7 @@ def used_in_arrow(table: pa.Table) -> pa.Table:
         try:
             column = _used(one_chunk(chunks)) if _has_levels(field.type) else _own_text(chunks)
         except pa.ArrowNotImplementedError:
-            raise DataError(
-                f"column '{field.name}' is of type {field.type}, of which Arrow cannot leave categories out. Convert "
-                "it first."
-            ) from None
+            raise DataError("type-not-filtered", column=field.name, type=str(field.type), what="categories") from None
         labels = labels_of(field)
         if labels.values or labels.missing:
             labels = used_labels(labels, one_chunk(column))
@@ -112,11 +107,11 @@ class InUse:
         """Return the labels of a column that are in use; None if it has none."""
         return self._labels[name][1] if name in self._labels else None
 
-    def failures(self) -> list[str]:
+    def failures(self) -> list[Message]:
         """Name the columns that list a category or a value label that no record has."""
         names = [name for (name, at), listed in self._listed.items() if len(self._used[name, at]) < len(listed)]
         names += [name for name, (listed, used) in self._labels.items() if listed != used]
-        return [f"column '{name}' lists a category or value label that no record has" for name in dict.fromkeys(names)]
+        return [Message("unused-level", column=name) for name in dict.fromkeys(names)]
 
 
 def has_levels(field: "pa.Field[Any]") -> bool:

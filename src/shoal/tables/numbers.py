@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.messages import Message
 from shoal.tables.arrow import Array, pc
 from shoal.tables.csv.inference import look
 from shoal.tables.dataframes import column_of, first_odd_object
@@ -20,13 +21,9 @@ from shoal.tables.text_values import (
     looks_infinite,
     looks_missing,
 )
-from shoal.text import counted
 
 if TYPE_CHECKING:
     import narwhals as nw
-
-_OTHER = "Use another --type or role for it."
-_REPLACE = "Replace it by a number or leave the record out."
 
 
 def numeric_names(native: Any) -> list[str]:
@@ -102,12 +99,12 @@ def _as_text(column: Array) -> Array | None:
 def to_matrix(native: Any, names: Sequence[str], decimal: str) -> NDArray[np.float64]:
     """Return columns of a dataframe as an (n, d) matrix in C order."""
     columns: list[NDArray[np.float64]] = []
-    problems: list[str] = []
+    problems: list[Message] = []
     for name in names:
         try:
             columns.append(_complete(column_of(native, name), name, decimal))
         except DataError as error:
-            problems += error.sentences
+            problems += error.messages
     if problems:
         raise DataError(*problems)
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(native), 0))
@@ -120,12 +117,9 @@ def _complete(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     return values
 
 
-def misses(name: str, record: int | None, count: int) -> str:
+def misses(name: str, record: int | None, count: int) -> Message:
     """Explain that a column misses values, `count` in all and the first in `record`, if that is known."""
-    where = "" if record is None else f" (first: record {record})"
-    many = counted(count, "record")
-    ways = "Fill them, or use --missing group, impute or suppress."
-    return f"column '{name}' has missing values in {many}{where}. {ways}"
+    return Message("missing-values", column=name, records=count, first=record)
 
 
 def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
@@ -136,15 +130,11 @@ def to_floats(column: Array, name: str, decimal: str) -> NDArray[np.float64]:
     infinite = pc.is_inf(floats)
     if (record := first_where(infinite)) is not None:
         count = pc.sum(infinite).as_py()
-        more = f" ({count:,} records in all)" if count > 1 else ""
-        raise DataError(f"column '{name}' is infinite in record {record}{more}. {_REPLACE}")
+        raise DataError("infinite-values", column=name, first=record, records=count if count > 1 else None)
     values: NDArray[np.float64] = floats.to_numpy(zero_copy_only=False)
     record = first_inexact(column, values)
     if record is not None:
-        raise DataError(
-            f"column '{name}' holds integers beyond 2^53 (record {record}), which cannot be averaged exactly. "
-            "Divide them or make them text."
-        )
+        raise DataError("inexact-integers", column=name, record=record)
     return values
 
 
@@ -167,54 +157,51 @@ def first_inexact(column: Array, floats: NDArray[np.float64]) -> int | None:
     return int(np.argmax(inexact)) + 1 if inexact.any() else None
 
 
-def what_it_is(column: Array, name: str, decimal: str) -> str:
+def what_it_is(column: Array, name: str, decimal: str) -> Message:
     """Explain why a column is not one of numbers."""
-    kind = column.type
     if column.null_count == len(column):
-        return f"column '{name}' is empty: no record has a value."
-    if is_text(kind):
+        return Message("empty-column", column=name)
+    if is_text(column.type):
         return _what_text(column.cast(pa.large_string()), name, decimal)
+    return no_number_type(column.type, name)
+
+
+def no_number_type(kind: pa.DataType, name: str) -> Message:
+    """Explain why columns of a type have no numbers."""
+    if is_text(kind):
+        return Message("no-numbers", column=name, content="text")
     if pa.types.is_dictionary(kind):
-        return f"column '{name}' is categorical and holds no numbers. {_OTHER}"
+        return Message("no-numbers", column=name, content="categories")
     if pa.types.is_boolean(kind):
-        return f"column '{name}' is boolean and holds no numbers. {_OTHER}"
+        return Message("no-numbers", column=name, content="booleans")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return f"column '{name}' holds dates or times and no numbers. {_OTHER}"
+        return Message("no-numbers", column=name, content="dates or times")
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
-        return f"column '{name}' is of type {kind}. Count the time in numbers first, or use another role for it."
+        return Message("time-type", column=name, type=str(kind))
     if pa.types.is_nested(kind):
-        return f"column '{name}' is nested, with several values in a record. Use another role for it."
-    return f"column '{name}' is of type {kind}, which cannot be masked. Use another role for it."
+        return Message("nested-column", column=name)
+    return Message("type-not-masked", column=name, type=str(kind))
 
 
-def _what_text(column: Array, name: str, decimal: str) -> str:
+def _what_text(column: Array, name: str, decimal: str) -> Message:
     if count_numbers(column, decimal) == 0:
-        return f"column '{name}' holds text and no numbers. {_OTHER}"
+        return no_number_type(column.type, name)
     record = first_not_number(column, decimal)
     if record is None:
         return stored_as_text(name)
     cell = column[record - 1].as_py()
     if looks_missing(cell):
-        return (
-            f"column '{name}' has a word for a missing value in record {record}. Use --missing-word for each word "
-            "that means missing."
-        )
+        return Message("word-for-missing", column=name, record=record)
     if looks_infinite(cell):
-        return f"column '{name}' is infinite in record {record}. {_REPLACE}"
+        return Message("infinite-values", column=name, first=record)
     return not_a_number(name, record)
 
 
-def not_a_number(name: str, record: int) -> str:
+def not_a_number(name: str, record: int) -> Message:
     """Explain that a column of numbers holds a word."""
-    return (
-        f"column '{name}' is not a number in record {record}. Correct it, add --missing-word if the word means "
-        f"missing, or --type {name}=nominal if the column holds categories."
-    )
+    return Message("word-among-numbers", column=name, record=record)
 
 
-def stored_as_text(name: str) -> str:
+def stored_as_text(name: str) -> Message:
     """Explain that a column holds numbers in another form."""
-    return (
-        f"column '{name}' holds numbers that are stored as text or categories. Convert them, or add --type "
-        f"{name}=nominal if they are codes."
-    )
+    return Message("numbers-as-text", column=name)

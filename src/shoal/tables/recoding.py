@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, PlanError
+from shoal.messages import Message
 from shoal.plan import Plan
 from shoal.plan.recoding import Cuts, Levels, classes_of, is_dated
 from shoal.tables.arrow import Array, pc
@@ -45,7 +46,7 @@ def refuse_unsuited(table: Table, plan: Plan) -> None:
     PlanError, DataError
         All mistakes at once; a word among numbers comes with its record.
     """
-    problems: list[str] = []
+    problems: list[Message] = []
     for name, recoding in plan.recode.items():
         if name not in table.names:
             continue  # reported with all other names
@@ -54,36 +55,36 @@ def refuse_unsuited(table: Table, plan: Plan) -> None:
         if not isinstance(recoding, Mapping) and name in table.disguised:
             raise DataError(stored_as_text(name))
         kind = inner(table.column(name).type)
-        what = _not_levels(table, name, plan) if isinstance(recoding, Mapping) else _not_cut(kind, recoding)
-        problems += [f"'{name}' {what}"] if what else []
+        problem = _not_levels(table, name, plan) if isinstance(recoding, Mapping) else _not_cut(name, kind, recoding)
+        problems += [problem] if problem else []
     if problems:
-        raise PlanError([("recode", what) for what in problems])
+        raise PlanError(*problems)
 
 
-def _not_cut(kind: pa.DataType, cuts: Cuts) -> str:
-    """Explain why a column cannot be divided by cut points; nothing if it can."""
+def _not_cut(name: str, kind: pa.DataType, cuts: Cuts) -> Message | None:
+    """Explain why a column cannot be divided by cut points; None if it can."""
     if pa.types.is_null(kind) or (is_number(kind) and not is_dated(cuts)):
-        return ""
+        return None
     if is_number(kind):
-        return "has numbers. Use numbers as its cut points."
+        return Message("cuts-of-other-type", field="recode", column=name, content="numbers")
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        return (
-            "has neither numbers nor dates. Cut points need them; for categories list the old levels of each new one."
-        )
+        return Message("neither-numbers-nor-dates", field="recode", column=name)
     if getattr(kind, "tz", None) is not None:
-        return "has times with a time zone. Convert them to local time before they are recoded."
-    return "" if is_dated(cuts) else "has dates. Use dates such as 2000-01-31 as its cut points."
+        return Message("cuts-with-time-zone", field="recode", column=name)
+    if is_dated(cuts):
+        return None
+    return Message("cuts-of-other-type", field="recode", column=name, content="dates", example="2000-01-31")
 
 
-def _not_levels(table: Table, name: str, plan: Plan) -> str:
-    """Explain why the levels of a column cannot be joined as asked; nothing if they can."""
+def _not_levels(table: Table, name: str, plan: Plan) -> Message | None:
+    """Explain why the levels of a column cannot be joined as asked; None if they can."""
     kind = table.column(name).type
     if not has_categories(inner(kind)) and not pa.types.is_null(kind):
-        return f"is of type {kind}, which has no levels. Leave it out."
+        return Message("type-without-levels", field="recode", column=name, type=str(kind))
     ordered = table.labels(name).measure == "ordinal" or (isinstance(kind, pa.DictionaryType) and kind.ordered)
     if ordered and name in plan.masked and name not in plan.levels and plan.types.get(name) != "nominal":
-        return f"has levels in order. List the new ones in order with --levels, or add --type {name}=nominal."
-    return ""
+        return Message("recoded-order-not-known", field="recode", column=name)
+    return None
 
 
 def recoded(table: Table, name: str, recoding: Cuts | Levels) -> Array:

@@ -18,10 +18,7 @@ def steady(paths: Sequence[Path]) -> Iterator[Callable[[], None]]:
     def refuse_changed() -> None:
         for path, before in zip(paths, first, strict=True):
             if _mark(path) != before:
-                raise FileError(
-                    f"'{path}' changed while it was being read, so nothing is published. Run again when nothing "
-                    "writes to it, or protect a copy."
-                ) from None
+                raise FileError("input-changed", path=path) from None
 
     try:
         yield refuse_changed
