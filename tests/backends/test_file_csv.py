@@ -107,6 +107,7 @@ def test_bad_rows_are_named(tmp_path, at, row, csv, code, data):
     rows[at] = row
     with refused(DataError, code, path=str(tmp_path / "in.csv"), **data):
         protect(tmp_path, rows, csv=csv)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
 @pytest.mark.usefixtures("_pieces")
