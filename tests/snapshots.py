@@ -14,6 +14,7 @@ from typing import Any
 
 import tomli_w
 
+import shoal.plan  # noqa: F401 - which spells options for Python
 from shoal.messages import Message, table
 from shoal.messages.table import SENTENCES
 

@@ -60,26 +60,10 @@ def _unpickled(kind: type[ShoalError], state: dict[str, Any]) -> ShoalError:
 class PlanError(ShoalError):
     """The request itself is wrong; the messages name fields of the plan."""
 
-    def __init__(self, *problems: Any, field: str | None = None, **data: Any) -> None:
-        if problems and isinstance(problems[0], list):  # LEGACY
-            source = problems[1] if len(problems) > 1 else data.get("source", "")
-            pairs = ((each.field, each) if isinstance(each, Message) else each for each in problems[0])
-            problems = tuple(
-                what.about(name, source) if isinstance(what, Message) else Message(what, field=name, source=source)
-                for name, what in pairs
-            )
-            data = {}
-        super().__init__(*problems, field=field, **data)
-
     @property
     def source(self) -> str:
         """Name of the file that has the fields; empty if they were given as options."""
         return self.messages[0].source if self.messages else ""
-
-    @property
-    def problems(self) -> list[tuple[str, Message]]:  # LEGACY
-        """Fields, and what is wrong with each."""
-        return [(each.field or "", each.about(None)) for each in self.messages]
 
 
 class UntreatedColumns(PlanError):
@@ -136,9 +120,3 @@ class MissingExtra(ShoalError, ImportError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__("missing-extra", feature=feature, extra=extra)
-
-
-def in_a_line(field: str, what: str, label: str = "", source: str = "") -> str:  # LEGACY
-    """Return a problem after the label of its field."""
-    message = what if isinstance(what, Message) else Message(what, field=field)
-    return message.about(field, source).text("terminal", label)

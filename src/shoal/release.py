@@ -127,7 +127,7 @@ def release_of(
     prepared: Prepared,
     published: Published,
     verified: Verified,
-    sized: Sequence[str] = (),
+    sized: Sequence[Message] = (),
     policy: Policy | None = None,
 ) -> "Release":
     """Return the release, from the results of each step."""

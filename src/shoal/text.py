@@ -1,6 +1,5 @@
 """Small pieces of the sentences that users read."""
 
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,14 +18,6 @@ UNIT_RISKS = {
     "real_k": "units in a group on average, k'",
     "reidentification": "chance to pick the right unit in a group, on average",
 }
-
-
-def sentence(text: str) -> str:
-    """Return a text with a capital letter and a final period; names of options and fields keep their letters."""
-    first = text.split(" ", 1)[0]
-    capital = first == "a" or re.fullmatch("[a-z]{2,}[a-z-]*:?", first)  # not k, l-diversity, --seed or mic1d
-    start = f"{text[0].upper()}{text[1:]}" if capital else text
-    return start if not text or text[-1] in ".?!:" else f"{start}."
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

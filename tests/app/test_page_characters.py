@@ -116,7 +116,7 @@ READ = {
     "half.xlsx": (workbook(b"a_xD800_ge"), "a_xD800_ge"),  # no text can hold it: it stays as it is spelt
     "half.csv": (b"a\xed\xa0\x80ge,pay\n" + b"1,2\n" * 40, "a\u00ed\u00a0\u20acge"),
     "half.xml": (b"<r><p><age>&#xD800;</age></p></r>", Message("damaged-file", path="half.xml", format="XML", line=1)),
-    "nul.csv": (b"a\0ge,pay\n" + b"1,2\n" * 40, Message("not-text", path="nul.csv", nul=True)),
+    "nul.csv": (b"a\0ge,pay\n" + b"1,2\n" * 40, Message("not-text-file", path="nul.csv", nul=True)),
 }
 
 

@@ -99,7 +99,7 @@ def test_a_number_late_in_the_file_makes_floats(tmp_path, monkeypatch):
         (300, 'x;"1"2;3,0;Ulm;2015-01-01;', {}, "stray-quote", {"record": 301, "closes": True}),
         (399, 'x;1;3,0;"Ulm;2015-01-01;', {}, "stray-quote", {"record": 400, "closes": False}),
         (350, "x;3;3,0;Köln;2015-01-01;", {"encoding": "ascii"}, "wrong-encoding", {"encoding": "ascii"}),
-        (350, "x;3;3,0;\0;2015-01-01;", {}, "not-text", {"nul": True}),
+        (350, "x;3;3,0;\0;2015-01-01;", {}, "not-text-file", {"nul": True}),
     ],
 )
 def test_bad_rows_are_named(tmp_path, at, row, csv, code, data):

@@ -130,7 +130,7 @@ def test_if_no_k_meets_the_limits_the_nearest_is_named_with_what_it_misses():
 def test_without_limits_no_k_is_named():
     found = Sweep(shoal.Plan(k=3), ROWS)
     assert (found.chosen, found.nearest) == (None, None)
-    assert codes([found.verdict]) == ["no-limits"]
+    assert codes([found.verdict]) == ["no-limits-set"]
 
 
 def test_csv_and_json_hold_the_rows(people):
@@ -301,7 +301,7 @@ def test_k_1_is_shown_and_never_written(people, tmp_path):
         ("{method}-{k}-{.csv", "lone-brace", {}),
         ("{method}-{k}.doc", None, ".doc"),
         ("nowhere/{method}-{k}.csv", None, "nowhere"),
-        (None, "no-output", {}),
+        (None, "no-outputs", {}),
     ],
 )
 def test_a_pattern_that_cannot_be_leaves_nothing(people, tmp_path, pattern, code, data):

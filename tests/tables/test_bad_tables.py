@@ -238,12 +238,12 @@ def test_a_wrong_encoding(file):
 
 
 def test_bytes_that_are_no_text(file):
-    refuses(file(b"a,b\n1,\x002\n"), DataError, "not-text", nul=True)
-    refuses(file("a,b\n1,2\n".encode("utf-16-le")), DataError, "not-text", nul=True)
-    refuses(file(b"\x1f\x8b\x08\xff\x03\x04\xfe\n"), DataError, "not-text", nul=False)
+    refuses(file(b"a,b\n1,\x002\n"), DataError, "not-text-file", nul=True)
+    refuses(file("a,b\n1,2\n".encode("utf-16-le")), DataError, "not-text-file", nul=True)
+    refuses(file(b"\x1f\x8b\x08\xff\x03\x04\xfe\n"), DataError, "not-text-file", nul=False)
     path = file(b"", "parquet.csv")
     pq.write_table(pa.table({"a": [1]}), path)
-    refuses(path, DataError, "not-text", path=str(path))
+    refuses(path, DataError, "not-text-file", path=str(path))
 
 
 @pytest.mark.parametrize("name", ["table.parquet", "table.arrow", "table.feather"])

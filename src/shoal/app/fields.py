@@ -199,8 +199,7 @@ def beside(error: PlanError, names: Iterable[str], model: type[BaseModel] = Plan
 
 def on_page(message: Message, model: type[BaseModel] = Plan) -> str:
     """Return a message with fields and options named as on the page."""
-    text = message.text("page", label_of(message.field or "", model))
-    return page_words(text, model) if message.code == "text" else text  # LEGACY
+    return message.text("page", label_of(message.field or "", model))
 
 
 def label_of(field: str, model: type[BaseModel] = Plan) -> str:

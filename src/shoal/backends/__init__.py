@@ -40,7 +40,7 @@ class Published(Protocol):
         """How many records are published."""
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Message]:
         """What a user might not expect."""
 
     @property
@@ -108,7 +108,7 @@ class Published(Protocol):
     def hybrid(self) -> dict[str, Any] | None:
         """Measure what hybrid data preserve; None where there are none."""
 
-    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[Message]:
         """Write the release, its plan and its manifest; return what this kind of file cannot keep."""
 
     def close(self) -> None:

@@ -247,7 +247,7 @@ class MemoryPublished:
     losses: Losses = field(repr=False)
     sums: Sums = field(repr=False)
     promise: Promise = field(repr=False)
-    notes: list[str] = field(repr=False)
+    notes: list[Message] = field(repr=False)
     own: int = 0
     misread: int = 0
     dominated: int = 0
@@ -331,7 +331,7 @@ class MemoryPublished:
 
         return {**found, **evidence(self.masker.of(self.rows), self.released, self.partitions[0], self.plan)}
 
-    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[Message]:
         """Write the release, its plan and its manifest."""
         return save(self.released, self.promise, verified, Path(path), overwrite)
 
@@ -390,7 +390,7 @@ def _published(
     columns: dict[str, Array],
     partitions: list[Labels],
     promise: Promise,
-    also: Sequence[str] = (),
+    also: Sequence[Message] = (),
     pseudonyms: Mapping[str, Array] | None = None,
 ) -> MemoryPublished:
     released = original.publish({**columns, **(pseudonyms or {})}, drop=masker.plan.dropped)

@@ -81,15 +81,13 @@ class _Token(NamedTuple):
     end: int
 
 
-def parse_rule(text: str, where: Location | str, *, shown: bool = True) -> Rule:
+def parse_rule(text: str, where: Location, *, shown: bool = True) -> Rule:
     """Read one rule, such as ``total: V9 + V10 == V14  # in euros``; without a name it is named after its location.
 
     A record that misses a value the rule names does not break it, unless the rule itself asks whether that
     attribute ``is missing``. Numbers that are equal but for rounding are equal. Messages show the text only where
     `shown`: one from a file might be data.
     """
-    if isinstance(where, str):  # LEGACY: "line 3"
-        where = Location(line=int(where.rpartition(" ")[2]))
     refuse_long(where, text)
     title = _TITLE.match(text)
     start = title.end() if title else 0

@@ -70,7 +70,7 @@ class Limits:
         if (row := self.chosen(rows)) is not None:
             return Message("limits-met", limits=self.phrases, **_figures(row))
         if (row := self.nearest(rows)) is None:
-            return Message("no-limits")
+            return Message("no-limits-set")
         missed = self.missed(row)
         codes = {"risk": "risk-too-high", "loss": "loss-too-high"}
         above = [Message(codes[what], points=points) for what, points in missed.items()]

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.edits.expressions import Rule, attributes_of
+from shoal.edits.messages import Location
 from shoal.edits.passes import records_of
 from shoal.edits.plain_text import parse_rule
 from shoal.edits.verification_sql import broken_in_sql
@@ -102,7 +103,7 @@ def read_published(path: str | os.PathLike[str]) -> list[Figure]:
         cells = {name: (row.get(name) or "").strip() for name in COLUMNS}
         wrong = partial(Message, field="published", line=rows.line_num, file=file)
         try:
-            found.append(_figure(cells, f"line {rows.line_num}", wrong))
+            found.append(_figure(cells, Location(line=rows.line_num), wrong))
         except _Unreadable as error:
             problems.append(error.why)
         except PlanError as error:
@@ -121,7 +122,7 @@ class _Unreadable(ValueError):
         super().__init__(why)
 
 
-def _figure(row: dict[str, str], line: str, wrong: Callable[..., Message]) -> Figure:
+def _figure(row: dict[str, str], line: Location, wrong: Callable[..., Message]) -> Figure:
     """Read a line of the file; `wrong` makes a message about it."""
     statistic, attribute = row["statistic"].lower(), row["attribute"]
     if statistic not in (*COUNTS, *STATISTICS):

@@ -67,7 +67,7 @@ def recheck(path: Path, manifest: Manifest, csv: Csv | None = None, sheet: str |
     sheet
         The sheet of a workbook, if several have data.
     """
-    failures: list[Message] = [*contradictions(manifest)]  # type: ignore[list-item] # LEGACY: sentences without codes
+    failures: list[Message] = [*contradictions(manifest)]
     failures += _other_bytes(path, manifest.published)
     try:
         table = _opened(path, manifest.published, csv, sheet)

@@ -187,7 +187,7 @@ class Sweep:
         """
         pattern = self.plan.output if pattern is None else pattern
         if pattern is None:
-            raise PlanError("no-output", field="output", example="masked-{k}.csv")
+            raise PlanError("no-outputs", field="output", example="masked-{k}.csv")
         runs = {(run.method, run.k): run for run in self._runs}
         methods, sizes = (list(dict.fromkeys(each)) for each in zip(*runs, strict=True))
         paths = output_paths(str(pattern), methods, sizes)
@@ -327,7 +327,7 @@ sweep.__signature__ = with_plan_fields(sweep, Sweep)  # type: ignore[attr-define
 _OWN = {"budget": ("best", "auto"), "tour": ("tour",)}
 _NOT_SWEPT = {
     "mic1d": "forms-no-groups-of-records",
-    "ms": "forms-no-groups",
+    "ms": "it-forms-no-groups",
     "hybrid": "draws-new-values",
     "insensitive": "uses-an-epsilon-each",
 }
@@ -387,7 +387,7 @@ class _Ready:
     masker: BlockMasker
     records: MemoryRecords
     determined: list[Sequence[dict[str, Any]]] = field(default_factory=list)
-    sized: Sequence[str] = ()  # how the size of record blocks was chosen
+    sized: Sequence[Message] = ()  # how the size of record blocks was chosen
 
     def published(self) -> MemoryPublished:
         """Mask the table."""

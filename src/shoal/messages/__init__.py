@@ -28,12 +28,11 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from shoal.messages.table import SENTENCES, Severity
-from shoal.text import counted, listed, sentence, visible
+from shoal.text import counted, listed, visible
 
 Reader = Literal["terminal", "python", "page"]
 
 _OPTION = re.compile(r"(?<![\w-])(?P<option>--?[a-z][a-z0-9-]*)(?:=(?P<value>[^\s;)]*[^\s,;.:?)]))?")
-_WHOLE = ("Set ", "Name ", "Pass ", "There is ", "No column ", "The policy ")  # LEGACY
 _SPELLINGS: dict[Reader, Callable[[str, str | None], str]] = {}
 
 
@@ -67,8 +66,6 @@ class Message(str):
 
     def __new__(cls, code: str, /, *, field: str | None = None, source: str = "", **data: Any) -> Self:
         """Build the message of a code; an unknown code is a KeyError."""
-        if code not in SENTENCES:  # LEGACY: a sentence without a code
-            code, data = "text", {"text": sentence(code) if field is None else code}
         severity, template = SENTENCES[code]
         body = _rendered(template, data, "terminal")
         message = super().__new__(cls, _labelled(body, template, field, field or "", source))
@@ -110,14 +107,8 @@ class Message(str):
         return Message(found["code"], field=found.get("field"), source=found.get("source", ""), **data)
 
 
-def warning(text: str) -> Message:  # LEGACY
-    """Return a message that the user should act on before publishing."""
-    return Message("text-warning", text=sentence(text))
-
-
-def by_severity(texts: Iterable[str]) -> list[Message]:
+def by_severity(messages: Iterable[Message]) -> list[Message]:
     """Return messages with errors first, then warnings, then notes."""
-    messages = [each if isinstance(each, Message) else Message(each) for each in texts]  # LEGACY
     return sorted(messages, key=lambda each: get_args(Severity).index(each.severity))
 
 
@@ -205,8 +196,6 @@ def _filled(text: str, data: Mapping[str, Any], reader: Reader) -> str:
 def _labelled(body: str, template: str, field: str | None, label: str, source: str) -> str:
     """Return a sentence after the name of its field and of the file that holds it."""
     whole = field is None or template[0].isupper() or template.startswith("-")
-    if template == "{text}" and body.startswith(_WHOLE):  # LEGACY
-        whole = True
     if whole:
         return f"{source}: {body}" if source else body
     if source:

@@ -80,19 +80,6 @@ ERRORS = {
     "number-written-otherwise": "Column '{column}' has numbers that are not written as promised.",
     "written-otherwise": "The files that were written differ from the release.",
     # Shared with other rooms: delete when merging
-    "file-not-readable": "[The {what} ]'{path}' cannot be read: {reason}.",
-    "file-not-writable": "'{path}' cannot be written: {reason}.",
-    "no-folder": "Folder '{path}' does not exist. Create it first.",
-    "no-input": "Name the file to protect, for example shoal protect data.csv.",
-    "no-output": "Name the file to write, for example -o=masked.csv.",
-    "no-records": "There are no records in {table}.",
-    "output-is-input": "'{path}' is the input. Write the release to another {kind}.",
-    "type-not-for-format": (
-        "Column '{column}' is of type {type}, which {format} files cannot hold. Convert or drop it[, or write "
-        "{instead}]."
-    ),
-    "type-not-masked": "Column '{column}' is of type {type}, which cannot be masked. Use another role for it.",
-    "wrong-type": "Column '{column}' is of type {type}, not {promised} as promised.",
 }
 
 NOTES = {

@@ -31,7 +31,7 @@ ERRORS = {
     "no-order-on-spark": (
         "does not apply to engine 'spark', whose records have no order. Run shoal check on the written files instead."
     ),
-    "no-output": "Name the files to write, for example -o={example}.",
+    "no-outputs": "Name the files to write, for example -o={example}.",
     "no-release-of-1": "1 protects nothing, and is never written. Use a larger k.",
     "not-compared": "{value} was not compared. Name one of {known:words}.",
     "not-for-any-method": "does not apply to {methods:names}. Compare {method} too.",
@@ -245,7 +245,7 @@ NOTES = {
     "missing-keys-match": (
         "{records:record} {records:~misses/miss} a value in {columns:names}. A missing value matches every value."
     ),
-    "no-limits": "Set --max-risk or --max-loss to have the k named that meets it.",
+    "no-limits-set": "Set --max-risk or --max-loss to have the k named that meets it.",
     "sample-as-population": (
         "Without weights the sample is taken for the whole population: the risk is 1 / frequency, the highest."
     ),
@@ -269,7 +269,7 @@ PHRASES = {
     "size-and-losses": "{k:,} ({loss:.3f} against {tour:.3f} %)",
     # Why a method does not apply to a sweep
     "draws-new-values": "it publishes new sensitive values, whose loss and risk a sweep does not measure",
-    "forms-no-groups": "it forms no groups",
+    "it-forms-no-groups": "it forms no groups",
     "forms-no-groups-of-records": "it forms no groups of records",
     "uses-an-epsilon-each": "every release that is compared would use an epsilon",
     "works-in-memory": "a sweep works in memory",

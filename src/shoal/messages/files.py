@@ -66,7 +66,7 @@ ERRORS = {
         "letter, such as y2019, or write Parquet."
     ),
     "not-one-ascii-character": "must be an ASCII character other than a line break.",
-    "not-text": (
+    "not-text-file": (
         "'{path}' is not a text file[{nul:?}: it has NUL bytes]. [{nul:?}If it is UTF-16, add --encoding=utf-16]"
         "[{nul:!}Perhaps it is a compressed file or a spreadsheet with the wrong extension]."
     ),

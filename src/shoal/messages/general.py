@@ -22,16 +22,7 @@ ERRORS = {
     ),
     "not-text": "must be text.",
     "not-whole": "must be a whole number.",
-    "text-error": "{text}",
     "too-large": "must be at most {limit:g}.",
     "too-small": "must be [{open:?}more than][{open:!}at least] {limit:g}.",
     "unknown-column": "There is no column '{column}'[ in {table}].[ Did you mean '{near}'?]",
-}
-
-WARNINGS = {
-    "text-warning": "{text}",
-}
-
-NOTES = {
-    "text": "{text}",
 }

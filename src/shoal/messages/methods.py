@@ -2,7 +2,6 @@
 
 ERRORS = {
     # Requests
-    "block-below-k": "must be at least k = {k}: a block holds at least one group.",
     "blocking-needs-order": "'2^d' cannot divide records by nominal attributes alone. Use --blocking=kd.",
     "epsilon-too-small": (
         "is too small for so many groups and attributes: the noise would exceed every value. Use a larger --epsilon "

@@ -54,15 +54,6 @@ ERRORS = {
         "{default:numeric column} would be masked by default]."
     ),
     # Values of columns
-    "empty-column": "Column '{column}' is empty: no record has a value. Leave it out.",
-    "infinite-values": (
-        "Column '{column}' is infinite in [record {first}][{first:!}some records][ ({records:,} records in all)]. "
-        "Replace it by a number or leave the record out."
-    ),
-    "inexact-integers": (
-        "Column '{column}' holds integers beyond 2^53[ (record {record})], which cannot be averaged exactly. Divide "
-        "them or make them text."
-    ),
     "levels-in-different-orders": (
         "Column '{column}' has its levels in different orders in the file. List them with --levels."
     ),
@@ -77,10 +68,6 @@ ERRORS = {
     "unique-categories": (
         "Column '{column}' has as many categories as records with a value. If it identifies records, drop it with "
         "--identifiers; otherwise set --type."
-    ),
-    "unknown-level": (
-        "Column '{column}' holds a level in [record {first}][{first:!}some records][ ({records:,} records in all)] "
-        "that is not in its list. Add it with --levels."
     ),
     "wrong-weight": (
         "The weight in column '{column}' is {wrong} in {records:record}[ (first: record {first})]. Correct it, or "
@@ -143,7 +130,6 @@ ERRORS = {
     ),
     "manifest-of-other-version": ("'{path}' is a manifest of another version. Check it with a newer version of Shoal."),
     "output-is-input": "'{path}' is the input. Write the release to another {kind}.",
-    "file-not-readable": "[The {what} ]'{path}' cannot be read: {reason}.",
     # Verification
     "column-not-as-released": "Column '{column}' was not written as released.",
     "file-not-as-released": "The file does not have the columns and records of the release.",

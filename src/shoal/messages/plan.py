@@ -20,7 +20,6 @@ ERRORS = {
     "not-names": "must be a list of attribute names.",
     "not-one-character": "must be one character.",
     "not-pairs": "must be NAME=VALUE. Use {option:option} once for each attribute.",
-    "not-rules": "must be the path of a file of rules, or a list of rules.",
     "not-true-or-false": "must be true or false.",
     "not-set": "Set {name}[, {what}], for example {example:option}[: {reason:option} needs it].",
     "unknown-field": "is not a field of a plan.[ Did you mean '{near}'?]",

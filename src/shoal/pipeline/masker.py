@@ -18,6 +18,7 @@ from shoal.blocking.seams import repair_seams
 from shoal.edits.passes import Edits, columns_of
 from shoal.kernels.encoded import EncodedMatrix
 from shoal.kernels.standardize import Matrix, Scale
+from shoal.messages import Message
 from shoal.parallel import Task
 from shoal.partitioning.clock import Clock
 from shoal.partitioning.diversity import Limits, Secret, Units
@@ -171,7 +172,7 @@ class BlockMasker:
         """Return what no records show of hybrid data; None if none are made."""
         return None if self.hybrid is None else self.hybrid.nothing(self.attributes, self.plan)
 
-    def hybrid_notes(self, sums: "HybridSums | None") -> list[str]:
+    def hybrid_notes(self, sums: "HybridSums | None") -> list[Message]:
         """List what a user should know of hybrid data, once all blocks are masked: see `Hybrid.notes`."""
         if self.hybrid is None or sums is None:
             return []

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.errors import CheckFailed, PlanError
+from shoal.errors import CheckFailed
 from shoal.masking.insensitive import BITS, noise_scale, private_means, sensitivity
 from shoal.messages import Message
 from shoal.pipeline.classes import classes
@@ -35,10 +35,7 @@ def private_data(attributes: Sequence[Attribute], plan: Plan) -> Private:
     Rows come out in the order of the groups, for their order in the original is somebody's too.
     """
     bounds = np.array([plan.bounds[attribute.name] for attribute in attributes])
-    try:
-        made = private_means(np.column_stack([each.codes for each in attributes]), bounds, plan.k, plan.epsilon or 0.0)
-    except ValueError as error:
-        raise PlanError([("epsilon", str(error))]) from None
+    made = private_means(np.column_stack([each.codes for each in attributes]), bounds, plan.k, plan.epsilon or 0.0)
     labels = np.repeat(np.arange(len(made.sizes)), made.sizes)
     columns = {
         attribute.name: attribute.decode(_whole(attribute, means, plan)[labels], whole=True)

@@ -132,8 +132,7 @@ def resolve(plan: Plan, records: Records) -> Resolved:
     if plan.epsilon is None:
         refuse_untreated(plan, records)
     resolved = with_attributes(plan, records.outline)
-    misplaced = [*misplaced_codes(resolved), *misplaced_dimensions(resolved)]
-    problems = [each if isinstance(each, Message) else Message(each[1], field=each[0]) for each in misplaced]  # LEGACY
+    problems = [*misplaced_codes(resolved), *misplaced_dimensions(resolved)]
     if problems := [*problems, *_nominal_dimensions(resolved), *misplaced_domains(resolved)]:
         raise PlanError(*problems)
     if resolved.epsilon is not None:

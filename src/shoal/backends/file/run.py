@@ -410,7 +410,7 @@ class FilePublished:
     losses: Losses
     sums: Sums
     promise: Promise
-    notes: list[str]
+    notes: list[Message]
     hidden: dict[str, int] | None
     own: int
     misread: int
@@ -519,7 +519,7 @@ class FilePublished:
         """Describe hybrid data by what blocks show; what needs all records at once is left out."""
         return self.masker.hybrid_summary(self.sums_of_hybrid)
 
-    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[Message]:
         """Rename the release to its final name, and write the plan and the manifest beside it."""
         target = Path(_absolute(path))
         if self._kept is None:

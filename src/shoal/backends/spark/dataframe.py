@@ -333,7 +333,7 @@ class SparkPublished:
     sums: Sums
     promise: Promise
     broken: Broken
-    notes: list[str]
+    notes: list[Message]
     own: int
     misread: int
     blocking: Blocking | None
@@ -421,7 +421,7 @@ class SparkPublished:
         """Describe hybrid data by what blocks show; what needs all records at once is left out."""
         return self.masker.hybrid_summary(self.sums_of_hybrid)
 
-    def save(self, path: str, overwrite: bool, verified: Verified) -> list[str]:
+    def save(self, path: str, overwrite: bool, verified: Verified) -> list[Message]:
         """Write the release: a folder of files, as always with Spark, with its plan and its manifest."""
         from shoal.backends.spark.files import save
 

@@ -81,7 +81,7 @@ def read(spark: SparkSession, plan: Plan) -> DataFrame:
         raise FileError("file-not-readable", path=path, reason=Message("no-file-or-columns")) from None
 
 
-def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> list[str]:
+def save(published: "SparkPublished", path: str, overwrite: bool, verified: Verified) -> list[Message]:
     """Write a release to a folder of files; what was written is read back before it gets its final name.
 
     Returns what there is to note on the files.

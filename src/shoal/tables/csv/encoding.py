@@ -28,7 +28,7 @@ def find_encoding(path: Path, given: str | None = None) -> str:
         return "utf-8"
     with path.open("rb") as file:
         if any(_CONTROL.search(block) for block in iter(lambda: file.read(_BLOCK), b"")):
-            raise DataError("not-text", path=str(path), nul=False)
+            raise DataError("not-text-file", path=str(path), nul=False)
     return "cp1252" if _is_valid(path, "cp1252") else "latin-1"
 
 
@@ -45,7 +45,7 @@ def utf8_blocks(path: Path, encoding: str, size: int = _BLOCK) -> Iterator[bytes
     """Read the text of a file in UTF-8, without a byte order mark, about `size` bytes at a time."""
     for block in _recoded(path, encoding, size):
         if b"\0" in block:
-            raise DataError("not-text", path=str(path), nul=True)
+            raise DataError("not-text-file", path=str(path), nul=True)
         yield block
 
 
