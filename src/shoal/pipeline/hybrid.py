@@ -192,7 +192,7 @@ class Hybrid:
 
     def notes(
         self, attributes: list[Attribute], sums: HybridSums, plan: Plan, scales: Mapping[str, Scale]
-    ) -> list[str]:
+    ) -> list[Message]:
         """List what a user should know of all blocks together; refuse what would be published as it is.
 
         Raises
