@@ -70,7 +70,7 @@ def _without_refused(
             try:
                 return call(plan)
             except PlanError as error:
-                refused += [field for field, _ in error.problems]
+                refused += [each.field or "" for each in error.messages]
                 raise
 
         found = sentence_or(tried, ruled="edits" in plan)

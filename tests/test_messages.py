@@ -105,10 +105,10 @@ def test_a_template_is_filled_with_its_data(monkeypatch, template, data, text):
 
 def test_each_reader_sees_an_option_in_familiar_words(monkeypatch):
     monkeypatch.setitem(SENTENCES, "example", ("error", "Use --missing=group[ or {other:option}]."))
-    message = Message("example", other="--publish=rest")
-    assert message.text("terminal") == "Use --missing group or --publish rest."
+    message = Message("example", other="--publish-rest")
+    assert message.text("terminal") == "Use --missing group or --publish-rest."
     assert message.text("python") == "Use missing='group' or publish='rest'."
-    assert message.options == [("--missing", "group"), ("--publish", "rest")]
+    assert message.options == [("--missing", "group"), ("--publish-rest", None)]
 
 
 def test_a_message_has_at_most_two_sentences_and_ends_in_a_stop():

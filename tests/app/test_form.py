@@ -98,7 +98,7 @@ def test_what_does_not_apply_is_refused_and_not_left_out(choices):
     choices.values |= {"budget": "5s", "method": "mdav", "small_strata": "merge", "edits_original": "keep"}
     with pytest.raises(PlanError) as caught:
         Plan(**choices.options())
-    assert {field for field, _ in caught.value.problems} == {"budget", "small_strata", "edits_original"}
+    assert {each.field for each in caught.value.messages} == {"budget", "small_strata", "edits_original"}
 
 
 def test_levels_with_commas_stand_in_quotes(choices):

@@ -20,8 +20,8 @@ from tests.app.clients import SECRET, Client, free_port
 from tests.app.test_load import MIB, family, memory
 from tests.app.test_service import app, until_healthy
 
-from shoal.app.jobs import _KILLED
 from shoal.app.security.limits import STRANGERS
+from shoal.messages import Message
 
 CLIENTS = 50
 
@@ -43,7 +43,7 @@ class Crowd:
         assert client.upload(f"{number}.csv", f"mine_{number:02},age\n{rows}".encode()).status_code == 200
 
         def again(page: str) -> None:
-            if _KILLED in page and number not in self.told:
+            if str(Message("work-stopped")) in page and number not in self.told:
                 self.told.append(number)
                 if "Open the table to protect" in page:
                     client.upload(f"{number}.csv", f"mine_{number:02},age\n{rows}".encode())

@@ -35,13 +35,6 @@ def plan_for(folder: Path, source: Path, **options) -> Plan:
     return Plan(**{"k": 3, "publish": "rest", "scale": scale, "input": str(source), "output": output, **options})
 
 
-def refused(plan: Plan, error: type[ShoalError], words: str, folder: Path) -> None:
-    before = sorted(os.listdir(folder))
-    with pytest.raises(error, match=words):
-        protect_file(plan)
-    assert sorted(os.listdir(folder)) == before
-
-
 @contextlib.contextmanager
 def refused_with(code: str, folder: Path, error: type[ShoalError] = FileError, **data):
     before = sorted(os.listdir(folder))
@@ -66,22 +59,20 @@ def test_options_of_other_engines(tmp_path, options, field, option):
 
 
 def leaves_nothing(plan: Plan, code: str, folder: Path, **data: Any) -> None:
-    before = sorted(os.listdir(folder))
-    with expect.refused(DataError, code, **data):
-        protect_file(plan)
-    assert sorted(os.listdir(folder)) == before
+    refused_by_code(plan, DataError, code, folder, **data)
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "error", "code", "data"),
     [
-        ({"quasi": ["x7"]}, PlanError, "'x7' is not a column of the table"),
-        ({"aggregate": "geometric_mean"}, DataError, "column 'x0' is zero or negative in record"),
-        ({"k": 301, "scale": {"block_size": 900}}, DataError, "k = 301 is more than the table has"),
+        ({"quasi": ["x7"]}, PlanError, "unknown-column", {"field": "quasi", "column": "x7"}),
+        ({"aggregate": "geometric_mean"}, DataError, "not-positive", {"column": "x0"}),
+        ({"k": 301, "scale": {"block_size": 900}}, DataError, "k-too-large", {"k": 301, "number": 300}),
     ],
 )
-def test_plans(tmp_path, options, error, words):
-    refused(plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet"), **options), error, words, tmp_path)
+def test_plans(tmp_path, options, error, code, data):
+    plan = plan_for(tmp_path, saved(numbers(300), tmp_path / "in.parquet"), **options)
+    refused_by_code(plan, error, code, tmp_path, **data)
 
 
 @pytest.mark.parametrize(
@@ -105,15 +96,12 @@ def test_columns(tmp_path, column, options, code, data):
 
 
 @pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        (pa.array([f"n{i}" for i in range(300)]), "column 'c' has as many categories as records"),
-        (pa.array([[1]] * 300), "column 'c' is of type list.* which cannot be masked"),
-    ],
+    ("column", "code"),
+    [(pa.array([f"n{i}" for i in range(300)]), "unique-categories"), (pa.array([[1]] * 300), "nested-column")],
 )
-def test_columns_of_the_file(tmp_path, column, words):
+def test_columns_of_the_file(tmp_path, column, code):
     source = saved(numbers(300).append_column("c", column), tmp_path / "in.parquet")
-    refused(plan_for(tmp_path, source, quasi=["x0", "c"]), DataError, words, tmp_path)
+    leaves_nothing(plan_for(tmp_path, source, quasi=["x0", "c"]), code, tmp_path, column="c")
 
 
 def test_numbers_in_disguise_do_not_slip_through(tmp_path):
@@ -152,7 +140,7 @@ def test_kinds_and_paths(tmp_path):
     refused_by_code(plan_for(tmp_path, absent), FileError, "no-file", tmp_path, path=str(absent))
     with refused_with("not-written-in-pieces", tmp_path, path=tmp_path / "out.xlsx"):
         protect_file(plan_for(tmp_path, source, output=str(tmp_path / "out.xlsx")))
-    refused(plan_for(tmp_path, source, output=str(source)), FileError, "already exists|is the input", tmp_path)
+    refused_by_code(plan_for(tmp_path, source, output=str(source)), FileError, "output-is-input", tmp_path)
     (tmp_path / "in.xlsx").write_bytes(b"")
     refused_by_code(plan_for(tmp_path, tmp_path / "in.xlsx"), FileError, "not-in-pieces", tmp_path)
     (tmp_path / "out.parquet").write_bytes(b"")

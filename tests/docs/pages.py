@@ -73,3 +73,20 @@ def blocks(path: Path) -> list[Block]:
         else:
             listed = None
     return found
+
+
+_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+
+
+def shows(printed: str, wanted: str) -> bool:
+    """Whether an output has a text. Figures of method best may differ a little: it follows a machine's last digits."""
+    if wanted in printed or "best" not in printed:
+        return wanted in printed
+    pieces = re.split(_NUMBER, wanted)
+    pattern = "".join(_NUMBER if at % 2 else re.escape(piece) for at, piece in enumerate(pieces))
+    return any(all(map(_is_near, found.groups(), pieces[1::2])) for found in re.finditer(pattern, printed))
+
+
+def _is_near(one: str, other: str) -> bool:
+    x, y = (float(text.replace(",", "")) for text in (one, other))
+    return x == y if y < 10 else abs(x - y) <= 0.1 * y + 1

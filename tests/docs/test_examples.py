@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks
+from tests.docs.pages import DOCS, PAGES, ROOT, Block, blocks, shows
 
 from shoal.cli import main
 from shoal.cli.demo import run
@@ -115,7 +115,7 @@ def run_command(command: str, printed: list[str], capsys, monkeypatch, code: str
     rest = words(f"{err}\n{out}")
     for line in printed:
         if (wanted := words(line)) not in ("", "..."):
-            assert wanted in rest, f"{command}\nshould print: {wanted}\nprinted:\n{out}\n{err}"
+            assert shows(rest, wanted), f"{command}\nshould print: {wanted}\nprinted:\n{out}\n{err}"
             rest = rest[rest.index(wanted) + len(wanted) :]
 
 

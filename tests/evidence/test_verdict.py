@@ -108,7 +108,7 @@ def test_a_verdict_says_how_many_limits_were_not_measured(people, tmp_path, run)
     assert "passed; 1 limit" in (tmp_path / "report.html").read_text()
     code, _, error = run(*protect, "--policy", "none.toml")
     assert code == 1
-    assert "1 of 1 limits" in error
+    assert "1 of 1 limit" in error
     assert "'none.toml'" in error
 
 
@@ -379,7 +379,7 @@ def test_commands_end_with_exit_code_1_unless_the_policy_passes(people, tmp_path
     code, out, error = run(*protect, "strict.toml", "--report", "report.html")
     assert code == 1
     assert "'strict.toml': failed" in out
-    assert "1 of 1 limits" in error
+    assert "1 of 1 limit" in error
     assert "'masked.csv' was not" in error
     assert not [*tmp_path.glob("masked*")]
     page = (tmp_path / "report.html").read_text()

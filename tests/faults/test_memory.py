@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from shoal.cli import process
+from shoal.messages import Message
 
-SENTENCE = f"Error: {process.NO_MEMORY}\n"
+SENTENCE = f"Error: {Message('no-memory', page=None)}\n"
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_a_command_within_its_limit_keeps_its_exit_code_and_its_words():
     command = f'ulimit -v 8000000; exec {sys.executable} -c "{program}"'
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert ended.returncode == 2
-    assert ended.stderr.startswith("Error: Name the file to write")
+    assert ended.stderr == f"Error: {Message('no-output', field='output')}\n"
 
 
 def test_what_libraries_print_does_not_get_among_the_results():

@@ -481,7 +481,7 @@ def test_the_command_verifies_and_says_what_it_cannot(published, capsys, monkeyp
     code, out, err = run("--json")
     assert code == 1
     assert json.loads(out)["passed"] is False
-    assert len([line for line in err.splitlines() if line.startswith("Failed:")]) == len(json.loads(out)["failures"])
+    assert len([line for line in err.splitlines() if line.startswith("Failed:")]) == len(json.loads(out)["errors"])
 
 
 DOCS = Path(__file__).parents[2] / "docs" / "manifest.md"

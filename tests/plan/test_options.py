@@ -204,7 +204,7 @@ def plans(draw: st.DrawFn, names: st.SearchStrategy[str]) -> Plan:
         try:
             return Plan(**found)
         except PlanError as error:
-            wrong = {field.partition(".")[0] for field, _ in error.problems} & {*found} - {"k", "input"}
+            wrong = {(each.field or "").partition(".")[0] for each in error.messages} & {*found} - {"k", "input"}
             if not wrong:
                 reject()
             found = {name: value for name, value in found.items() if name not in wrong}

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.messages import warning
+from shoal.messages import Message
 
 ESCAPE, RIGHT_TO_LEFT, NO_CHARACTER = "\x1b[2K", "\u202e", "\uffff"
 ODD = f"a{ESCAPE}ge{RIGHT_TO_LEFT}"
@@ -45,4 +45,4 @@ def test_errors_and_messages_hold_no_character_that_a_terminal_obeys():
     with pytest.raises(shoal.ShoalError) as caught:
         shoal.protect(pa.table({ODD: [None, 1.0, 2.0]}), k=2, quasi=[ODD])
     assert not hidden(str(caught.value))
-    assert not hidden(warning(f"'{ODD}' is unique"))
+    assert not hidden(Message("one-column", column=ODD))

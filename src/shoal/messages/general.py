@@ -24,5 +24,5 @@ ERRORS = {
     "not-whole": "must be a whole number.",
     "too-large": "must be at most {limit:g}.",
     "too-small": "must be [{open:?}more than][{open:!}at least] {limit:g}.",
-    "unknown-column": "There is no column '{column}'[ in {table}].[ Did you mean '{near}'?]",
+    "unknown-column": "'{column}' is not a column[ of {table}].[ Did you mean '{near}'?]",
 }
