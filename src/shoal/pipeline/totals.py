@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.pipeline.masker import BlockMasker
     from shoal.pipeline.verify import Promise
 
+_ZERO = 1e-14  # of the largest value
 Labels = NDArray[np.int64]
 MOST_DOMAINS = 1000  # combinations: their number squared times that of the attributes is held in memory
 
@@ -181,6 +182,8 @@ class Adjustment:
         for name, domains in self._domains(rows, before).items():
             j = self._place(name)
             values = domains.values(before[:, j], self.multipliers[name], self.least[name])
+            # Zeros stay zeros whatever the last digits of the solver: a total of zero has no slack.
+            values[np.abs(values) <= _ZERO * np.abs(values).max(initial=0.0)] = 0.0
             published[:, j] = values[domains.labels]
         return published, np.abs(published - before).max(axis=0, initial=0.0)
 
